@@ -1,0 +1,114 @@
+"""Checks of what callers hand in: each failure is one line that names the broken rule and the values.
+
+Messages read "<what> must satisfy <inequality>: got <values>", so that the reader sees what was
+wrong and what to type instead. The command line prints them as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+
+class ByzantineThresholdWarning(UserWarning):
+    """There are at least alpha Byzantine participants (f >= alpha).
+
+    They alone can then turn an honest participant, so the all-blue state is left again with positive
+    probability and red is the only true absorbing state. Absorption probabilities follow the paper
+    (section 4.4): the death rate out of all-blue is set to zero. ``distribution`` and
+    ``accuracy(..., rounds=T)`` follow the real process and need no such convention.
+    """
+
+
+def integer(name: str, value: object, *, least: int | None = None) -> int:
+    """``value`` as an int, without rounding, and not below ``least``."""
+    try:
+        result = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"{name} must be an integer: got {name}={value!r}") from None
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be an integer: got {name}={value!r}")
+    if least is not None and result < least:
+        raise ValueError(f"{name} must satisfy {name} >= {least}: got {name}={result}")
+    return result
+
+
+def query(k: object, alpha: object) -> tuple[int, int]:
+    """Sample size and threshold, with k/2 < alpha <= k (appendix A.1)."""
+    size = integer("k", k, least=1)
+    threshold = integer("alpha", alpha)
+    if not size < 2 * threshold <= 2 * size:
+        raise ValueError(f"alpha must satisfy k/2 < alpha <= k: got alpha={threshold}, k={size}")
+    return size, threshold
+
+
+def population(n: object, byzantine: object) -> tuple[int, int]:
+    """Participants in all and how many of them are Byzantine, with 0 <= byzantine < n."""
+    everyone = integer("n", n, least=1)
+    liars = integer("byzantine", byzantine)
+    if not 0 <= liars < everyone:
+        raise ValueError(f"byzantine must satisfy 0 <= byzantine < n: got byzantine={liars}, n={everyone}")
+    return everyone, liars
+
+
+def odd(n: int, why: str) -> None:
+    if n % 2 == 0:
+        raise ValueError(f"n must be odd {why}: got n={n}")
+
+
+def probability(name: str, value: object) -> float:
+    """A number in [0, 1]; NaN is not one."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number within [0, 1]: got {name}={value!r}") from None
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"{name} must satisfy 0 <= {name} <= 1: got {name}={number}")
+    return number
+
+
+def accuracies(p: npt.ArrayLike, honest: int | None = None) -> npt.NDArray[np.float64]:
+    """One accuracy in [0, 1] per honest participant."""
+    try:
+        values = np.asarray(p, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(f"p must be a number or a sequence of numbers: got {p!r}") from None
+    if values.ndim != 1:
+        raise ValueError(f"p must be one-dimensional: got an array of shape {values.shape}")
+    if values.size == 0:
+        raise ValueError("p must hold one accuracy per honest participant: got an empty sequence")
+    if honest is not None and values.size != honest:
+        raise ValueError(
+            "p must hold one accuracy per honest participant (n - byzantine = "
+            f"{honest}): got {values.size} values"
+        )
+    bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    if bad.size:
+        where = int(bad[0])
+        raise ValueError(f"p must satisfy 0 <= p <= 1: got p[{where}]={values[where]}")
+    return values
+
+
+def required_votes(n: int, delta: object = None, q: object = None) -> int:
+    """Votes that a (super)majority of n needs: ceil(n/2) + delta, or ceil(q n).
+
+    Definition "delta-supermajority rule". ``q`` is read as the decimal the caller wrote, so that
+    q=0.55 of n=100 is 55 votes and not the 56 that binary rounding would give.
+    """
+    if q is not None:
+        if delta is not None and delta != 0:
+            raise ValueError(f"give delta or q, not both: got delta={delta}, q={q}")
+        share = probability("q", q)
+        if not share > 0.5:
+            raise ValueError(f"q must satisfy 1/2 < q <= 1: got q={share}")
+        return math.ceil(Fraction(repr(share)) * n)
+    margin = integer("delta", 0 if delta is None else delta, least=0)
+    odd(n, "for a majority that cannot tie (or give q=, a fraction of the votes)")
+    needed = (n + 1) // 2 + margin
+    if needed > n:
+        raise ValueError(f"delta must satisfy ceil(n/2) + delta <= n: got delta={margin}, n={n}")
+    return needed

@@ -1,0 +1,1 @@
+"""The command line: parse, print, draw. No logic of its own."""

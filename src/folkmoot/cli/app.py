@@ -1,0 +1,35 @@
+"""The ``folkmoot`` command and its groups."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from folkmoot import __version__
+from folkmoot.cli import theory
+
+app = typer.Typer(
+    name="folkmoot",
+    help="Consensus learning: many private models, one agreed answer, no server.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+app.add_typer(theory.app, name="theory")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"folkmoot {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def folkmoot(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Consensus learning: many private models, one agreed answer, no server."""

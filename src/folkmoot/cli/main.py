@@ -1,0 +1,53 @@
+"""Entry point: run the app and turn every failure into one line and an exit code.
+
+Nothing heavy is imported before ``main`` runs, so that Ctrl-C is quiet from the first moment.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NoReturn
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def main() -> NoReturn:
+    """Run ``folkmoot`` with the arguments of this process."""
+    try:
+        code = _run()
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except BrokenPipeError:
+        # The reader (say, ``head``) has gone; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)
+
+
+def _run() -> int:
+    from typer import Abort, TyperException
+
+    from folkmoot.cli.app import app
+
+    try:
+        result = app(prog_name="folkmoot", standalone_mode=False)
+    except Abort:
+        return INTERRUPTED
+    except TyperException as error:
+        command = getattr(getattr(error, "ctx", None), "command_path", "folkmoot")
+        return _complain(f"{error.format_message().rstrip('.')}. Try '{command} --help'.")
+    except BrokenPipeError:
+        raise
+    except (ValueError, TypeError, ArithmeticError, RuntimeError, OSError) as error:
+        if os.environ.get("FOLKMOOT_DEBUG"):
+            raise
+        return _complain(str(error) or type(error).__name__)
+    return result if isinstance(result, int) else 0
+
+
+def _complain(message: str) -> int:
+    print("folkmoot:", " ".join(message.split()), file=sys.stderr)
+    return BAD_INPUT

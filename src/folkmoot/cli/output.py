@@ -1,0 +1,116 @@
+"""What commands print: one object as JSON, or tables for people; numbers below 1e-308 included."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[str]]:
+    """Warnings raised inside, as lines for people (on stderr) and for ``--json`` (in the list)."""
+    lines: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield lines
+    for line in dict.fromkeys(str(warning.message) for warning in caught):
+        lines.append(line)
+        print("folkmoot: warning:", line, file=sys.stderr)
+
+
+def print_json(result: Mapping[str, object]) -> None:
+    """One JSON object on stdout, a line a key; NaN and infinities, which JSON does not have, become null."""
+    from msgspec.json import encode
+
+    lines = [f" {encode(key).decode()}: {encode(value).decode()}" for key, value in result.items()]
+    print("{\n" + ",\n".join(lines) + "\n}")
+
+
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> None:
+    """A table on stdout, first column to the left, the rest to the right."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for index, name in enumerate(header):
+        table.add_column(name, justify="right" if index else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    console.print(title, style="bold", soft_wrap=True)
+    console.print(table)
+    if note:
+        console.print(note, soft_wrap=True)
+
+
+def whole_number(text: str) -> int:
+    """Option parser: an integer, or a line that shows what was typed."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a whole number, got {text!r}") from None
+
+
+def real_number(text: str) -> float:
+    """Option parser: a number, or a line that shows what was typed."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a number, got {text!r}") from None
+
+
+def number(value: float) -> str:
+    """A probability or a count for people: six decimals, fewer for large ones, scientific for small ones."""
+    if not math.isfinite(value):
+        return str(value)
+    if value != 0 and not 1e-4 <= abs(value) < 1e9:
+        return f"{value:.3e}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def number_from_log(log: float) -> str:
+    """exp(log) for people, also where it is below the smallest double."""
+    if math.isinf(log) and log < 0:
+        return "0"
+    if log > -700:
+        return number(math.exp(log))
+    tens = log / math.log(10)
+    exponent = math.floor(tens)
+    return f"{10 ** (tens - exponent):.3f}e{exponent}"
+
+
+def thinned(size: int, always: Sequence[int], most: int = 24) -> list[int]:
+    """About ``most`` of 0..size-1, evenly spread, with the ends and ``always`` among them."""
+    step = max(1, math.ceil(size / most))
+    kept = {*range(0, size, step), 0, size - 1, *(b for b in always if 0 <= b < size)}
+    return sorted(kept)
+
+
+def picture_path(path: Path | None) -> Path | None:
+    """``--plot`` checked before the work is done, so that nothing is computed in vain."""
+    if path is None:
+        return None
+    if path.suffix.lower() not in PICTURES:
+        raise ValueError(f"--plot must name a file ending in {', '.join(PICTURES)}: got {path}")
+    if not path.parent.is_dir():
+        raise ValueError(f"--plot must name a file in a folder that exists: there is no {path.parent}")
+    return path
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    """Write the figure and say so on stderr, where it does not disturb ``--json``."""
+    figure.savefig(path, dpi=150)
+    print(f"wrote {path}", file=sys.stderr)

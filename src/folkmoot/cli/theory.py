@@ -1,0 +1,378 @@
+"""``folkmoot theory``: exact probabilities at the prompt. Theory itself is imported when a command runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.output import (
+    collected_warnings,
+    number,
+    number_from_log,
+    picture_path,
+    print_json,
+    print_table,
+    real_number,
+    save_picture,
+    thinned,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from folkmoot.theory import SlushChain
+
+app = typer.Typer(
+    help="The exact theory of consensus learning with Slush: probabilities, not estimates.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+INT = {"parser": whole_number, "metavar": "<int>"}
+FLOAT = {"parser": real_number, "metavar": "<float>"}
+SMALLEST = "floor(k/2)+1"
+
+N = Annotated[int, typer.Option("--n", help="Participants in all.", show_default=False, **INT)]
+K = Annotated[int, typer.Option("--k", help="Peers asked in a query.", **INT)]
+Alpha = Annotated[
+    int | None,
+    typer.Option(
+        "--alpha",
+        help="Equal answers that turn a participant, k/2 < alpha <= k.",
+        show_default=SMALLEST,
+        **INT,
+    ),
+]
+AlphaOrLocal = Annotated[
+    str | None,
+    typer.Option(
+        "--alpha",
+        help="Equal answers that turn a participant, or 'local': ceil(k p), each its own.",
+        show_default=SMALLEST,
+    ),
+]
+Byzantine = Annotated[int, typer.Option("--byzantine", help="Participants that always answer wrong.", **INT)]
+SelfSampling = Annotated[
+    bool,
+    typer.Option(
+        "--self-sampling/--no-self-sampling", help="May a node draw itself (the paper's law), or only others?"
+    ),
+]
+P = Annotated[
+    str | None,
+    typer.Option(
+        "--p",
+        help="Accuracy of the honest participants: 0.6, or one each (0.7,0.6,...), or groups (60x0.7,41x0.6)",
+        show_default=False,
+    ),
+]
+Delta = Annotated[
+    int | None,
+    typer.Option("--delta", help="The majority needs ceil(n/2) + delta votes.", show_default="0", **INT),
+]
+Q = Annotated[
+    float | None,
+    typer.Option("--q", help="The majority needs this fraction of the votes.", show_default=False, **FLOAT),
+]
+Rounds = Annotated[
+    int | None,
+    typer.Option(
+        "--rounds",
+        help="Stop after this many rounds; one participant asks in each.",
+        show_default=False,
+        **INT,
+    ),
+]
+PerNode = Annotated[
+    bool, typer.Option("--per-node", help="Count --rounds per participant, as the paper does.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (null: no finite number).")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", help="Draw into this .png, .svg or .pdf file.", show_default=False)
+]
+Everything = Annotated[bool, typer.Option("--all", help="Print every row of the table.")]
+
+
+@app.command()
+def absorption(
+    n: N,
+    k: K = 10,
+    alpha: Alpha = None,
+    byzantine: Byzantine = 0,
+    self_sampling: SelfSampling = True,
+    everything: Everything = False,
+    json: Json = False,
+    plot: Plot = None,
+) -> None:
+    """The chance that all honest participants end blue (right) or red, from each number b of blue ones."""
+    path = picture_path(plot)
+    with collected_warnings() as lines:
+        chain = _chain(n, k, alpha, byzantine, self_sampling)
+        log_blue, log_red = chain.log_blue.tolist(), chain.log_red.tolist()
+    if json:
+        print_json(
+            _settings(chain)
+            | {
+                "b": list(range(chain.honest + 1)),
+                "blue": chain.blue.tolist(),
+                "red": chain.red.tolist(),
+                "log_blue": log_blue,
+                "log_red": log_red,
+                "warnings": lines,
+            }
+        )
+    else:
+        rows = [
+            [str(b), number_from_log(log_blue[b]), number_from_log(log_red[b])]
+            for b in _rows(chain, everything)
+        ]
+        print_table(f"Absorption of {chain}", ["b", "all end blue", "all end red"], rows, _more(chain, rows))
+    if path:
+        from folkmoot.report import theory as pictures
+
+        save_picture(pictures.absorption(chain), path)
+
+
+@app.command()
+def accuracy(
+    n: N,
+    p: P = None,
+    k: K = 10,
+    alpha: AlphaOrLocal = None,
+    byzantine: Byzantine = 0,
+    delta: Delta = None,
+    q: Q = None,
+    rounds: Rounds = None,
+    per_node: PerNode = False,
+    self_sampling: SelfSampling = True,
+    json: Json = False,
+    plot: Plot = None,
+) -> None:
+    """The accuracy of Slush beside that of one participant and of the (super)majority."""
+    import numpy as np
+
+    from folkmoot import theory
+    from folkmoot.thresholds import strong_confidence
+
+    path = picture_path(plot)
+    if p is None:
+        raise ValueError("--p is missing: give the accuracy of the honest participants, such as --p 0.6")
+    accuracies = parse_accuracies(p)
+    local = alpha == "local"
+    if local and (rounds is not None or path):
+        raise ValueError("--alpha local gives the limit only: leave out --rounds and --plot")
+    result: dict[str, Any]
+    with collected_warnings() as lines:
+        if local:
+            each = np.broadcast_to(accuracies, n - byzantine) if np.ndim(accuracies) == 0 else accuracies
+            alphas = strong_confidence(each, k)
+            local_chain = theory.LocalSlushChain(alphas, k, byzantine=byzantine, self_sampling=self_sampling)
+            if local_chain.n != n:
+                raise ValueError(
+                    f"--p must name n - byzantine = {n - byzantine} participants: got {alphas.size}"
+                )
+            title = str(local_chain)
+            result = {"n": n, "k": k, "alpha": alphas.tolist(), "byzantine": byzantine}
+            result |= {"self_sampling": self_sampling, "slush": local_chain.accuracy(accuracies)}
+            result["residual"] = local_chain.residual
+        else:
+            chain = _chain(n, k, _integer_alpha(alpha), byzantine, self_sampling)
+            title = str(chain)
+            result = _settings(chain) | {"slush": chain.accuracy(accuracies)}
+        result |= {"p": accuracies, "mean_participant": float(np.mean(accuracies))}
+        result["best_participant"] = float(np.max(accuracies))
+        result |= {"delta": delta, "q": q, "majority": None, "gap": None}
+        if n % 2 or q is not None:
+            margin = delta or 0
+            result["majority"] = theory.majority_accuracy(
+                n, accuracies, delta=margin, q=q, byzantine=byzantine
+            )
+            if not local:
+                gap = theory.accuracy_gap(chain, accuracies, delta=margin, q=q)
+                result["gap"] = {"sign": gap.sign, "log10_magnitude": gap.log_magnitude / math.log(10)}
+        if rounds is not None:
+            total = rounds * chain.honest if per_node else rounds
+            result |= {"rounds": total, "slush_after_rounds": chain.accuracy(accuracies, rounds=total)}
+    result["warnings"] = lines
+    if json:
+        print_json(result)
+    else:
+        print_table(
+            f"Accuracy of {title}", ["who decides", "accuracy"], _accuracy_rows(result), _gap_note(result)
+        )
+    if path:
+        from folkmoot.report import theory as pictures
+
+        mark = accuracies if isinstance(accuracies, float) else None
+        save_picture(pictures.accuracy(chain, delta=delta or 0, q=q, mark=mark), path)
+
+
+@app.command()
+def threshold(
+    n: N,
+    k: K = 10,
+    alpha: Alpha = None,
+    byzantine: Byzantine = 0,
+    delta: Delta = None,
+    q: Q = None,
+    self_sampling: SelfSampling = True,
+    json: Json = False,
+    plot: Plot = None,
+) -> None:
+    """The accuracy p_th below which Slush beats the (super)majority and above which it does not."""
+    from folkmoot import theory
+
+    path = picture_path(plot)
+    with collected_warnings() as lines:
+        chain = _chain(n, k, alpha, byzantine, self_sampling)
+        p_th = theory.threshold_accuracy(
+            n, k, chain.alpha, delta=delta, q=q, byzantine=byzantine, self_sampling=self_sampling
+        )
+    shown = 0 if delta is None and q is None else delta
+    if json:
+        print_json(_settings(chain) | {"delta": shown, "q": q, "p_th": p_th, "warnings": lines})
+    else:
+        rule = f"delta = {shown}" if q is None else f"q = {q:g}"
+        meaning = {0.0: "the majority is ahead for every p", 1.0: "Slush is ahead for every p"}
+        note = (
+            "the two never differ"
+            if math.isnan(p_th)
+            else meaning.get(p_th, "Slush is ahead below, the majority above")
+        )
+        print_table(f"Threshold of {chain}", ["majority", "p_th"], [[rule, f"{p_th:.10f}"]], note)
+    if path:
+        from folkmoot.report import theory as pictures
+
+        save_picture(pictures.threshold(chain, delta=delta or 0, q=q), path)
+
+
+@app.command()
+def rounds(
+    n: N,
+    k: K = 10,
+    alpha: Alpha = None,
+    byzantine: Byzantine = 0,
+    p: P = None,
+    rounds: Rounds = None,
+    per_node: PerNode = False,
+    self_sampling: SelfSampling = True,
+    everything: Everything = False,
+    json: Json = False,
+    plot: Plot = None,
+) -> None:
+    """How long agreement takes from each b, and what is still open after --rounds."""
+    import numpy as np
+
+    from folkmoot.theory.votes_law import log_votes_law
+
+    path = picture_path(plot)
+    with collected_warnings() as lines:
+        chain = _chain(n, k, alpha, byzantine, self_sampling)
+        expected = chain.expected_rounds()
+        result = _settings(chain) | {"b": list(range(chain.honest + 1)), "expected_rounds": expected.tolist()}
+        header = ["b", "expected rounds", "per participant"]
+        columns = [expected, expected / chain.honest]
+        total = None
+        if rounds is not None:
+            total = rounds * chain.honest if per_node else rounds
+            blue, red = chain.blue_after(total), chain.red_after(total)
+            still_open = chain.open_after(total)
+            after = {"all_blue": blue, "all_red": red, "still_open": still_open}
+            result |= {"rounds": total} | {name: column.tolist() for name, column in after.items()}
+            header += ["all blue", "all red", "still open"]
+            columns += [blue, red, still_open]
+        notes = [] if total is None else [f"all blue, all red and still open: after {total:,} rounds"]
+        if p is not None:
+            law = np.exp(log_votes_law(parse_accuracies(p), chain.honest))
+            mean = float(law[law > 0] @ expected[law > 0])
+            result |= {"p": parse_accuracies(p), "mean_rounds": mean}
+            notes.append(f"{number(mean)} rounds expected from first votes with p = {p}")
+    result["warnings"] = lines
+    if json:
+        print_json(result)
+    else:
+        rows = [[str(b), *(number(float(column[b])) for column in columns)] for b in _rows(chain, everything)]
+        notes.append(_more(chain, rows))
+        print_table(f"Rounds of {chain}", header, rows, "\n".join(filter(None, notes)))
+    if path:
+        from folkmoot.report import theory as pictures
+
+        save_picture(pictures.rounds(chain, total), path)
+
+
+def parse_accuracies(text: str) -> float | list[float]:
+    """``0.6``; ``0.7,0.6,0.5``; or ``60x0.7,41x0.6``, which is 60 times 0.7 and 41 times 0.6."""
+    values: list[float] = []
+    for part in text.split(","):
+        times, _, value = part.strip().rpartition("x")
+        try:
+            values += [float(value)] * (int(times) if times else 1)
+        except ValueError:
+            raise ValueError(
+                f"--p must be a number, a list such as 0.7,0.6 or groups such as 60x0.7,41x0.6: got {text!r}"
+            ) from None
+    return values[0] if "," not in text and "x" not in text else values
+
+
+def _integer_alpha(text: str | None) -> int | None:
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        raise ValueError(f"--alpha must be a whole number or 'local': got {text!r}") from None
+
+
+def _chain(n: int, k: int, alpha: int | None, byzantine: int, self_sampling: bool) -> SlushChain:
+    from folkmoot.theory import SlushChain
+
+    threshold = k // 2 + 1 if alpha is None else alpha
+    return SlushChain(n, k, threshold, byzantine=byzantine, self_sampling=self_sampling)
+
+
+def _settings(chain: SlushChain) -> dict[str, Any]:
+    return {
+        "n": chain.n,
+        "k": chain.k,
+        "alpha": chain.alpha,
+        "byzantine": chain.byzantine,
+        "self_sampling": chain.self_sampling,
+    }
+
+
+def _rows(chain: SlushChain, everything: bool) -> list[int]:
+    if everything:
+        return list(range(chain.honest + 1))
+    middle = chain.honest // 2
+    return thinned(chain.honest + 1, [chain.alpha, chain.n - chain.alpha, middle, middle + 1])
+
+
+def _more(chain: SlushChain, rows: list[list[str]]) -> str:
+    hidden = chain.honest + 1 - len(rows)
+    return f"{hidden} more rows with --all or --json" if hidden else ""
+
+
+def _accuracy_rows(result: dict[str, Any]) -> list[list[str]]:
+    needs = f"q = {result['q']:g}" if result["q"] is not None else f"delta = {result['delta'] or 0}"
+    rows = [
+        ["mean participant", number(result["mean_participant"])],
+        ["best participant", number(result["best_participant"])],
+        [
+            f"majority ({needs})",
+            "needs an odd n" if result["majority"] is None else number(result["majority"]),
+        ],
+        ["Slush", number(result["slush"])],
+    ]
+    if "rounds" in result:
+        rows.append([f"Slush after {result['rounds']:,} rounds", number(result["slush_after_rounds"])])
+    return rows
+
+
+def _gap_note(result: dict[str, Any]) -> str:
+    gap = result["gap"]
+    if gap is None:
+        return ""
+    if gap["sign"] == 0:
+        return "majority and Slush are equally accurate"
+    ahead = "the majority" if gap["sign"] > 0 else "Slush"
+    return f"{ahead} is ahead by {number_from_log(gap['log10_magnitude'] * math.log(10))}"

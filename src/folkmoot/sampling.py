@@ -1,0 +1,86 @@
+"""Sampling laws: whom a node may ask, and the law of the answers it gets (appendix A.1).
+
+A query draws k different nodes. On the complete graph the number of answers of one colour is then
+hypergeometric; its logarithm is built here from its own factors, so that it stays exact where the
+probability itself is below the smallest double.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+
+Floats = npt.NDArray[np.float64]
+
+# Entries of the largest table of log-binomials held at once (32 MiB); larger ones are made in blocks.
+_BLOCK = 1 << 22
+
+
+class SamplingLaw(Protocol):
+    """How many nodes stand in the urn from which a node of a moot of n draws its k peers."""
+
+    def urn(self, n: int, k: int) -> int:
+        """The size of the urn, or ValueError if it holds fewer than k."""
+
+
+@dataclass(frozen=True)
+class Everyone:
+    """The paper's law H(n, b, k, alpha): k of all n nodes, the asker included."""
+
+    def urn(self, n: int, k: int) -> int:
+        if checks.integer("k", k, least=1) > n:
+            raise ValueError(f"k must satisfy 1 <= k <= n: got k={k}, n={n}")
+        return n
+
+
+@dataclass(frozen=True)
+class Others:
+    """What a real node does: k of the n - 1 others. It does not ask itself."""
+
+    def urn(self, n: int, k: int) -> int:
+        if checks.integer("k", k, least=1) > n - 1:
+            raise ValueError(
+                f"k must satisfy 1 <= k <= n-1 when the asker does not ask itself: got k={k}, n={n}"
+            )
+        return n - 1
+
+
+def log_tail(urn: int, k: int, counts: npt.NDArray[np.bool_], marked: npt.NDArray[np.int64]) -> Floats:
+    """log P(the number of marked nodes drawn is one that ``counts`` allows), for each ``marked``.
+
+    ``counts[j]`` says whether j marked nodes among the k drawn count, j = 0..k. With
+    ``counts = (j >= alpha)`` this is log H(urn, marked, k, alpha), the sum of
+    C(marked, j) C(urn - marked, k - j) / C(urn, k). All terms are positive: nothing cancels.
+    """
+    allowed = np.flatnonzero(counts)
+    result = np.full(marked.shape, -np.inf)
+    if allowed.size == 0:
+        return result
+    total = float(log_binomials(np.array([urn]), k)[k, 0])
+    width = max(1, _BLOCK // (k + 1))
+    for start in range(0, marked.size, width):
+        block = marked[start : start + width]
+        terms = log_binomials(block, k)[allowed]
+        terms += log_binomials(urn - block, k)[k - allowed]
+        result[start : start + width] = np.logaddexp.reduce(terms, axis=0)
+    # A sure event can exceed 0 by a rounding error; a probability never exceeds 1.
+    return np.minimum(result - total, 0.0)
+
+
+def log_binomials(x: npt.NDArray[np.int64], most: int) -> Floats:
+    """log C(x, j) for j = 0..most (rows) and each x (columns); -inf where j > x.
+
+    Summed factor by factor: for the small j of a query this is more accurate than the difference
+    of log-gammas, whose absolute error grows with x log x.
+    """
+    table = np.zeros((most + 1, x.size))
+    for j in range(1, most + 1):
+        with np.errstate(divide="ignore"):
+            factor = np.log(np.maximum(x - j + 1, 0) / j)
+        np.add(table[j - 1], factor, out=table[j])
+    return table

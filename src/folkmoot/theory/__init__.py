@@ -1,0 +1,45 @@
+"""The exact theory of consensus learning with Slush: probabilities, not estimates.
+
+Sections 2.3, 4 and appendix A of the paper, by its names. See docs/theory.md for a tour.
+"""
+
+from folkmoot.checks import ByzantineThresholdWarning
+from folkmoot.theory.bounds import (
+    absorption_bound,
+    byzantine_asymmetry,
+    chvatal_bound,
+    condorcet_bound,
+    performance_groups_bound,
+    slush_lower_bound,
+)
+from folkmoot.theory.chain import SlushChain
+from folkmoot.theory.comparison import (
+    Gap,
+    accuracy_gap,
+    control_ratio,
+    log_control_ratio,
+    threshold_accuracy,
+)
+from folkmoot.theory.local import LocalSlushChain
+from folkmoot.theory.majority import majority_accuracy
+from folkmoot.theory.votes_law import log_poisson_binomial, poisson_binomial
+
+__all__ = [
+    "ByzantineThresholdWarning",
+    "Gap",
+    "LocalSlushChain",
+    "SlushChain",
+    "absorption_bound",
+    "accuracy_gap",
+    "byzantine_asymmetry",
+    "chvatal_bound",
+    "condorcet_bound",
+    "control_ratio",
+    "log_control_ratio",
+    "log_poisson_binomial",
+    "majority_accuracy",
+    "performance_groups_bound",
+    "poisson_binomial",
+    "slush_lower_bound",
+    "threshold_accuracy",
+]

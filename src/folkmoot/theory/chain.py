@@ -1,0 +1,302 @@
+"""The Slush chain: exact absorption, time to absorption and finite-horizon law (appendix A of the paper).
+
+The state is b, the number of honest participants that are blue (right). One honest participant at a
+time asks; f Byzantine participants always answer red and never change. With c = n - f honest ones,
+
+    birth  lambda_b = (c - b) H(n, b, k, alpha)        death  mu_b = b H(n, n - b, k, alpha)
+
+and the absorption probabilities are ratios of sums of the weights (theorem "exact xi", corollary
+"exact zeta", restricted to where no factor vanishes)
+
+    w_l = prod_{i < l} mu_i  prod_{j >= l} lambda_j,    B_b = sum_{l <= b} w_l / sum_l w_l,
+                                                        R_b = sum_{l > b}  w_l / sum_l w_l.
+
+Everything is kept as logarithms and each sum is taken over its own positive terms, so B_b and R_b
+keep their relative accuracy far below the smallest double.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.checks import ByzantineThresholdWarning
+from folkmoot.protocols import Slush
+from folkmoot.sampling import Everyone, Floats, Others
+from folkmoot.theory.logsum import logsum, running_logsum, running_sum
+from folkmoot.theory.tabulate import log_turn, turning_tallies
+from folkmoot.theory.votes_law import Accuracies, log_votes_law
+from folkmoot.votes import BLUE, RED
+
+
+def warn_if_not_absorbing(byzantine: int, alpha: int, stacklevel: int = 3) -> None:
+    """All-blue is left again when the Byzantine participants alone reach the threshold."""
+    if byzantine >= alpha:
+        warnings.warn(
+            f"byzantine={byzantine} >= alpha={alpha}: all-blue is not absorbing; absorption follows "
+            "the paper and sets its death rate to zero (rounds=T gives the real process)",
+            ByzantineThresholdWarning,
+            stacklevel=stacklevel,
+        )
+
+
+class SlushChain:
+    """Slush among n participants as a birth-death chain over b = 0..n-byzantine blue honest ones.
+
+    Parameters
+    ----------
+    n : participants in all.
+    k, alpha : sample size and threshold, k/2 < alpha <= k.
+    byzantine : how many always answer red (perfectly malicious); a warning if >= alpha.
+    self_sampling : True for the paper's law (the asker may draw itself), False for k of the others.
+
+    All arrays run over b = 0..n-byzantine and are read-only. States with n - alpha < b < alpha are
+    frozen: neither colour reaches the threshold, so ``blue`` and ``red`` are both 0 there (the
+    paper's R_b + B_b = 1 needs alpha <= ceil(n/2)).
+    """
+
+    def __init__(self, n: int, k: int, alpha: int, *, byzantine: int = 0, self_sampling: bool = True) -> None:
+        self.n, self.byzantine = checks.population(n, byzantine)
+        self.law = Everyone() if self_sampling else Others()
+        self.law.urn(self.n, k)  # k against n before alpha against k: the plainer mistake first
+        self.rule = Slush(k, alpha)
+        warn_if_not_absorbing(self.byzantine, self.rule.alpha)
+
+    @property
+    def k(self) -> int:
+        """Sample size of a query."""
+        return self.rule.k
+
+    @property
+    def alpha(self) -> int:
+        """Answers of one colour that turn a participant."""
+        return self.rule.alpha
+
+    @property
+    def honest(self) -> int:
+        """c = n - byzantine, the participants that ask and change."""
+        return self.n - self.byzantine
+
+    @property
+    def self_sampling(self) -> bool:
+        """Whether the asker stands in its own urn."""
+        return isinstance(self.law, Everyone)
+
+    def __repr__(self) -> str:
+        options = f", byzantine={self.byzantine}" if self.byzantine else ""
+        options += "" if self.self_sampling else ", self_sampling=False"
+        return f"SlushChain(n={self.n}, k={self.k}, alpha={self.alpha}{options})"
+
+    # ---- rates -------------------------------------------------------------------------------
+
+    @cached_property
+    def _log_rates(self) -> tuple[Floats, Floats]:
+        """log lambda_b and log mu_b of the real process, all-blue included."""
+        b = np.arange(self.honest + 1)
+        turn_red = log_turn(self.rule, self.law, self.n, RED)
+        alike = np.array_equal(turning_tallies(self.rule, RED), turning_tallies(self.rule, BLUE))
+        turn_blue = turn_red if alike else log_turn(self.rule, self.law, self.n, BLUE)
+        with np.errstate(divide="ignore"):
+            return np.log(self.honest - b) + turn_red[b], np.log(b) + turn_blue[self.n - b]
+
+    @cached_property
+    def birth(self) -> Floats:
+        """lambda_b: rate at which a red honest participant turns blue (definition "Transition rates")."""
+        return _frozen(np.exp(self._log_rates[0]))
+
+    @cached_property
+    def death(self) -> Floats:
+        """mu_b: rate at which a blue one turns red; 0 at all-blue, the paper's convention for f >= alpha."""
+        rates = np.exp(self._log_rates[1])
+        rates[-1] = 0.0
+        return _frozen(rates)
+
+    # ---- absorption --------------------------------------------------------------------------
+
+    @cached_property
+    def _mixed(self) -> tuple[int, int]:
+        """First and last b with both rates positive: alpha..min(n-alpha, c-1); empty if first > last."""
+        return self.alpha, min(self.n - self.alpha, self.honest - 1)
+
+    @cached_property
+    def _log_weights(self) -> Floats:
+        """log w_l for l = first..last+1 of the mixed states, up to a common constant."""
+        first, last = self._mixed
+        log_birth, log_death = self._log_rates
+        steps = log_death[first : last + 1] - log_birth[first : last + 1]
+        weights = np.concatenate(([0.0], running_sum(steps)))
+        # Without Byzantine participants lambda_b = mu_{n-b}, so w is a palindrome; make it one to the
+        # last bit, so that R_b = B_{n-b} and the gap at p = 1/2 hold exactly and not to rounding.
+        return (weights + weights[::-1]) / 2 if self.byzantine == 0 else weights
+
+    @cached_property
+    def _log_odds(self) -> Floats:
+        """log(B_b / R_b) where both are positive, i.e. over the mixed states."""
+        below = running_logsum(self._log_weights)
+        above = running_logsum(self._log_weights[::-1])[::-1]
+        return below[:-1] - above[1:]
+
+    def _absorption(self, colour: int) -> Floats:
+        first, last = self._mixed
+        result = np.full(self.honest + 1, -np.inf)
+        b = np.arange(self.honest + 1)
+        if colour == BLUE:  # only births are possible: sure to end all-blue
+            result[(b >= self.alpha) & (b > self.n - self.alpha)] = 0.0
+            result[self.honest] = 0.0
+            result[0] = -np.inf
+        else:
+            result[(b < self.alpha) & (b <= self.n - self.alpha)] = 0.0
+            result[0] = 0.0
+            result[self.honest] = -np.inf
+        if first <= last:
+            odds = self._log_odds if colour == BLUE else -self._log_odds
+            # B = S / (S + S') = 1 / (1 + S'/S): accurate for B near 0 and for B near 1.
+            result[first : last + 1] = -np.logaddexp(0.0, -odds)
+        return _frozen(result)
+
+    @cached_property
+    def log_blue(self) -> Floats:
+        """log B_b, the chance that all honest participants end blue (corollary "exact zeta")."""
+        return self._absorption(BLUE)
+
+    @cached_property
+    def log_red(self) -> Floats:
+        """log R_b, the chance that all honest participants end red (theorem "exact xi")."""
+        return self._absorption(RED)
+
+    @cached_property
+    def blue(self) -> Floats:
+        """B_b."""
+        return _frozen(np.exp(self.log_blue))
+
+    @cached_property
+    def red(self) -> Floats:
+        """R_b."""
+        return _frozen(np.exp(self.log_red))
+
+    @cached_property
+    def log_not_blue(self) -> Floats:
+        """log(1 - B_b): R_b, or 1 in a frozen state, which ends in neither colour."""
+        frozen = np.isneginf(self.log_blue) & np.isneginf(self.log_red)
+        return _frozen(np.where(frozen, 0.0, self.log_red))
+
+    def accuracy(self, p: Accuracies, *, rounds: int | None = None) -> float:
+        """P_S, the chance that the network ends right (equation "Slush prob homogeneous").
+
+        ``p`` is the accuracy of every honest participant, or one value for each. With ``rounds=T``,
+        the chance that more than half of the honest participants are right after T rounds, a round
+        being one participant asking once (the paper's "50 rounds per node" is ``50 * chain.honest``).
+        """
+        start = log_votes_law(p, self.honest)
+        if rounds is None:
+            return math.exp(min(logsum(start + self.log_blue), 0.0))
+        law = self.distribution(np.exp(start), rounds)
+        return min(math.fsum(law[self.honest // 2 + 1 :].tolist()), 1.0)
+
+    # ---- time --------------------------------------------------------------------------------
+
+    def expected_rounds(self) -> Floats:
+        """Expected rounds until all honest participants agree, from each b; inf in a frozen state.
+
+        A round is one honest participant, drawn uniformly, asking once. In the mixed states the sum
+        over the visits to each y is taken from positive terms only: starting in b, the chain spends
+        c B_min(b,y) R_max(b,y) / (lambda_y (B_{y+1} - B_y)) rounds in y.
+        """
+        c = self.honest
+        first, last = self._mixed
+        log_birth, log_death = self._log_rates
+        rounds = np.full(c + 1, np.inf)
+        rounds[0] = rounds[c] = 0.0
+        # Only deaths below the mixed states, only births above: the times of single steps add up.
+        low = min(first - 1, self.n - self.alpha, c - 1)
+        rounds[1 : low + 1] = c * np.cumsum(np.exp(-log_death[1 : low + 1]))
+        high = max(last + 1, self.alpha, 1)
+        rounds[high:c] = c * np.cumsum(np.exp(-log_birth[high:c])[::-1])[::-1]
+        if first <= last:
+            mixed = slice(first, last + 1)
+            blue, red = self.log_blue[mixed], self.log_red[mixed]
+            total = logsum(self._log_weights)
+            stay = -log_birth[mixed] - (self._log_weights[1:] - total)
+            below = red + running_logsum(blue + stay)
+            above = np.full(blue.size, -np.inf)
+            above[:-1] = blue[:-1] + running_logsum((red + stay)[::-1])[::-1][1:]
+            with np.errstate(over="ignore"):
+                inside = c * np.exp(np.logaddexp(below, above))
+            rounds[mixed] = inside + np.exp(red) * rounds[first - 1] + np.exp(blue) * rounds[last + 1]
+        return rounds
+
+    def distribution(self, start: int | npt.ArrayLike, rounds: int) -> Floats:
+        """The exact law of b after ``rounds`` rounds, from b = ``start`` or from a law over b.
+
+        A round is one honest participant, drawn uniformly, asking once. This is the real process:
+        with f >= alpha the all-blue state is left again.
+        """
+        return self._evolve(self._start(start), rounds, backward=False)
+
+    def blue_after(self, rounds: int) -> Floats:
+        """From each b, the chance that all honest participants are blue after ``rounds`` rounds."""
+        return self._evolve(self._start(self.honest), rounds, backward=True)
+
+    def red_after(self, rounds: int) -> Floats:
+        """From each b, the chance that all honest participants are red after ``rounds`` rounds."""
+        return self._evolve(self._start(0), rounds, backward=True)
+
+    def open_after(self, rounds: int) -> Floats:
+        """From each b, the chance that the honest participants do not all agree after ``rounds`` rounds.
+
+        From its own terms: right also where it is far below the rounding error of 1 - blue - red.
+        """
+        undecided = np.ones(self.honest + 1)
+        undecided[[0, -1]] = 0.0
+        return self._evolve(undecided, rounds, backward=True)
+
+    def _evolve(self, vector: Floats, rounds: int, *, backward: bool) -> Floats:
+        """``vector`` times a power of the transition matrix, from the left or (backward) from the right."""
+        steps = checks.integer("rounds", rounds, least=0)
+        up, down = (np.exp(rates) / self.honest for rates in self._log_rates)
+        stay = np.maximum(1.0 - up - down, 0.0)
+        size = self.honest + 1
+        # Repeated squaring costs size^3 log(rounds), stepping size * rounds.
+        if size <= 1024 and size**2 * steps.bit_length() < 100 * steps:
+            matrix = np.diag(stay) + np.diag(up[:-1], 1) + np.diag(down[1:], -1)
+            power = np.linalg.matrix_power(matrix, steps)
+            return np.asarray(power @ vector if backward else vector @ power, dtype=np.float64)
+        # Row b of the matrix holds down[b], stay[b], up[b]; a column holds up[b-1], stay[b], down[b+1].
+        low, high = (down[1:], up[:-1]) if backward else (up[:-1], down[1:])
+        for _ in range(steps):
+            after = vector * stay
+            after[1:] += low * vector[:-1]
+            after[:-1] += high * vector[1:]
+            vector = after
+        return vector
+
+    def _start(self, start: int | npt.ArrayLike) -> Floats:
+        if np.ndim(start) == 0:
+            b = checks.integer("start", start)
+            if not 0 <= b <= self.honest:
+                raise ValueError(
+                    f"start must satisfy 0 <= start <= n - byzantine: got start={b}, "
+                    f"n - byzantine = {self.honest}"
+                )
+            law = np.zeros(self.honest + 1)
+            law[b] = 1.0
+            return law
+        law = np.array(start, dtype=np.float64)
+        if law.shape != (self.honest + 1,):
+            raise ValueError(
+                f"start must be a number or a law over b = 0..{self.honest} "
+                f"({self.honest + 1} values): got shape {law.shape}"
+            )
+        if not (np.all(law >= 0) and abs(law.sum() - 1.0) <= 1e-9):
+            raise ValueError(f"start must be a law (values >= 0 with sum 1): got sum {law.sum()}")
+        return law
+
+
+def _frozen(array: Floats) -> Floats:
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,38 @@
+"""From a protocol's rule to the chance that one query turns a node: the only place theory meets a rule.
+
+The rule is applied to every possible tally of two colours; the sampling law weighs the tallies.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot.protocols import Slush
+from folkmoot.sampling import Floats, SamplingLaw, log_tail
+from folkmoot.votes import BLUE, RED
+
+
+def turning_tallies(rule: Slush, colour: int) -> npt.NDArray[np.bool_]:
+    """Entry j: does a node of this colour change it when j of its k answers name the other one?"""
+    other = BLUE if colour == RED else RED
+    turns = np.zeros(rule.k + 1, dtype=np.bool_)
+    for j in range(rule.k + 1):
+        tally = [0, 0]
+        tally[other], tally[colour] = j, rule.k - j
+        turns[j] = rule.update(colour, tally) == other
+    return turns
+
+
+def log_turn(rule: Slush, law: SamplingLaw, n: int, colour: int) -> Floats:
+    """log P(a query turns a node of this colour), for x = 0..n nodes of the other colour.
+
+    The asker is not one of those x, so x counts the same whether it may ask itself or not; only
+    the size of the urn differs.
+    """
+    urn = law.urn(n, rule.k)
+    x = np.arange(n + 1)
+    result = np.full(n + 1, -np.inf)
+    possible = x <= urn  # x = n leaves no node of this colour to ask
+    result[possible] = log_tail(urn, rule.k, turning_tallies(rule, colour), x[possible])
+    return result
