@@ -23,7 +23,7 @@ def main() -> NoReturn:
     except BrokenPipeError:
         # The reader (say, ``head``) has gone; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        code = 1
     sys.exit(code)
 
 

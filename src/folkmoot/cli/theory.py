@@ -22,7 +22,7 @@ from folkmoot.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from folkmoot.theory import SlushChain
+    from folkmoot.theory import LocalSlushChain, SlushChain
 
 app = typer.Typer(
     help="The exact theory of consensus learning with Slush: probabilities, not estimates.",
@@ -113,7 +113,7 @@ def absorption(
         log_blue, log_red = chain.log_blue.tolist(), chain.log_red.tolist()
     if json:
         print_json(
-            _settings(chain)
+            _settings(chain, chain.alpha)
             | {
                 "b": list(range(chain.honest + 1)),
                 "blue": chain.blue.tolist(),
@@ -151,62 +151,60 @@ def accuracy(
     plot: Plot = None,
 ) -> None:
     """The accuracy of Slush beside that of one participant and of the (super)majority."""
-    import numpy as np
-
     from folkmoot import theory
-    from folkmoot.thresholds import strong_confidence
 
     path = picture_path(plot)
     if p is None:
         raise ValueError("--p is missing: give the accuracy of the honest participants, such as --p 0.6")
     accuracies = parse_accuracies(p)
-    local = alpha == "local"
-    if local and (rounds is not None or path):
-        raise ValueError("--alpha local gives the limit only: leave out --rounds and --plot")
-    result: dict[str, Any]
     with collected_warnings() as lines:
-        if local:
-            each = np.broadcast_to(accuracies, n - byzantine) if np.ndim(accuracies) == 0 else accuracies
-            alphas = strong_confidence(each, k)
-            local_chain = theory.LocalSlushChain(alphas, k, byzantine=byzantine, self_sampling=self_sampling)
-            if local_chain.n != n:
-                raise ValueError(
-                    f"--p must name n - byzantine = {n - byzantine} participants: got {alphas.size}"
-                )
-            title = str(local_chain)
-            result = {"n": n, "k": k, "alpha": alphas.tolist(), "byzantine": byzantine}
-            result |= {"self_sampling": self_sampling, "slush": local_chain.accuracy(accuracies)}
-            result["residual"] = local_chain.residual
+        chain: SlushChain | LocalSlushChain
+        if alpha == "local":
+            if rounds is not None or path:
+                raise ValueError("--alpha local gives the limit only: leave out --rounds and --plot")
+            chain = _local_chain(n, k, accuracies, byzantine, self_sampling)
+            settings = _settings(chain, chain.alphas.tolist())
         else:
             chain = _chain(n, k, _integer_alpha(alpha), byzantine, self_sampling)
-            title = str(chain)
-            result = _settings(chain) | {"slush": chain.accuracy(accuracies)}
-        result |= {"p": accuracies, "mean_participant": float(np.mean(accuracies))}
-        result["best_participant"] = float(np.max(accuracies))
-        result |= {"delta": delta, "q": q, "majority": None, "gap": None}
-        if n % 2 or q is not None:
-            margin = delta or 0
+            settings = _settings(chain, chain.alpha)
+        each = [accuracies] if isinstance(accuracies, float) else accuracies
+        result = settings | {
+            "p": accuracies,
+            "delta": delta,
+            "q": q,
+            "mean_participant": math.fsum(each) / len(each),
+            "best_participant": max(each),
+            "majority": None,
+            "slush": chain.accuracy(accuracies),
+            "gap": None,
+        }
+        decisive = n % 2 == 1 or q is not None  # an even n can tie
+        margin = delta or 0
+        if decisive:
             result["majority"] = theory.majority_accuracy(
                 n, accuracies, delta=margin, q=q, byzantine=byzantine
             )
-            if not local:
+        if isinstance(chain, theory.LocalSlushChain):
+            result["residual"] = chain.residual
+        else:
+            if decisive:
                 gap = theory.accuracy_gap(chain, accuracies, delta=margin, q=q)
                 result["gap"] = {"sign": gap.sign, "log10_magnitude": gap.log_magnitude / math.log(10)}
-        if rounds is not None:
-            total = rounds * chain.honest if per_node else rounds
-            result |= {"rounds": total, "slush_after_rounds": chain.accuracy(accuracies, rounds=total)}
+            if rounds is not None:
+                result["rounds"] = rounds * chain.honest if per_node else rounds
+                result["slush_after_rounds"] = chain.accuracy(accuracies, rounds=result["rounds"])
     result["warnings"] = lines
     if json:
         print_json(result)
     else:
         print_table(
-            f"Accuracy of {title}", ["who decides", "accuracy"], _accuracy_rows(result), _gap_note(result)
+            f"Accuracy of {chain}", ["who decides", "accuracy"], _accuracy_rows(result), _gap_note(result)
         )
-    if path:
+    if path and isinstance(chain, theory.SlushChain):
         from folkmoot.report import theory as pictures
 
         mark = accuracies if isinstance(accuracies, float) else None
-        save_picture(pictures.accuracy(chain, delta=delta or 0, q=q, mark=mark), path)
+        save_picture(pictures.accuracy(chain, delta=margin, q=q, mark=mark), path)
 
 
 @app.command()
@@ -232,7 +230,7 @@ def threshold(
         )
     shown = 0 if delta is None and q is None else delta
     if json:
-        print_json(_settings(chain) | {"delta": shown, "q": q, "p_th": p_th, "warnings": lines})
+        print_json(_settings(chain, chain.alpha) | {"delta": shown, "q": q, "p_th": p_th, "warnings": lines})
     else:
         rule = f"delta = {shown}" if q is None else f"q = {q:g}"
         meaning = {0.0: "the majority is ahead for every p", 1.0: "Slush is ahead for every p"}
@@ -271,7 +269,10 @@ def rounds(
     with collected_warnings() as lines:
         chain = _chain(n, k, alpha, byzantine, self_sampling)
         expected = chain.expected_rounds()
-        result = _settings(chain) | {"b": list(range(chain.honest + 1)), "expected_rounds": expected.tolist()}
+        result = _settings(chain, chain.alpha) | {
+            "b": list(range(chain.honest + 1)),
+            "expected_rounds": expected.tolist(),
+        }
         header = ["b", "expected rounds", "per participant"]
         columns = [expected, expected / chain.honest]
         total = None
@@ -330,11 +331,23 @@ def _chain(n: int, k: int, alpha: int | None, byzantine: int, self_sampling: boo
     return SlushChain(n, k, threshold, byzantine=byzantine, self_sampling=self_sampling)
 
 
-def _settings(chain: SlushChain) -> dict[str, Any]:
+def _local_chain(
+    n: int, k: int, p: float | list[float], byzantine: int, self_sampling: bool
+) -> LocalSlushChain:
+    from folkmoot import checks, strong_confidence
+    from folkmoot.theory import LocalSlushChain
+
+    everyone, liars = checks.population(n, byzantine)
+    honest = everyone - liars
+    each = checks.accuracies([p] * honest if isinstance(p, float) else p, honest)
+    return LocalSlushChain(strong_confidence(each, k), k, byzantine=liars, self_sampling=self_sampling)
+
+
+def _settings(chain: SlushChain | LocalSlushChain, alpha: int | list[int]) -> dict[str, Any]:
     return {
         "n": chain.n,
         "k": chain.k,
-        "alpha": chain.alpha,
+        "alpha": alpha,
         "byzantine": chain.byzantine,
         "self_sampling": chain.self_sampling,
     }

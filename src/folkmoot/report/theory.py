@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,21 +25,31 @@ def absorption(chain: SlushChain) -> Figure:
     """B_b and R_b with the bounds b/n and Chvatal's (figure "Slush Absorption"), linear and log scale."""
     figure, (left, right) = _panels(2)
     b = np.arange(chain.honest + 1)
-    left.plot(b, chain.blue, color=BLUE, marker="o", markersize=2.5, label=r"$B_b$, all end blue")
+    left.plot(b, chain.blue, color=BLUE, **_dots(b.size), label=r"$B_b$, all end blue")
     left.plot(b, chain.red, color=RED, lw=1, label=r"$R_b$, all end red")
     if chain.byzantine == 0:
         top = b[(chain.n + 1) // 2 :].tolist()
         left.plot(top, [absorption_bound(chain.n, x) for x in top], color=ORANGE, label=r"$b/n$")
         bound = [1 - chvatal_bound(chain.n, chain.k, chain.alpha, x) for x in top]
-        left.plot(top, bound, color=GREEN, label="Chvatal")
+        left.plot(top, bound, color=GREEN, label="Chvatal, one query")
     _label(left, "blue participants b", "probability", str(chain))
     left.legend(frameon=False)
     for logs, colour, name in ((chain.log_blue, BLUE, r"$B_b$"), (chain.log_red, RED, r"$R_b$")):
         finite = np.isfinite(logs)
         right.plot(b[finite], logs[finite] / math.log(10), color=colour, label=name)
-    right.axhline(-308, color=GREY, lw=0.8, ls=":")
-    right.set_ylim(top=max(5.0, -right.get_ylim()[0] * 0.03))
-    _label(right, "blue participants b", r"$\log_{10}$ of the probability", "the same, to the last digit")
+    if right.get_ylim()[0] < -308:
+        right.axhline(-308, color=GREY, lw=0.8, ls=":")
+        right.annotate(
+            "smallest double",
+            (0.5, -308),
+            (0, 3),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            color=GREY,
+            ha="center",
+            fontsize=8,
+        )
+    _label(right, "blue participants b", r"$\log_{10}$ of the probability", "the same on a log scale")
     right.legend(frameon=False)
     return figure
 
@@ -65,7 +76,7 @@ def accuracy(
 
 
 def threshold(chain: SlushChain, *, delta: int = 0, q: float | None = None) -> Figure:
-    """P_Maj - P_S against p, on a symmetric log scale, with the crossing p_th."""
+    """log of |P_Maj - P_S| against p, coloured by who is ahead, with the crossing p_th."""
     figure, (axes,) = _panels(1)
     p = np.linspace(0.002, 0.998, 250)
     gaps = [accuracy_gap(chain, x, delta=delta, q=q) for x in p.tolist()]
@@ -84,12 +95,15 @@ def threshold(chain: SlushChain, *, delta: int = 0, q: float | None = None) -> F
     )
     if 0 < crossing < 1:
         axes.axvline(crossing, color=GREY, lw=0.8, ls=":")
+        left = crossing > 0.6
         axes.annotate(
             rf"$p_{{th}}$ = {crossing:.4f}",
-            (crossing, 0.05),
-            (4, 0),
+            (crossing, 0.97),
+            (-4 if left else 4, 0),
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
+            ha="right" if left else "left",
+            va="top",
         )
     _label(axes, "accuracy p of an honest participant", r"$\log_{10}|P_{Maj} - P_S|$", str(chain))
     axes.legend(frameon=False)
@@ -100,11 +114,11 @@ def rounds(chain: SlushChain, horizon: int | None = None) -> Figure:
     """Expected rounds per participant from each b; with a horizon, the chance to be open after it."""
     figure, panels = _panels(1 if horizon is None else 2)
     b = np.arange(chain.honest + 1)
-    panels[0].plot(b, chain.expected_rounds() / chain.honest, color=BLUE, marker="o", markersize=2.5)
+    panels[0].plot(b, chain.expected_rounds() / chain.honest, color=BLUE, **_dots(b.size))
     panels[0].set_ylim(bottom=0)
     _label(panels[0], "blue participants b", "expected rounds per participant", str(chain))
     if horizon is not None:
-        panels[1].plot(b, chain.open_after(horizon), color=RED, marker="o", markersize=2.5)
+        panels[1].plot(b, chain.open_after(horizon), color=RED, **_dots(b.size))
         panels[1].set_ylim(bottom=0)
         _label(panels[1], "blue participants b", "chance of no agreement", f"after {horizon} rounds")
     return figure
@@ -113,6 +127,11 @@ def rounds(chain: SlushChain, horizon: int | None = None) -> Figure:
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
     figure = Figure(figsize=(5.6 * count, 4.0), layout="constrained")
     return figure, list(np.atleast_1d(figure.subplots(1, count)))
+
+
+def _dots(count: int) -> dict[str, Any]:
+    """Show the single states while they can be told apart."""
+    return {"marker": "o", "markersize": 2.5} if count <= 120 else {}
 
 
 def _label(axes: Axes, x: str, y: str, title: str) -> None:

@@ -79,6 +79,11 @@ class LocalSlushChain:
         """c = n - byzantine."""
         return self.n - self.byzantine
 
+    @property
+    def self_sampling(self) -> bool:
+        """Whether the asker stands in its own urn."""
+        return isinstance(self.law, Everyone)
+
     def __repr__(self) -> str:
         groups = ", ".join(
             f"{size} with alpha={alpha}" for alpha, size in zip(self.thresholds, self.sizes, strict=True)

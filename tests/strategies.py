@@ -1,0 +1,46 @@
+"""Random but valid parameters for property tests."""
+
+from __future__ import annotations
+
+import warnings
+
+from hypothesis import strategies as st
+
+from folkmoot.theory import ByzantineThresholdWarning, SlushChain
+
+
+@st.composite
+def queries(draw: st.DrawFn, most_k: int = 20) -> tuple[int, int]:
+    """(k, alpha) with k/2 < alpha <= k."""
+    k = draw(st.integers(1, most_k))
+    return k, draw(st.integers(k // 2 + 1, k))
+
+
+@st.composite
+def chains(
+    draw: st.DrawFn,
+    *,
+    most: int,
+    least: int = 1,
+    odd: bool = False,
+    honest_only: bool = False,
+    allow_f_over_alpha: bool = True,
+    self_sampling: bool | None = None,
+    mixing: bool = False,
+) -> SlushChain:
+    """A chain of at most ``most`` participants; ``mixing`` asks for alpha <= ceil(n/2), so none is frozen."""
+    n = draw(st.integers(least, most))
+    if odd and n % 2 == 0:
+        n = n + 1 if n < most else n - 1
+    own = draw(st.booleans()) if self_sampling is None else self_sampling
+    own = own or n == 1
+    k = draw(st.integers(1, n if own else n - 1))
+    if mixing:
+        k = min(k, 2 * ((n + 1) // 2) - 1)
+    top = min(k, (n + 1) // 2) if mixing else k
+    alpha = draw(st.integers(k // 2 + 1, top))
+    most_f = 0 if honest_only else n - 1 if allow_f_over_alpha else min(n - 1, alpha - 1)
+    f = draw(st.integers(0, most_f))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ByzantineThresholdWarning)
+        return SlushChain(n, k, alpha, byzantine=f, self_sampling=own)

@@ -1,0 +1,53 @@
+"""What an import costs, counted in modules: seconds depend on the machine, modules do not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import folkmoot
+
+HEAVY = {"numpy", "scipy", "sklearn", "numba", "matplotlib", "rich", "typer", "msgspec", "cryptography"}
+
+
+def modules_after(code: str) -> set[str]:
+    result = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import sys; before = set(sys.modules); {code}; print(*(set(sys.modules) - before))",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(result.stdout.splitlines()[-1].split())
+
+
+def test_importing_folkmoot_imports_next_to_nothing() -> None:
+    loaded = modules_after("import folkmoot")
+    assert not HEAVY & loaded
+    assert len(loaded) < 40
+
+
+def test_help_needs_no_numbers() -> None:
+    code = (
+        "from typer.testing import CliRunner; from folkmoot.cli.app import app; "
+        "CliRunner().invoke(app, ['--help'])"
+    )
+    assert not HEAVY - {"rich", "typer"} & modules_after(code)
+
+
+def test_theory_needs_neither_compiler_nor_pictures() -> None:
+    loaded = modules_after("from folkmoot.theory import SlushChain; SlushChain(11, 3, 2).accuracy(0.6)")
+    assert not {"numba", "matplotlib", "sklearn", "scipy.optimize", "scipy.stats"} & loaded
+
+
+def test_every_public_name_is_there() -> None:
+    for name in folkmoot.__all__:
+        assert getattr(folkmoot, name) is not None
+    assert dir(folkmoot) == sorted(folkmoot.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'slush'"):
+        _ = folkmoot.slush

@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from folkmoot.theory import ByzantineThresholdWarning, SlushChain
+from strategies import chains, queries
+
+# (k, alpha, byzantine, self_sampling)
+EXACT = [(10, 7, 0, True), (10, 6, 3, True), (20, 14, 5, True), (20, 11, 0, False), (3, 2, 1, False)]
+
+
+def exact_absorption(
+    n: int, k: int, alpha: int, f: int, self_sampling: bool
+) -> tuple[list[float], list[float]]:
+    """log B_b and log R_b from integers alone."""
+    birth, death = oracle.rates(n, k, alpha, f, self_sampling)
+    blue, red = oracle.absorption_sums(birth, death)
+    if blue[-1]:
+        return [oracle.log_ratio(x, blue[-1]) for x in blue], [oracle.log_ratio(x, blue[-1]) for x in red]
+    # A product of the formula is 0/0 when no state has both rates: solve the little chain instead.
+    c = n - f
+    moves: dict[tuple[int, ...], dict[tuple[int, ...], Fraction]] = {
+        (b,): {
+            (to,): Fraction(rate) for to, rate in ((b + 1, birth[b]), (b - 1, death[b])) if rate and 0 < b < c
+        }
+        for b in range(c + 1)
+    }
+    logs = []
+    for end in (c, 0):
+        chances = oracle.hitting(moves, (end,))
+        logs.append([math.log(chances[b,]) if chances[b,] else -math.inf for b in range(c + 1)])
+    return logs[0], logs[1]
+
+
+def assert_close_logs(ours: np.ndarray, truth: list[float]) -> float:
+    """Within 1e-9, and within 1e-9 of the log itself where that is small (a probability near 1)."""
+    exact = np.array(truth)
+    assert np.array_equal(np.isneginf(ours), np.isneginf(exact))
+    finite = np.isfinite(exact)
+    error = np.abs(ours[finite] - exact[finite])
+    assert np.all(error <= 1e-9 * np.minimum(1.0, np.abs(exact[finite])) + 1e-300)
+    return float(exact[finite].min(initial=0.0))
+
+
+@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize(("k", "alpha", "f", "self_sampling"), EXACT)
+def test_absorption_equals_exact_rationals_for_every_n_up_to_501(
+    k: int, alpha: int, f: int, self_sampling: bool, block: int
+) -> None:
+    first = max(k if self_sampling else k + 1, f + 1)
+    smallest = 0.0
+    for n in range(first + block, 502, 4):
+        chain = SlushChain(n, k, alpha, byzantine=f, self_sampling=self_sampling)
+        log_blue, log_red = exact_absorption(n, k, alpha, f, self_sampling)
+        smallest = min(smallest, assert_close_logs(chain.log_blue, log_blue))
+        smallest = min(smallest, assert_close_logs(chain.log_red, log_red))
+    if k >= 10:  # the sweep really went below the smallest double
+        assert smallest < math.log(1e-300)
+
+
+@pytest.mark.parametrize("self_sampling", [True, False])
+@pytest.mark.parametrize("f", [0, 1, 2])
+@pytest.mark.parametrize("honest", [3, 4, 5])
+def test_absorption_equals_brute_force_over_all_colourings_and_samples(
+    honest: int, f: int, self_sampling: bool
+) -> None:
+    n = honest + f
+    for k in range(1, n + 1 if self_sampling else n):
+        for alpha in range(k // 2 + 1, k + 1):
+            if f >= alpha:
+                continue
+            chain = SlushChain(n, k, alpha, byzantine=f, self_sampling=self_sampling)
+            for state, (blue, red) in oracle.brute_force_blue([alpha] * honest, k, f, self_sampling).items():
+                assert chain.blue[sum(state)] == pytest.approx(float(blue), rel=1e-12, abs=0)
+                assert chain.red[sum(state)] == pytest.approx(float(red), rel=1e-12, abs=0)
+
+
+@given(chains(most=40))
+def test_rates_equal_exact_fractions(chain: SlushChain) -> None:
+    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, chain.self_sampling)
+    unit = math.comb(chain.n if chain.self_sampling else chain.n - 1, chain.k)
+    assert chain.birth == pytest.approx([float(Fraction(x, unit)) for x in birth], rel=1e-12, abs=0)
+    assert chain.death[:-1] == pytest.approx([float(Fraction(x, unit)) for x in death[:-1]], rel=1e-12, abs=0)
+    assert chain.death[-1] == 0
+
+
+def test_large_k_is_built_in_blocks() -> None:
+    chain = SlushChain(4001, 3000, 1501)
+    for b in (1501, 2000, 2400):
+        exact = oracle.log_ratio(oracle.tail(4001, b, 3000, 1501), math.comb(4001, 3000)) + math.log(4001 - b)
+        assert chain.birth[b] == pytest.approx(math.exp(exact), rel=1e-9)
+
+
+def test_frozen_states_end_in_neither_colour() -> None:
+    chain = SlushChain(7, 7, 6)  # 2..5 of 7: neither colour can show six answers
+    assert chain.blue.tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
+    assert chain.red.tolist() == [1, 1, 0, 0, 0, 0, 0, 0]
+    assert np.isinf(chain.expected_rounds()).tolist() == [False, False, True, True, True, True, False, False]
+
+
+def test_without_byzantine_the_chain_is_symmetric_to_the_last_bit() -> None:
+    chain = SlushChain(1001, 20, 13)
+    assert np.array_equal(chain.log_red, chain.log_blue[::-1])
+
+
+def transition_matrix(chain: SlushChain) -> list[list[Fraction]]:
+    """The real process, all-blue included, in fractions."""
+    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, chain.self_sampling)
+    unit = math.comb(chain.n if chain.self_sampling else chain.n - 1, chain.k) * chain.honest
+    c = chain.honest
+    matrix = [[Fraction(0)] * (c + 1) for _ in range(c + 1)]
+    for b in range(c + 1):
+        if b < c:
+            matrix[b][b + 1] = Fraction(birth[b], unit)
+        if b:
+            matrix[b][b - 1] = Fraction(death[b], unit)
+        matrix[b][b] = 1 - sum(matrix[b], Fraction(0))
+    return matrix
+
+
+@given(chains(most=9), st.integers(0, 60))
+def test_distribution_equals_exact_matrix_powers(chain: SlushChain, rounds: int) -> None:
+    matrix = transition_matrix(chain)
+    c = chain.honest
+    power = [[Fraction(int(i == j)) for j in range(c + 1)] for i in range(c + 1)]
+    for _ in range(rounds):
+        power = [
+            [sum((power[i][m] * matrix[m][j] for m in range(c + 1)), Fraction(0)) for j in range(c + 1)]
+            for i in range(c + 1)
+        ]
+    for b in range(c + 1):
+        law = chain.distribution(b, rounds)
+        assert law == pytest.approx([float(x) for x in power[b]], rel=1e-10, abs=1e-14)
+    assert chain.blue_after(rounds) == pytest.approx([float(row[c]) for row in power], rel=1e-10, abs=1e-14)
+    assert chain.red_after(rounds) == pytest.approx([float(row[0]) for row in power], rel=1e-10, abs=1e-14)
+    interior = [float(sum(row[1:c], Fraction(0))) if c > 1 else 0.0 for row in power]
+    assert chain.open_after(rounds) == pytest.approx(interior, rel=1e-10, abs=1e-300)
+
+
+def test_stepping_and_squaring_agree() -> None:
+    chain = SlushChain(301, 10, 6, byzantine=4)
+    few, many = 500, 20_000  # the first is stepped, the second squared
+    once = chain.distribution(150, many)
+    again = chain.distribution(150, few)
+    for _ in range(many // few - 1):
+        again = chain.distribution(again / again.sum(), few)
+    assert once == pytest.approx(again, rel=1e-8, abs=1e-13)
+
+
+@given(chains(most=10, allow_f_over_alpha=False))
+def test_expected_rounds_equals_the_solution_of_its_equations(chain: SlushChain) -> None:
+    matrix = transition_matrix(chain)
+    c = chain.honest
+    inner = [b for b in range(1, c) if matrix[b][b] != 1]
+    rounds = chain.expected_rounds()
+    # Gauss over the fractions: (I - Q) h = 1 on the states that move.
+    rows = [[Fraction(int(i == j)) - matrix[i][j] for j in inner] + [Fraction(1)] for i in inner]
+    for i in range(len(rows)):
+        pivot = rows[i][i]
+        rows[i] = [x / pivot for x in rows[i]]
+        for r in range(len(rows)):
+            if r != i:
+                factor = rows[r][i]
+                rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
+    for b, row in zip(inner, rows, strict=True):
+        assert rounds[b] == pytest.approx(float(row[-1]), rel=1e-11)
+    assert rounds[0] == rounds[c] == 0
+    assert all(math.isinf(rounds[b]) for b in range(1, c) if b not in inner)
+
+
+def test_expected_rounds_of_the_voter_model_has_its_closed_form() -> None:
+    # k = alpha = 1 among the others: b leaves at rate 2 b (n-b) / (n-1); the classical answer from b is
+    # (n-1) [(n-b) sum_{i<=b} 1/(n-i) + b sum_{b<i<n} 1/i] rounds.
+    n = 50
+    rounds = SlushChain(n, 1, 1, self_sampling=False).expected_rounds()
+    for b in range(1, n):
+        exact = (n - 1) * (
+            (n - b) * sum(Fraction(1, n - i) for i in range(1, b + 1))
+            + b * sum(Fraction(1, i) for i in range(b + 1, n))
+        )
+        assert rounds[b] == pytest.approx(float(exact), rel=1e-12)
+
+
+@given(chains(most=14, allow_f_over_alpha=False), st.data())
+def test_accuracy_equals_exact_sums(chain: SlushChain, data: st.DataObject) -> None:
+    c = chain.honest
+    p = data.draw(st.lists(st.fractions(0, 1, max_denominator=50), min_size=c, max_size=c))
+    log_blue, _ = exact_absorption(chain.n, chain.k, chain.alpha, chain.byzantine, chain.self_sampling)
+    law = oracle.poisson_binomial(p)
+    truth = math.fsum(float(chance) * math.exp(log) for chance, log in zip(law, log_blue, strict=True))
+    assert chain.accuracy([float(x) for x in p]) == pytest.approx(truth, rel=1e-10, abs=1e-300)
+    same = [p[0]] * c
+    homogeneous = chain.accuracy([float(x) for x in same])
+    assert chain.accuracy(float(p[0])) == pytest.approx(homogeneous, rel=1e-10, abs=1e-300)
+
+
+def test_finite_horizon_tends_to_the_limit_and_50_rounds_per_node_can_be_too_few() -> None:
+    for alpha, most_open in ((6, 1e-13), (9, 0.04)):
+        chain = SlushChain(101, 10, alpha)
+        horizon = 50 * chain.honest
+        worst = chain.open_after(horizon).max()
+        assert worst < most_open
+        assert chain.accuracy(0.6, rounds=100 * horizon) == pytest.approx(chain.accuracy(0.6), abs=1e-9)
+    assert worst > 0.03
+    assert chain.accuracy(0.6, rounds=0) == pytest.approx(
+        math.fsum(math.comb(101, b) * 0.6**b * 0.4 ** (101 - b) for b in range(51, 102)), rel=1e-12
+    )
+
+
+def test_f_at_least_alpha_warns_and_follows_the_paper_only_in_the_limit() -> None:
+    with pytest.warns(ByzantineThresholdWarning, match="byzantine=6 >= alpha=6"):
+        chain = SlushChain(31, 10, 6, byzantine=6)
+    assert chain.death[-1] == 0
+    assert chain.blue[-1] == 1
+    left = chain.distribution(chain.honest, 1)  # the real process leaves all-blue again
+    exact = Fraction(oracle.tail(31, 6, 10, 6), math.comb(31, 10))
+    assert left[-2] == pytest.approx(float(exact), rel=1e-12)
+
+
+def test_arrays_cannot_be_overwritten() -> None:
+    chain = SlushChain(11, 3, 2)
+    for name in ("birth", "death", "blue", "red", "log_blue", "log_red", "log_not_blue"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(chain, name)[0] = 0.5
+
+
+def test_repr_can_be_typed_back() -> None:
+    chain = SlushChain(101, 10, 7, byzantine=5, self_sampling=False)
+    assert repr(eval(repr(chain))) == repr(chain)  # noqa: S307
+
+
+@given(queries())
+def test_k_and_alpha_are_those_given(query: tuple[int, int]) -> None:
+    chain = SlushChain(60, *query)
+    assert (chain.k, chain.alpha, chain.n, chain.honest, chain.self_sampling) == (*query, 60, 60, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n": 10, "k": 11, "alpha": 6}, r"k must satisfy 1 <= k <= n: got k=11, n=10"),
+        ({"n": 10, "k": 10, "alpha": 6, "self_sampling": False}, r"1 <= k <= n-1 .*got k=10, n=10"),
+        ({"n": 10, "k": 0, "alpha": 1}, r"k >= 1: got k=0"),
+        ({"n": 20, "k": 10, "alpha": 5}, r"k/2 < alpha <= k: got alpha=5, k=10"),
+        ({"n": 20, "k": 10, "alpha": 11}, r"k/2 < alpha <= k: got alpha=11, k=10"),
+        ({"n": 20, "k": 10, "alpha": 6, "byzantine": 20}, r"0 <= byzantine < n: got byzantine=20, n=20"),
+        ({"n": 20, "k": 10, "alpha": 6, "byzantine": -1}, r"0 <= byzantine < n: got byzantine=-1, n=20"),
+        ({"n": 0, "k": 1, "alpha": 1}, r"n >= 1: got n=0"),
+    ],
+)
+def test_bad_chains_name_the_broken_inequality(arguments: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SlushChain(**arguments)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n", [10.0, "10", None, True, math.nan])
+def test_numbers_of_participants_are_integers(n: object) -> None:
+    with pytest.raises(TypeError, match="n must be an integer"):
+        SlushChain(n, 3, 2)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("p", "message"),
+    [
+        (1.5, r"0 <= p <= 1: got p=1.5"),
+        (-0.1, r"0 <= p <= 1: got p=-0.1"),
+        (math.nan, r"0 <= p <= 1: got p=nan"),
+        ([], "empty"),
+        ([0.5] * 10, r"\(n - byzantine = 11\): got 10 values"),
+        ([0.5] * 10 + [math.nan], r"got p\[10\]=nan"),
+        ([0.5] * 10 + [2.0], r"got p\[10\]=2.0"),
+        (np.full((11, 1), 0.5), "one-dimensional"),
+    ],
+)
+def test_bad_accuracies_are_refused(p: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SlushChain(11, 3, 2).accuracy(p)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("p", [["a"] * 11, None, "half"])
+def test_accuracies_that_are_no_numbers(p: object) -> None:
+    with pytest.raises(TypeError, match="p must be a number"):
+        SlushChain(11, 3, 2).accuracy(p)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("start", "rounds", "message"),
+    [
+        (12, 1, "0 <= start <= n - byzantine: got start=12"),
+        (-1, 1, "got start=-1"),
+        (5, -1, "rounds >= 0: got rounds=-1"),
+        ([1.0, 0.0], 1, r"\(12 values\): got shape \(2,\)"),
+        (np.full(12, 0.5), 1, "sum 1"),
+        (np.full(12, math.nan), 1, "sum 1"),
+    ],
+)
+def test_bad_starts_are_refused(start: object, rounds: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        SlushChain(11, 3, 2).distribution(start, rounds)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_absorption_of_100001_participants_equals_forty_digit_arithmetic() -> None:
+    import mpmath
+
+    n, k, alpha = 100_001, 10, 7
+    chain = SlushChain(n, k, alpha)
+    with mpmath.workdps(40):
+        tails = [mpmath.mpf(oracle.tail(n, x, k, alpha)) for x in range(n + 1)]
+        weight = mpmath.mpf(1)
+        partial = [weight]
+        for b in range(alpha, n - alpha + 1):
+            weight *= (b * tails[n - b]) / ((n - b) * tails[b])
+            partial.append(partial[-1] + weight)
+        for b in (alpha, 100, 20_000, 49_900, 50_000, 50_001, 50_100, 80_000, n - alpha):
+            blue = partial[b - alpha] / partial[-1]
+            truth = float(mpmath.log(blue))
+            assert chain.log_blue[b] == pytest.approx(truth, rel=1e-11, abs=0 if truth < -1e-6 else 1e-18)
