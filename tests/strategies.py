@@ -16,6 +16,13 @@ def queries(draw: st.DrawFn, most_k: int = 20) -> tuple[int, int]:
     return k, draw(st.integers(k // 2 + 1, k))
 
 
+def quiet_chain(n: int, k: int, alpha: int, *, byzantine: int = 0, self_sampling: bool = True) -> SlushChain:
+    """A chain without the warning for byzantine >= alpha."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ByzantineThresholdWarning)
+        return SlushChain(n, k, alpha, byzantine=byzantine, self_sampling=self_sampling)
+
+
 @st.composite
 def chains(
     draw: st.DrawFn,
@@ -41,6 +48,4 @@ def chains(
     alpha = draw(st.integers(k // 2 + 1, top))
     most_f = 0 if honest_only else n - 1 if allow_f_over_alpha else min(n - 1, alpha - 1)
     f = draw(st.integers(0, most_f))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ByzantineThresholdWarning)
-        return SlushChain(n, k, alpha, byzantine=f, self_sampling=own)
+    return quiet_chain(n, k, alpha, byzantine=f, self_sampling=own)

@@ -97,15 +97,15 @@ def required_votes(n: int, delta: object = None, q: object = None) -> int:
     """Votes that a (super)majority of n needs: ceil(n/2) + delta, or ceil(q n).
 
     Definition "delta-supermajority rule". ``q`` is read as the decimal the caller wrote, so that
-    q=0.55 of n=100 is 55 votes and not the 56 that binary rounding would give.
+    q=0.55 of n=100 is 55 votes and not the 56 that binary rounding would give; a Fraction is exact.
     """
     if q is not None:
         if delta is not None and delta != 0:
             raise ValueError(f"give delta or q, not both: got delta={delta}, q={q}")
-        share = probability("q", q)
-        if not share > 0.5:
-            raise ValueError(f"q must satisfy 1/2 < q <= 1: got q={share}")
-        return math.ceil(Fraction(repr(share)) * n)
+        share = q if isinstance(q, Fraction) else Fraction(repr(probability("q", q)))
+        if not Fraction(1, 2) < share <= 1:
+            raise ValueError(f"q must satisfy 1/2 < q <= 1: got q={q}")
+        return math.ceil(share * n)
     margin = integer("delta", 0 if delta is None else delta, least=0)
     odd(n, "for a majority that cannot tie (or give q=, a fraction of the votes)")
     needed = (n + 1) // 2 + margin

@@ -15,7 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
+from folkmoot.sampling import log_tail
 from folkmoot.theory import SlushChain, absorption_bound, chvatal_bound
+from folkmoot.theory.logsum import logsum
+from folkmoot.theory.votes_law import log_votes_law
 from strategies import chains
 
 HONEST = chains(most=81, honest_only=True, mixing=True)
@@ -26,7 +29,8 @@ def test_hypergeometric_normalisation(n1: int, n2: int, k: int) -> None:
     """Equation "hypergeometric distr normalisation"; it holds for all n1, n2, not only those >= k."""
     assert sum(math.comb(n1, j) * math.comb(n2, k - j) for j in range(k + 1)) == math.comb(n1 + n2, k)
     if 0 < k <= n1 + n2:
-        assert oracle.tail(n1 + n2, n1, k, 0) == math.comb(n1 + n2, k)
+        sure = log_tail(n1 + n2, k, np.ones(k + 1, dtype=np.bool_), np.array([n1]))
+        assert sure == pytest.approx([0.0], abs=1e-12)
 
 
 @given(chains(most=81, allow_f_over_alpha=False))
@@ -40,7 +44,11 @@ def test_vanishing_rates(chain: SlushChain) -> None:
 
 @given(chains(most=81, honest_only=True))
 def test_definition_transition_rates_are_mirror_images(chain: SlushChain) -> None:
-    """lambda_b = mu_{n-b} without Byzantine participants."""
+    """lambda_b = mu_{n-b} without Byzantine participants: of the definition, and of ours."""
+    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, 0, chain.self_sampling)
+    assert birth == death[::-1]
+    unit = math.comb(chain.n if chain.self_sampling else chain.n - 1, chain.k)
+    assert chain.birth == pytest.approx([float(Fraction(x, unit)) for x in birth], rel=1e-11, abs=0)
     assert np.array_equal(chain.birth, chain.death[::-1])
 
 
@@ -80,8 +88,12 @@ def test_remark_slush_absorption_monotonicity(chain: SlushChain) -> None:
 
 @given(chains(most=81, honest_only=True))
 def test_lemma_slush_symmetry(chain: SlushChain) -> None:
-    """R_b = B_{n-b} as long as all participants are honest."""
+    """R_b = B_{n-b} as long as all participants are honest: in exact integers, and so in ours."""
+    blue, red = oracle.absorption_sums(*oracle.rates(chain.n, chain.k, chain.alpha, 0, chain.self_sampling))
+    assert red == blue[::-1]
     assert np.array_equal(chain.log_red, chain.log_blue[::-1])
+    if blue[-1]:
+        assert chain.blue == pytest.approx([float(Fraction(x, blue[-1])) for x in blue], rel=1e-11, abs=0)
 
 
 def test_lemma_slush_symmetry_needs_honest_participants() -> None:
@@ -146,6 +158,10 @@ def test_lemma_f_p_monotonicity(n: int, data: st.DataObject) -> None:
     )
     closed = math.comb(n, b_star) * b_star * p ** (b_star - 1) * (1 - p) ** (n - b_star) if b_star else 0
     assert derivative == closed
+    # And of the law of the votes as we compute it, by a central difference.
+    step = 1e-5
+    high, low = (math.exp(logsum(log_votes_law(float(p) + side, n)[b_star:])) for side in (step, -step))
+    assert (high - low) / (2 * step) == pytest.approx(float(closed), rel=1e-4, abs=1e-5)
 
 
 @given(st.integers(3, 81), st.data())

@@ -84,3 +84,10 @@ def test_theorem_performance_groups_needs_alpha_below_half() -> None:
     p = [0.55] * 6 + [0.1] * 5
     assert accuracy_gap(SlushChain(11, 9, 6), p).sign == 0
     assert accuracy_gap(SlushChain(11, 9, 7), p).sign == 1
+
+
+def test_theorem_performance_groups_needs_p1_above_zero() -> None:
+    """The interval [0, p_max] is printed closed; at p1 = 0 and n2 < alpha nobody is ever right."""
+    chain = SlushChain(11, 9, 5)
+    assert accuracy_gap(chain, [0.0] * 8 + [0.4] * 3).sign == 0
+    assert accuracy_gap(chain, [0.01] * 8 + [0.4] * 3).sign == -1

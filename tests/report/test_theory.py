@@ -59,8 +59,8 @@ def test_accuracy_draws_majority_and_slush() -> None:
 @pytest.mark.parametrize("delta", [0, 3])
 def test_threshold_marks_the_crossing(delta: int) -> None:
     chain = SlushChain(101, 20, 14)
-    (axes,) = pictures.threshold(chain, delta=delta).axes
     p_th = threshold_accuracy(101, 20, 14, delta=delta)
+    (axes,) = pictures.threshold(chain, p_th, delta=delta).axes
     (text,) = axes.texts
     assert f"{p_th:.4f}" in text.get_text()
     slush, _ = lines(axes)["Slush ahead"]

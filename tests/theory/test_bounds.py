@@ -39,6 +39,7 @@ def test_each_bound_is_the_formula_of_the_paper() -> None:
         (lambda: absorption_bound(61, 30), r"ceil\(n/2\) <= b <= n: got b=30, n=61"),
         (lambda: absorption_bound(61, 62), "got b=62, n=61"),
         (lambda: chvatal_bound(61, 10, 5, 40), "k/2 < alpha <= k: got alpha=5, k=10"),
+        (lambda: chvatal_bound(5, 10, 6, 4), "1 <= k <= n: got k=10, n=5"),
         (lambda: slush_lower_bound(10, 11), "k/2 < alpha <= k: got alpha=11, k=10"),
         (lambda: performance_groups_bound(5, 6), "n1 > n2: got n1=5, n2=6"),
         (lambda: performance_groups_bound(6, 4), r"n must be odd \(n = n1 \+ n2\)"),

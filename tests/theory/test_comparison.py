@@ -152,3 +152,12 @@ def test_control_ratio_equals_exact_rationals(chain: SlushChain, numerator: int)
             truth = float((total - blue[b]) * law[b] / (blue[n - b] * law[n - b]))
             assert ours[b] == pytest.approx(truth, rel=1e-9)
             assert each[b] == pytest.approx(truth, rel=1e-9)
+
+
+def test_control_ratio_of_frozen_states_is_no_number() -> None:
+    kappa = control_ratio(SlushChain(7, 7, 6), 0.6)
+    assert np.isnan(kappa[2:6]).all()
+
+
+def test_a_crossing_closer_to_one_than_a_double_is_told_from_none() -> None:
+    assert 1 - 1e-15 < threshold_accuracy(501, 100, 100, delta=20) < 1.0

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import warnings
 from itertools import product
 
@@ -12,6 +13,7 @@ from scipy.sparse.linalg import spsolve
 import oracle
 from folkmoot import strong_confidence
 from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, fixed_point
+from folkmoot.votes import BLUE, RED
 from strategies import chains
 
 
@@ -60,27 +62,49 @@ def test_participants_that_never_hear_enough_of_either_colour() -> None:
     assert chain.blue([3, 12]) == chain.red([0, 0]) == 1.0
 
 
-@settings(max_examples=40)
-@given(chains(most=60, allow_f_over_alpha=True))
-def test_one_group_is_the_slush_chain(chain: SlushChain) -> None:
+def local_copy(chain: SlushChain) -> LocalSlushChain:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ByzantineThresholdWarning)
-        local = LocalSlushChain(
+        return LocalSlushChain(
             [chain.alpha] * chain.honest,
             chain.k,
             byzantine=chain.byzantine,
             self_sampling=chain.self_sampling,
         )
-    assert local.blue_probabilities == pytest.approx(chain.blue, abs=1e-8)
-    assert local.red_probabilities == pytest.approx(chain.red, abs=1e-8)
-    assert local.accuracy(0.6) == pytest.approx(chain.accuracy(0.6), abs=1e-8)
+
+
+@settings(max_examples=40)
+@given(chains(most=60).filter(lambda chain: chain.k > 1))
+def test_sweeps_over_one_group_find_the_slush_chain(chain: SlushChain) -> None:
+    local = local_copy(chain)
+    assert local._sweep(BLUE) == pytest.approx(chain.blue, abs=1e-8)
+    assert local._sweep(RED) == pytest.approx(chain.red, abs=1e-8)
 
 
 @pytest.mark.parametrize("n", [101, 501])
-def test_one_large_group_is_the_slush_chain(n: int) -> None:
+def test_sweeps_over_one_large_group_find_the_slush_chain(n: int) -> None:
     local = LocalSlushChain([7] * n, 10)
-    assert local.blue_probabilities == pytest.approx(SlushChain(n, 10, 7).blue, abs=1e-8)
-    assert local.residual <= 1e-10
+    assert local._sweep(BLUE) == pytest.approx(SlushChain(n, 10, 7).blue, abs=1e-8)
+
+
+@given(chains(most=300))
+def test_one_group_is_the_slush_chain(chain: SlushChain) -> None:
+    local = local_copy(chain)
+    assert local.blue_probabilities == pytest.approx(chain.blue, abs=1e-12)
+    assert local.red_probabilities == pytest.approx(chain.red, abs=1e-12)
+    assert local.accuracy(0.6) == pytest.approx(chain.accuracy(0.6), abs=1e-12)
+    assert local.residual <= 1e-10  # the closed form satisfies the equations of the sweeps
+
+
+def test_chances_below_the_smallest_double_freeze_nobody() -> None:
+    # Two groups that differ by one vote of 600: between the chains of either threshold alone.
+    chain = LocalSlushChain([600] * 600 + [599] * 601, 600)
+    for blue in (600, 601, 605):
+        value = chain.blue([min(blue, 601), max(blue - 601, 0)])
+        assert 0 <= value <= 1
+    assert chain.blue([601, 600]) == 1.0
+    assert chain.blue([300, 300]) + chain.blue([301, 300]) == pytest.approx(1.0, abs=1e-8)
+    assert chain.residual < 1e-10
 
 
 @pytest.mark.parametrize(("f", "self_sampling"), [(0, True), (3, False)])
@@ -161,9 +185,10 @@ def test_bad_input(alphas: object, k: int, options: dict[str, float], message: s
         LocalSlushChain(alphas, k, **options)  # type: ignore[arg-type]
 
 
-def test_fractional_thresholds_are_refused() -> None:
+@pytest.mark.parametrize("alphas", [[2.5, 2.5, 2.5], [2, None, 2], [2, math.nan, 2]])
+def test_thresholds_that_are_no_integers_are_refused(alphas: list[object]) -> None:
     with pytest.raises(TypeError, match="alpha must be an integer"):
-        LocalSlushChain([2.5, 2.5, 2.5], 3)
+        LocalSlushChain(alphas, 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -173,6 +198,11 @@ def test_fractional_thresholds_are_refused() -> None:
 def test_bad_counts(counts: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         LocalSlushChain([2, 2, 3, 3], 3).blue(counts)
+
+
+def test_a_sweep_out_of_range_is_not_taken_for_convergence() -> None:
+    with pytest.raises(ArithmeticError, match="double precision"):
+        fixed_point.solve(lambda _: math.nan, np.zeros(4), tolerance=1e-9)
 
 
 def test_a_search_that_does_not_end_says_so() -> None:

@@ -35,6 +35,7 @@ def test_equals_the_incomplete_beta_function(p: float) -> None:
 def test_q_is_the_fraction_that_was_written() -> None:
     assert required_votes(100, q=0.55) == 55  # 0.55 * 100 is 55.00000000000001 in binary
     assert required_votes(101, q=0.55) == 56
+    assert required_votes(6, q=Fraction(5, 6)) == 5
     assert required_votes(9, q=1.0) == 9
     assert [required_votes(101, d) for d in range(3)] == [51, 52, 53]
     assert majority_accuracy(101, 0.6, q=0.55) == majority_accuracy(101, 0.6, delta=5)

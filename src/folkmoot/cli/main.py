@@ -37,10 +37,14 @@ def _run() -> int:
     except Abort:
         return INTERRUPTED
     except TyperException as error:
+        if not error.format_message():  # a bare command: its help has been shown
+            return BAD_INPUT
         command = getattr(getattr(error, "ctx", None), "command_path", "folkmoot")
         return _complain(f"{error.format_message().rstrip('.')}. Try '{command} --help'.")
     except BrokenPipeError:
         raise
+    except MemoryError as error:
+        return _complain(f"not enough memory: {error or 'try a smaller n'}")
     except (ValueError, TypeError, ArithmeticError, RuntimeError, OSError) as error:
         if os.environ.get("FOLKMOOT_DEBUG"):
             raise

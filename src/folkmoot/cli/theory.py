@@ -167,6 +167,7 @@ def accuracy(
         else:
             chain = _chain(n, k, _integer_alpha(alpha), byzantine, self_sampling)
             settings = _settings(chain, chain.alpha)
+        slush = chain.accuracy(accuracies)  # refuses what is no accuracy
         each = [accuracies] if isinstance(accuracies, float) else accuracies
         result = settings | {
             "p": accuracies,
@@ -175,10 +176,10 @@ def accuracy(
             "mean_participant": math.fsum(each) / len(each),
             "best_participant": max(each),
             "majority": None,
-            "slush": chain.accuracy(accuracies),
+            "slush": slush,
             "gap": None,
         }
-        decisive = n % 2 == 1 or q is not None  # an even n can tie
+        decisive = n % 2 == 1 or q is not None or delta is not None  # else an even n can tie
         margin = delta or 0
         if decisive:
             result["majority"] = theory.majority_accuracy(
@@ -243,7 +244,7 @@ def threshold(
     if path:
         from folkmoot.report import theory as pictures
 
-        save_picture(pictures.threshold(chain, delta=delta or 0, q=q), path)
+        save_picture(pictures.threshold(chain, p_th, delta=delta or 0, q=q), path)
 
 
 @app.command()
@@ -309,11 +310,14 @@ def parse_accuracies(text: str) -> float | list[float]:
     for part in text.split(","):
         times, _, value = part.strip().rpartition("x")
         try:
-            values += [float(value)] * (int(times) if times else 1)
+            count, accuracy = int(times) if times else 1, float(value)
         except ValueError:
             raise ValueError(
                 f"--p must be a number, a list such as 0.7,0.6 or groups such as 60x0.7,41x0.6: got {text!r}"
             ) from None
+        if not 1 <= count <= 10**7:
+            raise ValueError(f"--p must name groups of 1 to 10,000,000 participants: got {part.strip()!r}")
+        values += [accuracy] * count
     return values[0] if "," not in text and "x" not in text else values
 
 

@@ -15,7 +15,6 @@ from folkmoot.theory import (
     accuracy_gap,
     chvatal_bound,
     majority_accuracy,
-    threshold_accuracy,
 )
 
 BLUE, RED, GREY, ORANGE, GREEN = "#1f5fa8", "#c0392b", "#7f7f7f", "#e08a1e", "#2e8b57"
@@ -75,7 +74,7 @@ def accuracy(
     return figure
 
 
-def threshold(chain: SlushChain, *, delta: int = 0, q: float | None = None) -> Figure:
+def threshold(chain: SlushChain, crossing: float, *, delta: int = 0, q: float | None = None) -> Figure:
     """log of |P_Maj - P_S| against p, coloured by who is ahead, with the crossing p_th."""
     figure, (axes,) = _panels(1)
     p = np.linspace(0.002, 0.998, 250)
@@ -84,15 +83,6 @@ def threshold(chain: SlushChain, *, delta: int = 0, q: float | None = None) -> F
     size = np.array([gap.log_magnitude for gap in gaps]) / math.log(10)
     for which, colour, name in ((-1, BLUE, "Slush ahead"), (1, ORANGE, f"{_rule_name(delta, q)} ahead")):
         axes.plot(np.where(sign == which, p, np.nan), size, color=colour, label=name)
-    crossing = threshold_accuracy(
-        chain.n,
-        chain.k,
-        chain.alpha,
-        delta=None if q is not None else delta,
-        q=q,
-        byzantine=chain.byzantine,
-        self_sampling=chain.self_sampling,
-    )
     if 0 < crossing < 1:
         axes.axvline(crossing, color=GREY, lw=0.8, ls=":")
         left = crossing > 0.6

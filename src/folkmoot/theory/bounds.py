@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from folkmoot import checks
+from folkmoot.sampling import Everyone
 
 
 def condorcet_bound(n: int, p: float) -> float:
@@ -27,6 +28,7 @@ def chvatal_bound(n: int, k: int, alpha: int, b: int) -> float:
     does not (docs/theorems/chvatal-bound.md).
     """
     everyone, blue = _blue_majority(n, b)
+    Everyone().urn(everyone, k)  # checks k <= n
     size, threshold = checks.query(k, alpha)
     return math.exp(-2.0 * (threshold / size - 1.0 + blue / everyone) ** 2 * size)
 

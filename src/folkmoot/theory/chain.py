@@ -64,18 +64,9 @@ class SlushChain:
         self.n, self.byzantine = checks.population(n, byzantine)
         self.law = Everyone() if self_sampling else Others()
         self.law.urn(self.n, k)  # k against n before alpha against k: the plainer mistake first
-        self.rule = Slush(k, alpha)
-        warn_if_not_absorbing(self.byzantine, self.rule.alpha)
-
-    @property
-    def k(self) -> int:
-        """Sample size of a query."""
-        return self.rule.k
-
-    @property
-    def alpha(self) -> int:
-        """Answers of one colour that turn a participant."""
-        return self.rule.alpha
+        self.k, self.alpha = checks.query(k, alpha)
+        self.rule = Slush(self.k, self.alpha)
+        warn_if_not_absorbing(self.byzantine, self.alpha)
 
     @property
     def honest(self) -> int:
@@ -201,7 +192,9 @@ class SlushChain:
     # ---- time --------------------------------------------------------------------------------
 
     def expected_rounds(self) -> Floats:
-        """Expected rounds until all honest participants agree, from each b; inf in a frozen state.
+        """Expected rounds until all honest participants agree, from each b.
+
+        inf in a frozen state, and where the expectation exceeds the largest double.
 
         A round is one honest participant, drawn uniformly, asking once. In the mixed states the sum
         over the visits to each y is taken from positive terms only: starting in b, the chain spends
@@ -210,25 +203,24 @@ class SlushChain:
         c = self.honest
         first, last = self._mixed
         log_birth, log_death = self._log_rates
-        rounds = np.full(c + 1, np.inf)
-        rounds[0] = rounds[c] = 0.0
+        logs = np.full(c + 1, np.inf)
+        logs[[0, c]] = -np.inf
         # Only deaths below the mixed states, only births above: the times of single steps add up.
         low = min(first - 1, self.n - self.alpha, c - 1)
-        rounds[1 : low + 1] = c * np.cumsum(np.exp(-log_death[1 : low + 1]))
+        logs[1 : low + 1] = running_logsum(-log_death[1 : low + 1])
         high = max(last + 1, self.alpha, 1)
-        rounds[high:c] = c * np.cumsum(np.exp(-log_birth[high:c])[::-1])[::-1]
+        logs[high:c] = running_logsum(-log_birth[high:c][::-1])[::-1]
         if first <= last:
             mixed = slice(first, last + 1)
             blue, red = self.log_blue[mixed], self.log_red[mixed]
-            total = logsum(self._log_weights)
-            stay = -log_birth[mixed] - (self._log_weights[1:] - total)
+            stay = -log_birth[mixed] - (self._log_weights[1:] - logsum(self._log_weights))
             below = red + running_logsum(blue + stay)
             above = np.full(blue.size, -np.inf)
             above[:-1] = blue[:-1] + running_logsum((red + stay)[::-1])[::-1][1:]
-            with np.errstate(over="ignore"):
-                inside = c * np.exp(np.logaddexp(below, above))
-            rounds[mixed] = inside + np.exp(red) * rounds[first - 1] + np.exp(blue) * rounds[last + 1]
-        return rounds
+            ends = np.logaddexp(red + logs[first - 1], blue + logs[last + 1])
+            logs[mixed] = np.logaddexp(np.logaddexp(below, above), ends)
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(logs + math.log(c)), dtype=np.float64)
 
     def distribution(self, start: int | npt.ArrayLike, rounds: int) -> Floats:
         """The exact law of b after ``rounds`` rounds, from b = ``start`` or from a law over b.
@@ -263,8 +255,7 @@ class SlushChain:
         size = self.honest + 1
         # Repeated squaring costs size^3 log(rounds), stepping size * rounds.
         if size <= 1024 and size**2 * steps.bit_length() < 100 * steps:
-            matrix = np.diag(stay) + np.diag(up[:-1], 1) + np.diag(down[1:], -1)
-            power = np.linalg.matrix_power(matrix, steps)
+            power = _stochastic_power(np.diag(stay) + np.diag(up[:-1], 1) + np.diag(down[1:], -1), steps)
             return np.asarray(power @ vector if backward else vector @ power, dtype=np.float64)
         # Row b of the matrix holds down[b], stay[b], up[b]; a column holds up[b-1], stay[b], down[b+1].
         low, high = (down[1:], up[:-1]) if backward else (up[:-1], down[1:])
@@ -295,6 +286,23 @@ class SlushChain:
         if not (np.all(law >= 0) and abs(law.sum() - 1.0) <= 1e-9):
             raise ValueError(f"start must be a law (values >= 0 with sum 1): got sum {law.sum()}")
         return law
+
+
+def _stochastic_power(matrix: Floats, exponent: int) -> Floats:
+    """matrix ** exponent by squaring, rows brought back to sum 1 each time.
+
+    Otherwise a rounding error in the row of a state that is almost never left would be raised to
+    the exponent too, and after 1e15 rounds nothing would be left of the law.
+    """
+    result = np.eye(len(matrix))
+    while exponent:
+        if exponent & 1:
+            result = result @ matrix
+            result /= result.sum(axis=1, keepdims=True)
+        matrix = matrix @ matrix
+        matrix /= matrix.sum(axis=1, keepdims=True)
+        exponent >>= 1
+    return result
 
 
 def _frozen(array: Floats) -> Floats:

@@ -12,6 +12,7 @@ paper leaves this open). That zero is p_th.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ def log_control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
     ratio = np.full(c + 1, np.nan)
     here, there = b[inside], mirror[inside]
     with np.errstate(invalid="ignore"):
-        protocol = chain.log_not_blue[here] - chain.log_blue[there]
+        protocol = chain.log_red[here] - chain.log_blue[there]
         if np.ndim(p) == 0:
             # From logit p itself: exact for p near 1/2, where a difference of log-laws is not.
             choose = log_choose(c)
@@ -62,17 +63,20 @@ def control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
     """kappa_b = (R_b / B_{n-b}) (P(S=b) / P(S=n-b)), equation "def: control ratio", for b = 0..n-byzantine.
 
     Slush is more accurate than the majority if kappa_b < 1 for every b in ceil(n/2)..n-alpha, and
-    less if all are above 1. Outside that range the ratio is 0/0 and nan is returned.
+    less if all are above 1. nan where it is 0/0: for b > n - alpha, in frozen states, and for b < f.
     """
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(log_control_ratio(chain, p)), dtype=np.float64)
 
 
-def accuracy_gap(chain: SlushChain, p: Accuracies, *, delta: int = 0, q: float | None = None) -> Gap:
+def accuracy_gap(
+    chain: SlushChain, p: Accuracies, *, delta: int = 0, q: float | Fraction | None = None
+) -> Gap:
     """P_Maj - P_S as sign and log-magnitude, right where both are 1 to double precision.
 
     The term of b right votes is paired with that of n - b, as in the proof of theorem "Slush vs
-    Majority hom": P(n-b) B_{n-b} (kappa_b - 1). What is left unpaired has one sign.
+    Majority hom": P(n-b) B_{n-b} (kappa_b - 1). What is left unpaired has one sign. For unequal p the
+    ratios carry the rounding of the law of the votes: a gap below 1e-13 of its terms is noise.
     """
     needed = checks.required_votes(chain.n, delta, q)
     c, n = chain.honest, chain.n
@@ -108,7 +112,7 @@ def threshold_accuracy(
     alpha: int,
     *,
     delta: int | None = None,
-    q: float | None = None,
+    q: float | Fraction | None = None,
     byzantine: int = 0,
     self_sampling: bool = True,
 ) -> float:
@@ -139,4 +143,4 @@ def threshold_accuracy(
         return 0.5
     low, high = (-start - 1.0, 0.0) if start > 0 else (0.0, -start + 1.0)
     theta = brentq(balance, low, high, xtol=1e-15, rtol=8.9e-16)
-    return float(expit(theta))
+    return min(float(expit(theta)), math.nextafter(1.0, 0.0))  # 1.0 means that there is no crossing

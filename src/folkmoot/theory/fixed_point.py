@@ -37,6 +37,8 @@ def solve(sweep: Callable[[Floats], float], x: Floats, *, tolerance: float, most
         change = sweep(x)
         if change <= tolerance:
             return
+        if np.isnan(change):
+            raise ArithmeticError("a sweep left the range of double precision")
         np.subtract(x, residual, out=residual)
         now = residual.astype(kind)
         slot = (step - 1) % window
@@ -54,5 +56,5 @@ def solve(sweep: Callable[[Floats], float], x: Floats, *, tolerance: float, most
         moves[step % window] = residual
     raise RuntimeError(
         f"no convergence in {most_sweeps} sweeps: the last one still changed a value by "
-        f"{change:.1e}, more than the tolerance {tolerance:.1e}; a larger tolerance= will do with fewer"
+        f"{change:.1e}, more than the tolerance {tolerance:.1e}; try a larger tolerance=, or simulate"
     )

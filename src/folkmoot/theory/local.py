@@ -12,6 +12,7 @@ over prod (n_g + 1) states, by sweeps that never build a matrix.
 from __future__ import annotations
 
 import math
+import warnings
 from functools import cached_property, reduce
 
 import numpy as np
@@ -21,7 +22,7 @@ from folkmoot import checks
 from folkmoot.protocols import Slush
 from folkmoot.sampling import Everyone, Floats, Others
 from folkmoot.theory import fixed_point
-from folkmoot.theory.chain import warn_if_not_absorbing
+from folkmoot.theory.chain import SlushChain, warn_if_not_absorbing
 from folkmoot.theory.tabulate import log_turn
 from folkmoot.theory.votes_law import Accuracies, log_votes_law
 from folkmoot.votes import BLUE, RED
@@ -102,7 +103,10 @@ class LocalSlushChain:
 
     @property
     def residual(self) -> float:
-        """max |h - P h| over what has been solved; the error is at most this times the expected changes."""
+        """max |h - P h| over what has been solved; the error is at most this times the expected changes.
+
+        With k = 10 those are some hundreds; near the voter model (k = 1) about n^2.
+        """
         _ = self.blue_probabilities
         return max(self._residuals)
 
@@ -130,17 +134,46 @@ class LocalSlushChain:
 
     @cached_property
     def _tables(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
-        """Group sizes, strides of the states, and the chances that a query turns a member (see kernels)."""
+        """Group sizes, strides of the states, and the rates of turning a member (see kernels).
+
+        Only ratios of rates within a state matter, so each row is scaled by its largest one: chances
+        below the smallest double would otherwise vanish and freeze what can move.
+        """
         strides = [math.prod(self.shape[g + 1 :]) for g in range(len(self.shape))]
         blue = np.arange(self.n + 1)
-        rates = np.empty((self.n + 1, 2 * self.sizes.size))
+        logs = np.empty((self.n + 1, 2 * self.sizes.size))
         for g, alpha in enumerate(self.thresholds.tolist()):
             rule = Slush(self.k, alpha)
-            rates[:, 2 * g] = np.exp(log_turn(rule, self.law, self.n, RED))
-            rates[:, 2 * g + 1] = np.exp(log_turn(rule, self.law, self.n, BLUE))[self.n - blue]
+            logs[:, 2 * g] = log_turn(rule, self.law, self.n, RED)
+            logs[:, 2 * g + 1] = log_turn(rule, self.law, self.n, BLUE)[self.n - blue]
+        largest = np.max(logs, axis=1, keepdims=True)
+        scaled = np.exp(logs - np.where(np.isfinite(largest), largest, 0.0))
+        rates = np.where(np.isfinite(logs), np.maximum(scaled, 1e-290), 0.0)
         return self.sizes.astype(np.int64), np.array(strides, dtype=np.int64), rates
 
     def _solve(self, colour: int) -> Floats:
+        """Sweeps, or for one group the closed form, which is exact also where sweeps are slow."""
+        from folkmoot.theory import local_kernels
+
+        h = self._one_group(colour) if self.sizes.size == 1 else self._sweep(colour)
+        self._residuals.append(local_kernels.sweep(h, *self._tables, True, False))
+        h = h.reshape(self.shape)
+        h.setflags(write=False)
+        return h
+
+    def _one_group(self, colour: int) -> Floats:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", checks.ByzantineThresholdWarning)  # said once already
+            chain = SlushChain(
+                self.n,
+                self.k,
+                int(self.thresholds[0]),
+                byzantine=self.byzantine,
+                self_sampling=self.self_sampling,
+            )
+        return (chain.blue if colour == BLUE else chain.red).copy()
+
+    def _sweep(self, colour: int) -> Floats:
         from folkmoot.theory import local_kernels
 
         target = -1 if colour == BLUE else 0
@@ -162,15 +195,11 @@ class LocalSlushChain:
         del share, reached
 
         def both_ways(values: Floats) -> float:
-            local_kernels.sweep(values, *self._tables, True, True)
-            return local_kernels.sweep(values, *self._tables, False, True)
+            up = local_kernels.sweep(values, *self._tables, True, True)
+            return max(up, local_kernels.sweep(values, *self._tables, False, True))
 
         fixed_point.solve(both_ways, h, tolerance=self.tolerance)
-        np.clip(h, 0.0, 1.0, out=h)
-        self._residuals.append(local_kernels.sweep(h, *self._tables, True, False))
-        h = h.reshape(self.shape)
-        h.setflags(write=False)
-        return h
+        return np.clip(h, 0.0, 1.0, out=h)
 
     def _state(self, counts: npt.ArrayLike) -> tuple[int, ...]:
         values = np.atleast_1d(np.asarray(counts))
@@ -192,6 +221,6 @@ def _thresholds(alphas: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
     values = np.asarray(alphas)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"alphas must hold one threshold per honest participant: got shape {values.shape}")
-    for alpha in np.unique(values):
-        Slush(k, alpha)  # checks k/2 < alpha <= k
+    for alpha in dict.fromkeys(values.tolist()):
+        checks.query(k, alpha)
     return values.astype(np.int64)

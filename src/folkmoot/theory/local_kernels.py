@@ -1,8 +1,8 @@
 """Compiled sweeps over the states of ``LocalSlushChain``. Imported only when a chain is solved.
 
 A state is a mixed-radix number: digit g is the number of blue participants in group g, the last
-digit running fastest. ``rates[B, 2g]`` is the chance that a query turns a red member of group g
-blue when B participants are blue in all, ``rates[B, 2g+1]`` that it turns a blue member red. The
+digit running fastest. ``rates[B, 2g]`` is proportional to the chance that a query turns a red member
+of group g blue when B participants are blue in all, ``rates[B, 2g+1]`` that it turns a blue one red. The
 first and the last state (all red, all blue) are the ends of the chain and are never changed.
 """
 
@@ -81,6 +81,8 @@ def sweep(h: Floats, sizes: Ints, strides: Ints, rates: Floats, forward: bool, u
                 change = inflow * inverse - h[i]
                 if digit < last:
                     change += (up * inverse) * h[i + 1]
+            if not abs(change) <= 1e300:
+                return np.nan  # seen by the caller; a comparison with nan would lose it
             worst = max(worst, abs(change))
             if update:
                 h[i] += change

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from folkmoot import checks
 from folkmoot.theory.logsum import logsum
@@ -10,7 +11,7 @@ from folkmoot.theory.votes_law import Accuracies, log_votes_law
 
 
 def majority_accuracy(
-    n: int, p: Accuracies, *, delta: int = 0, q: float | None = None, byzantine: int = 0
+    n: int, p: Accuracies, *, delta: int = 0, q: float | Fraction | None = None, byzantine: int = 0
 ) -> float:
     """P_Maj, the chance that enough of n first votes are right (equation "hom Condorcet probability").
 
