@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 
+import numpy as np
 from hypothesis import strategies as st
 
 from folkmoot.theory import ByzantineThresholdWarning, SlushChain
+from folkmoot.votes import Votes
 
 
 @st.composite
@@ -49,3 +51,15 @@ def chains(
     most_f = 0 if honest_only else n - 1 if allow_f_over_alpha else min(n - 1, alpha - 1)
     f = draw(st.integers(0, most_f))
     return quiet_chain(n, k, alpha, byzantine=f, self_sampling=own)
+
+
+@st.composite
+def vote_tables(
+    draw: st.DrawFn, *, most_participants: int = 7, most_inputs: int = 6, most_classes: int = 4
+) -> tuple[Votes, int]:
+    """(votes, classes), with abstentions and often with ties."""
+    n = draw(st.integers(1, most_participants))
+    inputs = draw(st.integers(1, most_inputs))
+    classes = draw(st.integers(2, most_classes))
+    row = st.lists(st.integers(-1, classes - 1), min_size=inputs, max_size=inputs)
+    return np.array(draw(st.lists(row, min_size=n, max_size=n)), dtype=np.int64), classes

@@ -11,16 +11,31 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from folkmoot import protocols, theory
+    from folkmoot import adversaries, baselines, protocols, sampling, simulation, theory
     from folkmoot.checks import ByzantineThresholdWarning
-    from folkmoot.protocols import Slush
-    from folkmoot.thresholds import strong_confidence
+    from folkmoot.outcome import Outcome
+    from folkmoot.protocols import Slush, Snowball, Snowflake
+    from folkmoot.sampling import Everyone, Neighbours, Others
+    from folkmoot.simulation import deliberate
+    from folkmoot.thresholds import StrongConfidence, strong_confidence
 
 __all__ = [
     "ByzantineThresholdWarning",
+    "Everyone",
+    "Neighbours",
+    "Others",
+    "Outcome",
     "Slush",
+    "Snowball",
+    "Snowflake",
+    "StrongConfidence",
     "__version__",
+    "adversaries",
+    "baselines",
+    "deliberate",
     "protocols",
+    "sampling",
+    "simulation",
     "strong_confidence",
     "theory",
 ]
@@ -28,8 +43,20 @@ __all__ = [
 # Where each public name lives. A name that is a module of its own maps to itself.
 _HOMES = {
     "ByzantineThresholdWarning": "folkmoot.checks",
+    "Everyone": "folkmoot.sampling",
+    "Neighbours": "folkmoot.sampling",
+    "Others": "folkmoot.sampling",
+    "Outcome": "folkmoot.outcome",
     "Slush": "folkmoot.protocols",
+    "Snowball": "folkmoot.protocols",
+    "Snowflake": "folkmoot.protocols",
+    "StrongConfidence": "folkmoot.thresholds",
+    "adversaries": "folkmoot.adversaries",
+    "baselines": "folkmoot.baselines",
+    "deliberate": "folkmoot.simulation",
     "protocols": "folkmoot.protocols",
+    "sampling": "folkmoot.sampling",
+    "simulation": "folkmoot.simulation",
     "strong_confidence": "folkmoot.thresholds",
     "theory": "folkmoot.theory",
 }

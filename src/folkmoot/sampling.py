@@ -8,7 +8,7 @@ probability itself is below the smallest double.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -84,3 +84,38 @@ def log_binomials(x: npt.NDArray[np.int64], most: int) -> Floats:
             factor = np.log(np.maximum(x - j + 1, 0) / j)
         np.add(table[j - 1], factor, out=table[j])
     return table
+
+
+class Neighbours:
+    """k of a node's neighbours on a graph: an adjacency matrix, or a networkx graph over 0..n-1.
+
+    Edges may have a direction: row i of the matrix says whom i may ask.
+    """
+
+    def __init__(self, graph: Any) -> None:
+        if hasattr(graph, "adjacency") and hasattr(graph, "nodes"):
+            names = sorted(graph.nodes)
+            if names != list(range(len(names))):
+                raise ValueError("the graph's nodes must be 0..n-1, the participants: relabel them first")
+            lists = [sorted(graph.adj[node]) for node in names]
+        else:
+            matrix = np.asarray(graph.toarray() if hasattr(graph, "toarray") else graph)
+            if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+                raise ValueError(f"the adjacency matrix must be square: got shape {matrix.shape}")
+            lists = [np.flatnonzero(row).tolist() for row in matrix]
+        for node, peers in enumerate(lists):
+            if node in peers:
+                raise ValueError(f"the graph must have no loops: node {node} is its own neighbour")
+        self.starts = np.cumsum([0, *map(len, lists)])
+        self.peers = np.array([peer for peers in lists for peer in peers], dtype=np.int64)
+
+    def check(self, n: int, k: int) -> None:
+        """Every one of the n participants has a node, and at least k neighbours."""
+        if self.starts.size - 1 != n:
+            raise ValueError(f"the graph must have a node per participant ({n}): got {self.starts.size - 1}")
+        degrees = np.diff(self.starts)
+        if np.any(degrees < k):
+            node = int(np.flatnonzero(degrees < k)[0])
+            raise ValueError(
+                f"every node must have at least k={k} neighbours: node {node} has {degrees[node]}"
+            )

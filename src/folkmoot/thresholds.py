@@ -7,6 +7,7 @@ threshold satisfies alpha >= k p.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -14,8 +15,10 @@ import numpy.typing as npt
 
 from folkmoot import checks
 
+Ints = npt.NDArray[np.int64]
 
-def strong_confidence(p: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
+
+def strong_confidence(p: npt.ArrayLike, k: int) -> Ints:
     """The least threshold of strong confidence for each accuracy: max(floor(k/2)+1, ceil(k p)).
 
     It never exceeds k, since p <= 1. Accuracies are read as the decimals they print as: k=10,
@@ -26,3 +29,17 @@ def strong_confidence(p: npt.ArrayLike, k: int) -> npt.NDArray[np.int64]:
     least = size // 2 + 1
     thresholds = [max(least, math.ceil(size * Fraction(repr(value)))) for value in values.tolist()]
     return np.array(thresholds, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class StrongConfidence:
+    """``alpha=StrongConfidence(p)``: every participant the threshold that its accuracy ``p[i]`` asks for."""
+
+    p: tuple[float, ...]
+
+    def __init__(self, p: npt.ArrayLike) -> None:
+        object.__setattr__(self, "p", tuple(checks.accuracies(p).tolist()))
+
+    def thresholds(self, k: int) -> Ints:
+        """One threshold per participant, for samples of k."""
+        return strong_confidence(self.p, k)

@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+
 UNCOLOURED: Final = -1  # abstains, or has no answer yet
 RED: Final = 0
 BLUE: Final = 1
@@ -16,3 +21,35 @@ BLUE: Final = 1
 Colour: TypeAlias = int
 # How many of the k answers to one query named each colour; uncoloured answers are counted nowhere.
 Tally: TypeAlias = Sequence[int]
+# One row per participant, one column per input.
+Votes: TypeAlias = npt.NDArray[np.int64]
+
+
+def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
+    """``votes`` as a (participant, input) array of colours; the first entry that is none is named."""
+    try:
+        array = np.asarray(votes)
+    except ValueError:
+        raise ValueError(
+            "votes must hold one row of equal length per participant: got unequal rows"
+        ) from None
+    if array.ndim != 2:
+        raise ValueError(f"votes must have the shape (participant, input): got the shape {array.shape}")
+    if array.size == 0:
+        raise ValueError(f"votes must hold at least one vote: got the shape {array.shape}")
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"votes must be integers: got an array of {array.dtype}")
+    limit = class_count(array, classes)
+    bad = np.argwhere((array < UNCOLOURED) | (array >= limit))
+    if bad.size:
+        row, column = (int(index) for index in bad[0])
+        rule = "-1 <= colour" if classes is None else f"-1 <= colour < {limit}"
+        raise ValueError(f"votes[{row}, {column}] must satisfy {rule}: got {array[row, column]}")
+    return array.astype(np.int64, copy=False)
+
+
+def class_count(votes: npt.NDArray[np.integer], classes: int | None = None) -> int:
+    """The number of colours C: what the caller says, or else one more than the largest vote; at least 2."""
+    if classes is None:
+        return max(2, int(votes.max()) + 1)
+    return checks.integer("classes", classes, least=2)

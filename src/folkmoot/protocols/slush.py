@@ -1,31 +1,34 @@
-"""Slush: take the colour that at least alpha of k sampled answers name, else keep your own.
+"""Slush: take the colour that wins the query, else keep your own.
 
-Section 2.3.1 and appendix A.1 of the paper; Team Rocket et al. (2020), figure 1.
+Section 2.3.1 and appendix A.1 of the paper; Team Rocket et al. (2020), figure 4. The state of a node
+is its colour.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from folkmoot import checks
-from folkmoot.votes import Colour, Tally
+from folkmoot.protocols.query import Query
+from folkmoot.votes import UNCOLOURED, Colour
+
+
+def take(colour: Colour, won: Colour) -> Colour:
+    """The winner's colour, or the old one if no colour won."""
+    return colour if won == UNCOLOURED else won
 
 
 @dataclass(frozen=True)
-class Slush:
-    """The rule of one query: k answers are asked for; alpha of them, k/2 < alpha <= k, turn a node."""
+class Slush(Query[Colour]):
+    """Slush(k, alpha): no memory but the colour; an uncoloured node takes the first colour that wins."""
 
-    k: int
-    alpha: int
-
-    def __post_init__(self) -> None:
-        k, alpha = checks.query(self.k, self.alpha)
-        object.__setattr__(self, "k", k)
-        object.__setattr__(self, "alpha", alpha)
-
-    def update(self, colour: Colour, tally: Tally) -> Colour:
-        """The node's colour after a query. An uncoloured node takes the first colour that reaches alpha."""
-        for candidate, count in enumerate(tally):
-            if count >= self.alpha:  # alpha > k/2: at most one colour can
-                return candidate
+    def start(self, colour: Colour) -> Colour:
+        """The first vote is the state."""
         return colour
+
+    def react(self, state: Colour, won: Colour) -> Colour:
+        """Take the winner's colour."""
+        return take(state, won)
+
+    def colour(self, state: Colour) -> Colour:
+        """The state itself."""
+        return state

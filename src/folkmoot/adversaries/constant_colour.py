@@ -1,0 +1,21 @@
+"""Constant colour: says the same whatever the input; the simplest lobby."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from folkmoot.adversaries.adversary import Adversary
+from folkmoot.votes import Colour
+
+
+@dataclass(frozen=True)
+class ConstantColour(Adversary):
+    """Always ``colour``."""
+
+    colour: Colour = 0
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+        """The colour it stands for."""
+        if not 0 <= self.colour < colours:
+            raise ValueError(f"colour must satisfy 0 <= colour < {colours}: got colour={self.colour}")
+        return self.colour

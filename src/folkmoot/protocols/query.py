@@ -1,0 +1,104 @@
+"""What every Snow protocol starts from: ask k nodes, and see which colour, if any, reached the threshold."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.thresholds import StrongConfidence
+from folkmoot.votes import UNCOLOURED, Colour, Tally
+
+State = TypeVar("State")
+Alpha: TypeAlias = int | Sequence[int] | npt.NDArray[np.integer[Any]] | StrongConfidence
+
+
+def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
+    """The colour that at least alpha answers name, or UNCOLOURED; alpha > k/2, so at most one does."""
+    for colour, count in enumerate(tally):
+        if count >= alpha:
+            return colour
+    return UNCOLOURED
+
+
+@dataclass(frozen=True)
+class Query(ABC, Generic[State]):
+    """A protocol: k answers are asked for; alpha of them, k/2 < alpha <= k, make a colour win the query.
+
+    ``alpha`` is one threshold for all, one for each participant, or ``StrongConfidence(p)``. With
+    ``weights``, one per participant, the tally is weighted and rescaled to k (the paper's outlook).
+    """
+
+    k: int
+    alpha: Alpha
+    weights: Sequence[float] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        size = checks.integer("k", self.k, least=1)
+        object.__setattr__(self, "k", size)
+        if isinstance(self.alpha, StrongConfidence):
+            pass
+        elif np.ndim(self.alpha) == 0:
+            object.__setattr__(self, "alpha", checks.query(size, self.alpha)[1])
+        else:
+            each = tuple(checks.query(size, alpha)[1] for alpha in np.asarray(self.alpha).tolist())
+            object.__setattr__(self, "alpha", each)
+        if self.weights is not None:
+            object.__setattr__(self, "weights", tuple(_weights(self.weights).tolist()))
+
+    def thresholds(self, participants: int) -> npt.NDArray[np.int64]:
+        """The threshold of each participant."""
+        if isinstance(self.alpha, StrongConfidence):
+            values = self.alpha.thresholds(self.k)
+        elif isinstance(self.alpha, int):
+            return np.full(participants, self.alpha, dtype=np.int64)
+        else:
+            values = np.asarray(self.alpha, dtype=np.int64)
+        if values.size != participants:
+            raise ValueError(
+                f"alpha must hold one threshold per participant ({participants}): got {values.size}"
+            )
+        return values
+
+    @abstractmethod
+    def start(self, colour: Colour) -> State:
+        """The state of a node whose first vote is this colour."""
+
+    @abstractmethod
+    def react(self, state: State, won: Colour) -> State:
+        """The state after a query that ``won`` has won (UNCOLOURED: no colour did)."""
+
+    @abstractmethod
+    def colour(self, state: State) -> Colour:
+        """What a node in this state answers."""
+
+    def decided(self, state: State) -> bool:  # noqa: ARG002
+        """Whether a node in this state has stopped asking."""
+        return False
+
+    def canonical(self, state: State, colours: int) -> State:  # noqa: ARG002
+        """A state that behaves the same for ever after; keeps tables of unbounded counters small."""
+        return state
+
+    def update(self, state: State, tally: Tally) -> State:
+        """The state after a query with this tally: the whole rule, for a protocol with one alpha."""
+        if not isinstance(self.alpha, int):
+            raise ValueError("update needs one alpha; with alpha per participant, use winner and react")
+        return self.react(state, winner(tally, self.alpha))
+
+
+def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    values = np.asarray(weights, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"weights must hold one weight per participant: got shape {values.shape}")
+    bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if bad.size:
+        raise ValueError(f"weights must be finite and >= 0: got weights[{bad[0]}]={values[bad[0]]}")
+    if not values.any():
+        raise ValueError("weights must not all be 0")
+    return values

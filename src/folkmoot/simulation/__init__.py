@@ -1,0 +1,5 @@
+"""The communication phase, simulated: exact in law, reproducible, at the speed of the machine."""
+
+from folkmoot.simulation.engine import deliberate
+
+__all__ = ["deliberate"]

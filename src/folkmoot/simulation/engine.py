@@ -1,0 +1,317 @@
+"""``deliberate``: votes and a protocol in, an ``Outcome`` out. Chooses the kernel and shares out the work.
+
+Which kernel plays is a matter of speed, never of law: the table kernel where only counts matter, the
+bit-sliced one for shared batches of two-colour Slush, the explicit one for everything else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.adversaries import Adversary
+from folkmoot.outcome import Change, Outcome
+from folkmoot.protocols import Query
+from folkmoot.sampling import Everyone, Others
+from folkmoot.simulation.machine import Machine, tabulate
+from folkmoot.simulation.setting import Array, Sampling, Setting
+from folkmoot.votes import UNCOLOURED
+
+# Called with the jobs done and the jobs in all; for progress bars.
+Progress = Callable[[int, int], None]
+OTHERS = Others()
+
+
+def deliberate(
+    votes: npt.ArrayLike,
+    protocol: Query[Any],
+    *,
+    adversaries: Mapping[int, Adversary] | None = None,
+    truth: npt.ArrayLike | None = None,
+    rounds: int = 50,
+    sampling: Sampling = OTHERS,
+    schedule: str = "one",
+    batch: str = "independent",
+    repeats: int = 1,
+    seed: int = 0,
+    threads: int | None = None,
+    record: bool = False,
+    classes: int | None = None,
+    permute: bool = True,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Let the participants talk about every input until they agree, or for ``rounds`` rounds each.
+
+    Parameters
+    ----------
+    votes : (participant, input) first votes, colours 0..C-1, -1 for none.
+    protocol : ``Slush``, ``Snowflake`` or ``Snowball``.
+    adversaries : Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
+    truth : the right colours, for adversaries that must know them.
+    rounds : queries per honest participant at the most; one round lets each ask once on average.
+    sampling : ``Others()`` (default), ``Everyone()`` (the paper's law) or ``Neighbours(graph)``.
+    schedule : "one" participant at a time (drawn uniformly), or "lockstep", all at once.
+    batch : "independent", a schedule for each input; or "shared", where one query carries all inputs.
+    repeats : play everything so many times, each with its own randomness.
+    seed : the same seed gives the same bits, on one thread or many.
+    record : keep the history for ``Outcome.plot`` and ``Outcome.explain`` (uses the explicit kernel).
+    permute : in the bit-sliced kernel, seat participants anew for each input (see docs/simulation.md).
+    progress : called with (done, all) as the work goes on.
+    """
+    setting = Setting.checked(votes, protocol, adversaries, truth, sampling, schedule, rounds, classes)
+    if batch not in ("independent", "shared"):
+        raise ValueError(f"batch must be 'independent' or 'shared': got {batch!r}")
+    repetitions = checks.integer("repeats", repeats, least=1)
+    key = checks.integer("seed", seed, least=0) % 2**63
+    workers = checks.integer("threads", _cores() if threads is None else threads, least=1)
+    run = _Run(setting, key, repetitions, batch == "shared", record, permute)
+    if run.bitsliced:
+        run.play_bitsliced(workers, progress)
+    else:
+        run.play(workers, progress)
+    return run.outcome()
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class _Moves:
+    """A machine laid out for the table kernel: for each state only the wins that change it."""
+
+    first: Array
+    colour: Array
+    after: Array
+
+    @classmethod
+    def of(cls, machine: Machine) -> _Moves:
+        first, colour, after = [0], [], []
+        for state, row in enumerate(machine.after.tolist()):
+            # If "no winner" changes the state, every colour must be tried before it is known.
+            for won in range(len(row) - 1):
+                if row[0] != state or row[won + 1] != state:
+                    colour.append(won)
+                    after.append(row[won + 1])
+            first.append(len(colour))
+        return cls(np.array(first), np.array(colour, dtype=np.int64), np.array(after, dtype=np.int64))
+
+
+@cache
+def _tabulated(protocol: Query[Any], colours: int, depth: int) -> Machine:
+    return tabulate(protocol, colours, depth=depth)
+
+
+class _Run:
+    """One deliberation under way: output arrays over jobs = (repetition, input), and how to fill them."""
+
+    def __init__(
+        self, setting: Setting, seed: int, repeats: int, shared: bool, record: bool, permute: bool
+    ) -> None:
+        self.setting, self.seed, self.repeats = setting, seed, repeats
+        self.shared, self.record, self.permute = shared, record, permute
+        self.inputs, self.honest = setting.honest_votes.shape
+        jobs = repeats * self.inputs
+        self.decisions = np.empty((jobs, self.honest), dtype=np.int8)
+        self.played = np.zeros(jobs, dtype=np.int64)
+        self.asked = np.zeros(jobs, dtype=np.int64)
+        self.settled = np.zeros(jobs, dtype=np.bool_)
+        shape = (jobs, setting.rounds + 1, setting.classes) if record else (0, 0, 0)
+        self.history = np.zeros(shape, dtype=np.int32)
+        self.depth = 64
+
+    @property
+    def bitsliced(self) -> bool:
+        """Whether the bit-sliced kernel can play this."""
+        from folkmoot.simulation.bitsliced_kernel import MOST_K
+
+        setting = self.setting
+        local = bool((setting.honest_alpha != setting.honest_alpha[0]).any())
+        silent = setting.fixed and (setting.fixed_answers == UNCOLOURED).any(axis=1)
+        whole = setting.fixed and bool(
+            (
+                silent == (setting.fixed_answers == UNCOLOURED).all(axis=1)
+            ).all()  # silent on all inputs or none
+        )
+        return (
+            self.shared
+            and not self.record
+            and setting.plain
+            and setting.exchangeable
+            and not setting.lockstep
+            and setting.protocol.k <= MOST_K
+            and whole
+            and not (local and np.any(silent))
+        )
+
+    # ---- the work ----------------------------------------------------------------------------
+
+    def play(self, threads: int, progress: Progress | None) -> None:
+        """Table or explicit kernel, in pieces; a piece that walks off the machine is played again deeper."""
+        jobs = len(self.played)
+        explicit = self.record or self.shared or not self.setting.exchangeable
+        kernel = self._explicit if explicit else self._table
+        size = max(1, -(-jobs // (threads * 8)))
+        pieces = [(start, min(start + size, jobs)) for start in range(0, jobs, size)]
+
+        def piece(bounds: tuple[int, int]) -> tuple[int, int]:
+            while not kernel(*bounds):
+                self.depth *= 2
+            return bounds
+
+        _share(piece, pieces, threads, progress, jobs)
+
+    def play_bitsliced(self, threads: int, progress: Progress | None) -> None:
+        """Blocks of whole words; the schedule is the same in each, so blocks can be of any size."""
+        from folkmoot.simulation import bitsliced_kernel
+
+        setting = self.setting
+        words = -(-self.inputs // 64)
+        pieces = [
+            (repetition, first * 64, min((first + size) * 64, self.inputs))
+            for repetition in range(self.repeats)
+            for size in [-(-words // (1 if self.repeats >= threads else threads))]
+            for first in range(0, words, size)
+        ]
+
+        def piece(bounds: tuple[int, int, int]) -> tuple[int, int]:
+            bitsliced_kernel.play(
+                *bounds, self.seed, self.permute, setting.honest_votes, setting.fixed_answers,
+                setting.closed, setting.honest_alpha, setting.protocol.k,
+                isinstance(setting.sampling, Everyone), setting.rounds, True,
+                self.decisions, self.played, self.asked, self.settled,
+            )  # fmt: skip
+            return bounds[1:]
+
+        _share(piece, pieces, threads, progress, len(self.played))
+
+    def _table(self, first: int, last: int) -> bool:
+        from folkmoot.simulation import table_kernel
+
+        setting, machine = self.setting, self._machine
+        chance, offset = setting.chances
+        common = (
+            first,
+            last,
+            self.seed,
+            setting.honest_votes,
+            setting.fixed_counts,
+            setting.closed,
+            offset,
+            chance,
+        )
+        out = (self.decisions, self.played, self.asked, self.settled)
+        if setting.plain and not setting.lockstep:
+            # State 1 + c of the machine is colour c; its one move is the win of the other colour.
+            want = np.array([1, 0], dtype=np.uint8)
+            after = (machine.after[[1, 2], [2, 1]] - 1).astype(np.uint8)
+            table_kernel.flip(*common, want, after, setting.rounds, *out)
+            return True
+        moves = _Moves.of(machine)
+        return bool(
+            table_kernel.play(
+                *common, np.uint64(isinstance(setting.sampling, Others)), machine.start.astype(np.int64),
+                moves.first, moves.colour, moves.after, machine.after[:, 0].astype(np.int64),
+                machine.colour.astype(np.int64), (~machine.decided).astype(np.int64), machine.decides,
+                setting.lockstep, setting.rounds, *out, self.history,
+            )
+        )  # fmt: skip
+
+    def _explicit(self, first: int, last: int, events: Array | None = None) -> int:
+        """Truthy unless a job walked off the machine; with ``events``, one more than their number."""
+        from folkmoot.simulation import explicit_kernel
+
+        setting, machine = self.setting, self._machine
+        return 1 + int(
+            explicit_kernel.play(
+                first, last, self.seed, self.shared, setting.honest_votes, setting.closed,
+                setting.honest_alpha, setting.protocol.k, setting.weights, *setting.graph(),
+                isinstance(setting.sampling, Everyone), setting.sees, setting.target, setting.answers,
+                setting.order[: self.honest], machine.start.astype(np.int64), machine.after.astype(np.int64),
+                machine.colour.astype(np.int64), (~machine.decided).astype(np.int64), machine.decides,
+                setting.lockstep, setting.rounds, self.decisions, self.played, self.asked, self.settled,
+                self.history, np.empty((0, 0)) if events is None else events,
+            )
+        )  # fmt: skip
+
+    @property
+    def _machine(self) -> Machine:
+        return _tabulated(self.setting.protocol, self.setting.classes, self.depth)
+
+    # ---- the result --------------------------------------------------------------------------
+
+    def outcome(self) -> Outcome:
+        """The arrays in the caller's order of participants; no repetition axis if there is one only."""
+        participants = len(self.setting.votes)
+        decisions = np.full((self.repeats, participants, self.inputs), UNCOLOURED, dtype=np.int8)
+        played = self.decisions.reshape(self.repeats, self.inputs, self.honest)
+        decisions[:, self.setting.honest] = played.transpose(0, 2, 1)
+        asked = self.asked.reshape(self.repeats, self.inputs)
+        # A shared query carries every input: the batch asks as often as its longest talk.
+        total = asked.max(axis=1) if self.shared else asked.sum(axis=1)
+        one = (0,) if self.repeats == 1 else ()
+        shape = (self.repeats, self.inputs)
+        history = self.history.reshape(*shape, *self.history.shape[1:]) if self.record else None
+        return Outcome(
+            decisions=decisions[one] if one else decisions,
+            honest=self.setting.honest,
+            classes=self.setting.classes,
+            settled=self.settled.reshape(shape)[one],
+            rounds=self.played.reshape(shape)[one],
+            queries=np.asarray(total * self.setting.protocol.k)[one],
+            history=None if history is None else history[one],
+            replay=self._replay if self.record else None,
+        )
+
+    def _replay(self, i: int) -> list[Change]:
+        """The changes of input i in the first repetition, played once more with a notebook."""
+        again = _Run(self.setting, self.seed, 1, self.shared, True, self.permute)
+        again.depth = self.depth
+        size = 1024
+        while True:
+            events = np.zeros((size, 4 + self.setting.classes))
+            happened = again._explicit(i, i + 1, events) - 1
+            if happened <= size:
+                break
+            size = happened
+        return [
+            Change(
+                round=int(row[0]),
+                participant=int(self.setting.order[int(row[1])]),
+                before=int(row[2]),
+                after=int(row[3]),
+                tally=tuple(np.round(row[4:], 9).tolist()),
+            )
+            for row in events[:happened]
+        ]
+
+
+def _share(
+    piece: Callable[[Any], tuple[int, int]],
+    pieces: list[Any],
+    threads: int,
+    progress: Progress | None,
+    jobs: int,
+) -> None:
+    """Do the pieces on so many threads; the kernels let go of the interpreter."""
+    done = 0
+    if threads == 1:
+        results = map(piece, pieces)
+        for first, last in results:
+            done += last - first
+            if progress:
+                progress(done, jobs)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for first, last in pool.map(piece, pieces):
+            done += last - first
+            if progress:
+                progress(done, jobs)

@@ -1,0 +1,264 @@
+"""A deliberation, checked and laid out for the kernels: honest participants first, adversaries as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.adversaries import Adversary, Copycat, Knows, Sees
+from folkmoot.protocols import Query, Slush
+from folkmoot.sampling import Everyone, Neighbours, Others, log_tail
+from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
+
+Array = npt.NDArray[Any]
+Sampling = Everyone | Others | Neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What is deliberated, by whom, how. Arrays named ``honest_`` run over the honest participants."""
+
+    votes: Votes  # (participant, input)
+    classes: int
+    protocol: Query[Any]
+    adversaries: dict[int, Adversary]
+    truth: Array | None
+    sampling: Sampling
+    lockstep: bool
+    rounds: int
+
+    @classmethod
+    def checked(
+        cls,
+        votes: npt.ArrayLike,
+        protocol: Query[Any],
+        adversaries: Mapping[int, Adversary] | None,
+        truth: npt.ArrayLike | None,
+        sampling: Sampling,
+        schedule: str,
+        rounds: int,
+        classes: int | None,
+    ) -> Setting:
+        """The setting, or an error that names what is wrong with it."""
+        if not isinstance(protocol, Query):
+            raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {protocol!r}")
+        cast = check_votes(votes, classes)
+        colours = class_count(cast, classes)
+        if colours > 127:
+            raise ValueError(f"at most 127 colours can be deliberated: got {colours}")
+        if schedule not in ("one", "lockstep"):
+            raise ValueError(f"schedule must be 'one' or 'lockstep': got {schedule!r}")
+        n = len(cast)
+        liars = _adversaries(adversaries, n)
+        setting = cls(
+            votes=cast,
+            classes=colours,
+            protocol=protocol,
+            adversaries=liars,
+            truth=_truth(truth, cast.shape[1], colours, liars),
+            sampling=sampling,
+            lockstep=schedule == "lockstep",
+            rounds=checks.integer("rounds", rounds, least=0),
+        )
+        if isinstance(sampling, Neighbours):
+            sampling.check(n, protocol.k)
+        else:
+            sampling.urn(n, protocol.k)
+        if protocol.weights is not None and len(protocol.weights) != n:
+            raise ValueError(
+                f"weights must hold one weight per participant ({n}): got {len(protocol.weights)}"
+            )
+        protocol.thresholds(n)
+        return setting
+
+    @cached_property
+    def honest(self) -> npt.NDArray[np.bool_]:
+        """(participant,): who follows the protocol."""
+        mask = np.ones(len(self.votes), dtype=np.bool_)
+        mask[list(self.adversaries)] = False
+        return mask
+
+    @cached_property
+    def order(self) -> npt.NDArray[np.int64]:
+        """Participants in the order of the kernels: the honest ones first."""
+        return np.concatenate((np.flatnonzero(self.honest), np.flatnonzero(~self.honest)))
+
+    @cached_property
+    def place(self) -> npt.NDArray[np.int64]:
+        """The position of each participant in ``order``."""
+        return np.argsort(self.order)
+
+    @cached_property
+    def honest_votes(self) -> Array:
+        """(input, honest) int8, contiguous."""
+        return np.ascontiguousarray(self.votes[self.honest].T, dtype=np.int8)
+
+    @cached_property
+    def honest_alpha(self) -> npt.NDArray[np.int64]:
+        """(honest,): thresholds."""
+        return self.protocol.thresholds(len(self.votes))[self.honest]
+
+    @cached_property
+    def weights(self) -> npt.NDArray[np.float64]:
+        """(position,): weights of the tally, or empty."""
+        each = self.protocol.weights
+        return np.empty(0) if each is None else np.asarray(each, dtype=np.float64)[self.order]
+
+    @cached_property
+    def answers(self) -> Array:
+        """(byzantine, input, observation + 1) int8: every adversary's rule, tabulated once."""
+        inputs = self.votes.shape[1]
+        seen = range(-1, max(self.classes, len(self.votes)))
+        known = range(-1, self.classes)
+        table = np.full((len(self.adversaries), inputs, len(seen)), UNCOLOURED, dtype=np.int8)
+        for row, participant in enumerate(self.order[self.honest.sum() :].tolist()):
+            adversary = self.adversaries[participant]
+            shown = _observations(adversary.sees, self.classes, len(self.votes))
+            votes = self.votes[participant]
+            truth = np.full(inputs, UNCOLOURED) if self.truth is None else self.truth
+            for vote in known if Knows.OWN_VOTE in adversary.knows else (UNCOLOURED,):
+                for right in known if Knows.TRUTH in adversary.knows else (UNCOLOURED,):
+                    where = np.ones(inputs, dtype=np.bool_)
+                    where &= (votes == vote) | (Knows.OWN_VOTE not in adversary.knows)
+                    where &= (truth == right) | (Knows.TRUTH not in adversary.knows)
+                    if not where.any():
+                        continue
+                    for x in shown:
+                        said = adversary.answer(x, vote=vote, truth=right, colours=self.classes)
+                        table[row, where, x + 1] = said
+        return table
+
+    @cached_property
+    def sees(self) -> npt.NDArray[np.int64]:
+        """(byzantine,): what each is shown."""
+        return np.array([self.adversaries[i].sees.value for i in self._liars], dtype=np.int64)
+
+    @cached_property
+    def target(self) -> npt.NDArray[np.int64]:
+        """(byzantine,): position of the honest participant that it follows (0 where it follows none)."""
+        targets = []
+        for i in self._liars:
+            adversary = self.adversaries[i]
+            follows = adversary.target if isinstance(adversary, Copycat) else self._first_honest
+            if not (0 <= follows < len(self.votes) and self.honest[follows]):
+                raise ValueError(f"Copycat must follow an honest participant: target={follows} is not one")
+            targets.append(int(self.place[follows]))
+        return np.array(targets, dtype=np.int64)
+
+    @property
+    def _liars(self) -> list[int]:
+        return [int(i) for i in self.order[self.honest.sum() :]]
+
+    @property
+    def _first_honest(self) -> int:
+        return int(self.order[0])
+
+    @cached_property
+    def fixed(self) -> bool:
+        """Whether every adversary gives one answer per input, whoever asks and whenever."""
+        return bool((self.sees == Sees.NOTHING.value).all())
+
+    @cached_property
+    def fixed_answers(self) -> Array:
+        """(byzantine, input): those answers."""
+        return np.ascontiguousarray(self.answers[:, :, 1])
+
+    @cached_property
+    def fixed_counts(self) -> npt.NDArray[np.int64]:
+        """(input, colour): how many adversaries always answer it."""
+        return np.stack([(self.fixed_answers == c).sum(axis=0) for c in range(self.classes)], axis=-1)
+
+    @cached_property
+    def closed(self) -> npt.NDArray[np.bool_]:
+        """(input, colour): when all honest participants hold it, no query can ever change that.
+
+        So stopping there is exact. It holds if no other colour can reach the least threshold from
+        Byzantine answers alone (with weights: if they never name another colour at all).
+        """
+        able = np.stack([(self.answers == c).any(axis=2).sum(axis=0) for c in range(self.classes)], axis=-1)
+        limit = 1 if self.protocol.weights is not None else int(self.honest_alpha.min())
+        strong = able >= limit
+        return np.asarray(strong.sum(axis=1, keepdims=True) - strong == 0, dtype=np.bool_)
+
+    @cached_property
+    def chances(self) -> tuple[Array, Array]:
+        """Chances that a colour held by x of the urn wins, in units of 2^-64, and each node's row in them."""
+        if isinstance(self.sampling, Neighbours):
+            raise ValueError("a graph has no common urn")
+        urn = self.sampling.urn(len(self.votes), self.protocol.k)
+        counts = np.arange(self.protocol.k + 1)
+        rows = []
+        levels, which = np.unique(self.honest_alpha, return_inverse=True)
+        for alpha in levels:
+            chance = np.exp(log_tail(urn, self.protocol.k, counts >= alpha, np.arange(urn + 1)))
+            # Kernels add the chances of several colours in 64 bits: a sum of 1 must stay below 2^64.
+            rows.append((np.ldexp(chance, 64) * (1 - 2.0**-50)).astype(np.uint64))
+            rows[-1] = np.append(rows[-1], rows[-1][-1])  # x = n, which only its own colour can reach
+        return np.concatenate(rows), (which * (urn + 2)).astype(np.uint64)
+
+    @property
+    def plain(self) -> bool:
+        """Two-colour Slush with every honest vote cast: a node is its colour."""
+        return type(self.protocol) is Slush and self.classes == 2 and bool((self.honest_votes >= 0).all())
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether only the number of peers of each colour matters to a query."""
+        complete = not isinstance(self.sampling, Neighbours)
+        return complete and self.fixed and self.protocol.weights is None
+
+    def graph(self) -> tuple[Array, Array]:
+        """Neighbours by position, as starts and peers; empty for the complete graph."""
+        if not isinstance(self.sampling, Neighbours):
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        starts, peers = self.sampling.starts, self.sampling.peers
+        lists = [self.place[peers[starts[i] : starts[i + 1]]] for i in self.order]
+        return np.cumsum([0, *map(len, lists)]).astype(np.int64), np.concatenate(lists).astype(np.int64)
+
+
+def _observations(sees: Sees, colours: int, participants: int) -> range:
+    if sees is Sees.NOTHING:
+        return range(1)
+    if sees is Sees.ASKER:
+        return range(participants)
+    return range(colours) if sees is Sees.DIE else range(-1, colours)
+
+
+def _adversaries(adversaries: Mapping[int, Adversary] | None, n: int) -> dict[int, Adversary]:
+    liars = dict(adversaries or {})
+    for participant, adversary in liars.items():
+        if not isinstance(adversary, Adversary):
+            raise TypeError(f"adversaries must map participants to Adversary: got {adversary!r}")
+        if not 0 <= checks.integer("a Byzantine participant", participant) < n:
+            raise ValueError(f"adversaries must name participants 0..{n - 1}: got {participant}")
+    if len(liars) >= n:
+        raise ValueError(f"at least one participant must be honest: got {len(liars)} adversaries of {n}")
+    return liars
+
+
+def _truth(
+    truth: npt.ArrayLike | None, inputs: int, colours: int, liars: dict[int, Adversary]
+) -> Array | None:
+    if truth is None:
+        for participant, adversary in liars.items():
+            if Knows.TRUTH in adversary.knows:
+                name = type(adversary).__name__
+                raise ValueError(
+                    f"participant {participant} is {name}, which must know the truth: give truth="
+                )
+        return None
+    values = np.asarray(truth)
+    if values.shape != (inputs,):
+        raise ValueError(f"truth must hold one colour per input ({inputs}): got shape {values.shape}")
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"truth must be integers: got an array of {values.dtype}")
+    bad = np.flatnonzero((values < 0) | (values >= colours))
+    if bad.size:
+        raise ValueError(f"truth[{bad[0]}] must satisfy 0 <= colour < {colours}: got {values[bad[0]]}")
+    return values.astype(np.int64)
