@@ -56,6 +56,7 @@ test-slow: $(VENV)/dev
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/theory.py --json
+	$(BIN)/python benchmarks/simulation.py --json
 
 clean:
 	rm -rf $(VENV) build

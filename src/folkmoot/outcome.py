@@ -85,26 +85,28 @@ class Outcome:
             raise ValueError(f"i must satisfy 0 <= i < {inputs}, the number of inputs: got i={i}")
         return self.replay(i)
 
-    def plot(self, *, most: int = 60) -> Figure:
+    def plot(self) -> Figure:
         """The convergence: share of honest participants on the colour that wins, round by round."""
         from matplotlib.figure import Figure
 
-        if self.history is None:
-            raise ValueError("plot needs the record: deliberate(..., record=True)")
-        history: Any = self.history if self.history.ndim == 3 else self.history[0]
-        decision = self.decision if self.decision.ndim == 1 else self.decision[0]
         figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-        axes = figure.subplots()
-        rounds = np.arange(history.shape[1])
-        last = int(self.rounds.max()) + 1
-        for i in range(min(most, history.shape[0])):
-            colour = decision[i] if decision[i] != UNCOLOURED else int(history[i, -1].argmax())
-            share = history[i, :, colour] / self.honest.sum()
-            split = decision[i] == UNCOLOURED
-            axes.plot(rounds, share, color="#c0392b" if split else "#1f5fa8", alpha=0.5, lw=1)
-        axes.set_xlim(0, max(1, min(last, rounds[-1])))
-        axes.set_ylim(0, 1.02)
-        axes.set_xlabel("rounds per participant")
-        axes.set_ylabel("share of honest participants on the final colour")
-        axes.spines[["top", "right"]].set_visible(False)
+        draw_convergence(self, figure.subplots())
         return figure
+
+
+def draw_convergence(outcome: Outcome, axes: Any, *, most: int = 60) -> None:
+    """Draw the history of the first inputs into matplotlib axes; undecided ones in red."""
+    if outcome.history is None:
+        raise ValueError("a plot needs the record: deliberate(..., record=True)")
+    several = outcome.history.ndim == 4
+    history, decision = (x[0] if several else x for x in (outcome.history, outcome.decision))
+    for i in range(min(most, len(history))):
+        split = decision[i] == UNCOLOURED
+        colour = int(history[i, -1].argmax()) if split else int(decision[i])
+        share = history[i, :, colour] / outcome.honest.sum()
+        axes.plot(share, color="#c0392b" if split else "#1f5fa8", alpha=0.5, lw=1)
+    axes.set_xlim(0, max(1, int(outcome.rounds.max())))
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("rounds per participant")
+    axes.set_ylabel("share on the final colour")
+    axes.spines[["top", "right"]].set_visible(False)

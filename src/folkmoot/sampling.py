@@ -17,8 +17,8 @@ from folkmoot import checks
 
 Floats = npt.NDArray[np.float64]
 
-# Entries of the largest table of log-binomials held at once (32 MiB); larger ones are made in blocks.
-_BLOCK = 1 << 22
+# Entries of the largest table of log-binomials held at once (8 MiB); larger ones are made in blocks.
+_BLOCK = 1 << 20
 
 
 class SamplingLaw(Protocol):

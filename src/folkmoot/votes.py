@@ -40,9 +40,8 @@ def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
     if array.dtype.kind not in "iu":
         raise TypeError(f"votes must be integers: got an array of {array.dtype}")
     limit = class_count(array, classes)
-    bad = np.argwhere((array < UNCOLOURED) | (array >= limit))
-    if bad.size:
-        row, column = (int(index) for index in bad[0])
+    if array.min() < UNCOLOURED or array.max() >= limit:
+        row, column = (int(i) for i in np.argwhere((array < UNCOLOURED) | (array >= limit))[0])
         rule = "-1 <= colour" if classes is None else f"-1 <= colour < {limit}"
         raise ValueError(f"votes[{row}, {column}] must satisfy {rule}: got {array[row, column]}")
     return array.astype(np.int64, copy=False)

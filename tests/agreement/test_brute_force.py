@@ -31,11 +31,12 @@ from folkmoot.protocols import Query
 from statistics_of_agreement import P_BOUND, assert_law, assert_rate, counted
 
 TRIALS = 40_000
-RULES: dict[oracle.Rule, Any] = {"slush": Slush, "snowflake": Snowflake, "snowball": Snowball}
 
 
-def protocol(rule: oracle.Rule, k: int, alpha: Any, beta: int, **options: Any) -> Query[Any]:
-    return RULES[rule](k, alpha, **options) if rule == "slush" else RULES[rule](k, alpha, beta, **options)
+def protocol(rule: oracle.Rule, k: int, alpha: Any, beta: int) -> Query[Any]:
+    if rule == "slush":
+        return Slush(k, alpha)
+    return Snowflake(k, alpha, beta) if rule == "snowflake" else Snowball(k, alpha, beta)
 
 
 def liars(answers: list[int], first: int) -> dict[int, Adversary]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from folkmoot.adversaries.adversary import Adversary, Knows, Sees
+from folkmoot.adversaries.adversary import Adversary, Knows, Sees, handed_in
 from folkmoot.adversaries.constant_colour import ConstantColour
 from folkmoot.adversaries.copycat import Copycat
 from folkmoot.adversaries.equivocating import Equivocating
@@ -39,4 +39,5 @@ __all__ = [
     "Sees",
     "Silent",
     "Stalling",
+    "handed_in",
 ]

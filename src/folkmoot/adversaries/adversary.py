@@ -8,10 +8,14 @@ network can refuse one that needs to know what no real node could.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from enum import Enum, Flag, auto
 from typing import ClassVar
 
-from folkmoot.votes import Colour
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot.votes import UNCOLOURED, Colour, Votes
 
 
 class Knows(Flag):
@@ -53,3 +57,17 @@ class Adversary(ABC):
 def wrong(truth: Colour, colours: int) -> Colour:
     """The wrong colour that all who lie agree on, which is the strongest choice."""
     return (truth + 1) % colours
+
+
+def handed_in(
+    votes: Votes, adversaries: Mapping[int, Adversary], truth: npt.ArrayLike | None, classes: int
+) -> Votes:
+    """The first votes that a centralised rule would see: the adversaries' rows as they choose them."""
+    result = votes.copy()
+    inputs = votes.shape[1]
+    right = np.full(inputs, UNCOLOURED) if truth is None else np.asarray(truth)
+    for participant, adversary in adversaries.items():
+        for vote, known in set(zip(votes[participant].tolist(), right.tolist(), strict=True)):
+            where = (votes[participant] == vote) & (right == known)
+            result[participant, where] = adversary.first_vote(vote=vote, truth=known, colours=classes)
+    return result

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import theory
+from folkmoot.cli import deliberate, theory
 
 app = typer.Typer(
     name="folkmoot",
@@ -17,6 +17,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(theory.app, name="theory")
+app.command()(deliberate.deliberate)
 
 
 def _show_version(wanted: bool) -> None:

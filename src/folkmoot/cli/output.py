@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +54,24 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
     console.print(table)
     if note:
         console.print(note, soft_wrap=True)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on stderr for work that takes more than a moment; nothing when nobody is watching."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def report(done: int, whole: int) -> None:
+            bar.update(task, completed=done, total=whole)
+
+        yield report
 
 
 def whole_number(text: str) -> int:

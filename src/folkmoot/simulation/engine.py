@@ -251,9 +251,11 @@ class _Run:
     def outcome(self) -> Outcome:
         """The arrays in the caller's order of participants; no repetition axis if there is one only."""
         participants = len(self.setting.votes)
-        decisions = np.full((self.repeats, participants, self.inputs), UNCOLOURED, dtype=np.int8)
-        played = self.decisions.reshape(self.repeats, self.inputs, self.honest)
-        decisions[:, self.setting.honest] = played.transpose(0, 2, 1)
+        decisions = self.decisions.reshape(self.repeats, self.inputs, self.honest).transpose(0, 2, 1)
+        if self.setting.adversaries:
+            everybody = np.full((self.repeats, participants, self.inputs), UNCOLOURED, dtype=np.int8)
+            everybody[:, self.setting.honest] = decisions
+            decisions = everybody
         asked = self.asked.reshape(self.repeats, self.inputs)
         # A shared query carries every input: the batch asks as often as its longest talk.
         total = asked.max(axis=1) if self.shared else asked.sum(axis=1)

@@ -97,7 +97,8 @@ class Setting:
     @cached_property
     def honest_votes(self) -> Array:
         """(input, honest) int8, contiguous."""
-        return np.ascontiguousarray(self.votes[self.honest].T, dtype=np.int8)
+        small = self.votes.astype(np.int8)
+        return np.ascontiguousarray((small[self.honest] if self.adversaries else small).T)
 
     @cached_property
     def honest_alpha(self) -> npt.NDArray[np.int64]:
@@ -202,7 +203,7 @@ class Setting:
             rows[-1] = np.append(rows[-1], rows[-1][-1])  # x = n, which only its own colour can reach
         return np.concatenate(rows), (which * (urn + 2)).astype(np.uint64)
 
-    @property
+    @cached_property
     def plain(self) -> bool:
         """Two-colour Slush with every honest vote cast: a node is its colour."""
         return type(self.protocol) is Slush and self.classes == 2 and bool((self.honest_votes >= 0).all())

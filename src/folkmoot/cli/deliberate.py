@@ -1,0 +1,257 @@
+"""``folkmoot deliberate``: votes from a file, consensus beside every centralised answer."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.output import (
+    collected_warnings,
+    number,
+    picture_path,
+    print_json,
+    print_table,
+    progress_bar,
+    save_picture,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from folkmoot.adversaries import Adversary
+    from folkmoot.cli.vote_files import VoteTable
+    from folkmoot.outcome import Outcome
+    from folkmoot.protocols import Query
+
+PROTOCOLS = ("slush", "snowflake", "snowball")
+INT = {"parser": whole_number, "metavar": "<int>"}
+
+
+def deliberate(
+    votes: Annotated[
+        Path, typer.Argument(metavar="VOTES.csv", help="Columns task,worker,label.", show_default=False)
+    ],
+    truth: Annotated[
+        Path | None,
+        typer.Option("--truth", help="Columns task,label: the right answers.", show_default=False),
+    ] = None,
+    protocol: Annotated[str, typer.Option("--protocol", help="slush, snowflake or snowball.")] = "slush",
+    k: Annotated[
+        int | None,
+        typer.Option("--k", help="Peers asked in a query.", show_default="10, or all others", **INT),
+    ] = None,
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            "--alpha",
+            help="Equal answers that turn a participant, or 'local': ceil(k p), each its own.",
+            show_default="floor(k/2)+1",
+        ),
+    ] = None,
+    beta: Annotated[
+        int, typer.Option("--beta", help="Wins in a row that decide (snowflake, snowball).", **INT)
+    ] = 20,
+    byzantine: Annotated[
+        int, typer.Option("--byzantine", help="Turn so many participants, drawn by --seed, Byzantine.", **INT)
+    ] = 0,
+    attack: Annotated[
+        str,
+        typer.Option(
+            "--attack",
+            help="malicious, constant, random, silent, faulty, stalling, equivocating or copycat.",
+        ),
+    ] = "malicious",
+    rounds: Annotated[int, typer.Option("--rounds", help="Queries per participant at most.", **INT)] = 50,
+    repeats: Annotated[int, typer.Option("--repeats", help="Deliberate so many times.", **INT)] = 10,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed, the same result.", **INT)] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write task,label,agreement of the first time here.", show_default=False),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="Draw into this .png, .svg or .pdf file.", show_default=False),
+    ] = None,
+) -> None:
+    """Let the workers of a vote file talk until they agree, beside every centralised answer."""
+    from folkmoot.adversaries import handed_in
+    from folkmoot.baselines import centralised, share_right
+    from folkmoot.cli.vote_files import read_votes
+    from folkmoot.simulation import deliberate as run
+
+    path = picture_path(plot)
+    if out is not None and not out.parent.is_dir():
+        raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
+    table = read_votes(votes, truth)
+    participants, inputs = table.votes.shape
+    classes = len(table.labels)
+    with collected_warnings() as lines:
+        adversaries = _adversaries(table, byzantine, attack, seed)
+        notes: list[str] = []
+        rule = _protocol(table, protocol, k, alpha, beta, notes)
+        options: dict[str, Any] = {
+            "adversaries": adversaries,
+            "truth": table.truth if table.truth is not None and (table.truth >= 0).all() else None,
+            "rounds": rounds,
+            "seed": seed,
+            "classes": classes,
+        }
+        started = time.perf_counter()
+        with progress_bar("deliberating") as progress:
+            outcome = run(table.votes, rule, repeats=repeats, progress=progress, **options)
+        seconds = time.perf_counter() - started
+        seen = handed_in(table.votes, adversaries, table.truth, classes)
+        verdicts = centralised(seen, classes, table.truth, outcome.honest)
+        notes += lines
+    accuracy = (
+        [share_right(row, table.truth) for row in _by_repeat(outcome)] if table.truth is not None else None
+    )
+    result = _result(outcome, table, protocol, accuracy, seconds)
+    result |= {name.replace(" ", "_").replace("-", "_").lower(): value for name, value, _ in verdicts}
+    result["warnings"] = notes
+    if out is not None:
+        _write(out, outcome, table)
+    if json:
+        print_json(result)
+    else:
+        rows = [
+            [name, "-" if right is None else number(right), "-" if open_ is None else str(open_)]
+            for name, right, open_ in verdicts
+        ]
+        error = "" if result["standard_error"] is None else f" ± {number(result['standard_error'])}"
+        shown = "-" if accuracy is None else number(result["consensus"]) + error
+        rows.append([f"{protocol}, {repeats} times", shown, number(result["undecided"])])
+        print_table(
+            f"{participants} participants, {inputs} inputs, {classes} classes",
+            ["who decides", "accuracy", "undecided"],
+            rows,
+            _note(result, notes),
+        )
+    if path:
+        from folkmoot.report import simulation as pictures
+
+        recorded = run(table.votes, rule, record=True, **options)
+        save_picture(pictures.deliberation(recorded, verdicts, protocol, accuracy), path)
+
+
+def _protocol(
+    table: VoteTable, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
+) -> Query[Any]:
+    from folkmoot.protocols import Slush, Snowball, Snowflake
+    from folkmoot.thresholds import StrongConfidence
+
+    if name not in PROTOCOLS:
+        raise ValueError(f"--protocol must be one of {', '.join(PROTOCOLS)}: got {name!r}")
+    participants = len(table.workers)
+    size = min(10, max(1, participants - 1)) if k is None else k
+    if k is None and size < 10:
+        notes.append(f"only {participants} participants: k = {size}")
+    threshold: int | StrongConfidence
+    if alpha == "local":
+        threshold = StrongConfidence(_accuracies(table, notes))
+    else:
+        try:
+            threshold = size // 2 + 1 if alpha is None else int(alpha)
+        except ValueError:
+            raise ValueError(f"--alpha must be a whole number or 'local': got {alpha!r}") from None
+    if name == "slush":
+        return Slush(size, threshold)
+    return (Snowflake if name == "snowflake" else Snowball)(size, threshold, beta)
+
+
+def _accuracies(table: VoteTable, notes: list[str]) -> Any:
+    """Each participant's accuracy, for thresholds of its own; one half where nothing is known."""
+    import numpy as np
+
+    from folkmoot.baselines import dawid_skene, participant_accuracies
+
+    if table.truth is None:
+        notes.append("local thresholds from accuracies estimated without labels (Dawid-Skene)")
+        each = dawid_skene(table.votes, len(table.labels)).accuracies
+    else:
+        notes.append("local thresholds from accuracies on the truth itself, as in the paper")
+        each = participant_accuracies(table.votes, table.truth)
+    return np.nan_to_num(each, nan=0.5)
+
+
+def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[int, Adversary]:
+    import numpy as np
+
+    from folkmoot import checks
+    from folkmoot.adversaries import ATTACKS, Copycat, Knows
+
+    if attack not in ATTACKS:
+        raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
+    participants, liars = checks.population(len(table.workers), count)
+    kind = ATTACKS[attack]
+    if liars and Knows.TRUTH in kind.knows:
+        if table.truth is None:
+            raise ValueError(f"--attack {attack} must know the truth: give --truth TRUTH.csv")
+        unknown = [task for task, right in zip(table.tasks, table.truth, strict=True) if right < 0]
+        if unknown:
+            raise ValueError(
+                f"--attack {attack} must know every truth: --truth does not name task {unknown[0]!r}"
+            )
+    order = np.random.default_rng(seed).permutation(participants).tolist()
+    chosen = order[:liars]
+    if kind is Copycat:
+        return {i: Copycat(target=order[liars]) for i in chosen}
+    return {i: kind() for i in chosen}
+
+
+def _by_repeat(outcome: Outcome) -> Any:
+    return outcome.decision if outcome.decision.ndim == 2 else outcome.decision[None]
+
+
+def _result(
+    outcome: Outcome, table: VoteTable, protocol: str, accuracy: list[float] | None, seconds: float
+) -> dict[str, Any]:
+    import numpy as np
+
+    repeats = len(_by_repeat(outcome))
+    mean = None if accuracy is None else float(np.mean(accuracy))
+    error = None if accuracy is None or repeats < 2 else float(np.std(accuracy, ddof=1) / np.sqrt(repeats))
+    return {
+        "participants": len(table.workers),
+        "inputs": len(table.tasks),
+        "classes": len(table.labels),
+        "labels": table.labels,
+        "byzantine": int((~outcome.honest).sum()),
+        "protocol": protocol,
+        protocol: mean,
+        "consensus": mean,
+        "standard_error": error,
+        "agreement": float(outcome.agreement.mean()),
+        "settled": float(outcome.settled.mean()),
+        "undecided": outcome.undecided / repeats,
+        "rounds": float(outcome.rounds.mean()),
+        "queries": float(np.mean(outcome.queries)),
+        "repeats": repeats,
+        "seconds": round(seconds, 6),
+    }
+
+
+def _note(result: dict[str, Any], notes: list[str]) -> str:
+    lines = [
+        f"agreement {number(result['agreement'])}, settled {number(result['settled'])}, "
+        f"{result['rounds']:.1f} rounds a participant, {result['queries']:,.0f} requests, "
+        f"{result['seconds']:.2f} s for {result['repeats']} times"
+    ]
+    if result["byzantine"]:
+        lines.append(f"{result['byzantine']} participants are Byzantine; mean and best are of the others")
+    return "\n".join([*lines, *notes])
+
+
+def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:
+    import csv
+
+    decision = _by_repeat(outcome)[0]
+    agreement = outcome.agreement if outcome.agreement.ndim == 1 else outcome.agreement[0]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["task", "label", "agreement"])
+        for task, colour, share in zip(table.tasks, decision.tolist(), agreement.tolist(), strict=True):
+            writer.writerow([task, "" if colour < 0 else table.labels[colour], f"{share:.4f}"])

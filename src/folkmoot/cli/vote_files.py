@@ -1,0 +1,96 @@
+"""Votes and truths as CSV: columns ``task, worker, label`` and ``task, label`` (crowd-kit's names).
+
+Labels are any strings; a vote that is not there is uncoloured. Every error names the file and the line.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from folkmoot.votes import UNCOLOURED, Votes
+
+
+@dataclass(frozen=True)
+class VoteTable:
+    """Votes with the names of their rows (workers), columns (tasks) and colours (labels)."""
+
+    votes: Votes
+    workers: list[str]
+    tasks: list[str]
+    labels: list[str]
+    truth: np.ndarray[tuple[int], np.dtype[np.int64]] | None
+
+
+def read_votes(path: Path, truth: Path | None = None) -> VoteTable:
+    """The table in ``path``, and the truths in ``truth`` for the tasks that it names."""
+    cast: dict[tuple[str, str], str] = {}
+    for line, (task, worker, label) in _rows(path, ("task", "worker", "label")):
+        if (task, worker) in cast:
+            raise ValueError(f"{path}, line {line}: worker {worker!r} has voted on task {task!r} already")
+        cast[task, worker] = label
+    told: dict[str, str] = {}
+    for line, (task, label) in _rows(truth, ("task", "label")) if truth else ():
+        if task in told:
+            raise ValueError(f"{truth}, line {line}: task {task!r} has a truth already")
+        told[task] = label
+    tasks = list(dict.fromkeys(task for task, _ in cast))
+    unknown = next((task for task in told if task not in set(tasks)), None)
+    if unknown is not None:
+        raise ValueError(f"{truth}: task {unknown!r} is not among the tasks of {path}")
+    workers = sorted({worker for _, worker in cast}, key=_natural)
+    labels = sorted({*cast.values(), *told.values()}, key=_natural)
+    if len(labels) < 2:
+        raise ValueError(f"{path}: all votes are {labels[0]!r}; there is nothing to deliberate")
+    colour = {label: i for i, label in enumerate(labels)}
+    row = {worker: i for i, worker in enumerate(workers)}
+    column = {task: i for i, task in enumerate(tasks)}
+    votes = np.full((len(workers), len(tasks)), UNCOLOURED, dtype=np.int64)
+    for (task, worker), label in cast.items():
+        votes[row[worker], column[task]] = colour[label]
+    right = np.full(len(tasks), UNCOLOURED, dtype=np.int64)
+    for task, label in told.items():
+        right[column[task]] = colour[label]
+    return VoteTable(votes, workers, tasks, labels, right if truth else None)
+
+
+def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        header = next(reader, None)
+        if header is None:
+            raise ValueError(f"{path} is empty: expected a first line with the columns {','.join(columns)}")
+        names = [name.strip() for name in header]
+        missing = [column for column in columns if column not in names]
+        if missing:
+            raise ValueError(
+                f"{path} has no column {missing[0]!r}: expected {','.join(columns)}, found {','.join(names)}"
+            )
+        places = [names.index(column) for column in columns]
+        found = False
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) <= max(places):
+                raise ValueError(
+                    f"{path}, line {reader.line_num}: expected {len(names)} cells, got {len(row)}"
+                )
+            cells = tuple(row[place].strip() for place in places)
+            if "" in cells:
+                raise ValueError(f"{path}, line {reader.line_num}: {columns[cells.index('')]} is empty")
+            found = True
+            yield reader.line_num, cells
+        if not found:
+            raise ValueError(f"{path} has a header and no rows")
+
+
+def _natural(text: str) -> tuple[bool, float, str]:
+    """Numbers before words, and by value."""
+    try:
+        return False, float(text), text
+    except ValueError:
+        return True, 0.0, text
