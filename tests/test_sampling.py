@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import math
 
+import networkx
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import oracle
-from folkmoot.sampling import Everyone, Others, log_binomials, log_tail
+from folkmoot.sampling import Everyone, Neighbours, Others, log_binomials, log_tail
 
 
 @given(st.integers(1, 60), st.data())
@@ -39,3 +40,45 @@ def test_urns() -> None:
         Everyone().urn(10, 11)
     with pytest.raises(ValueError, match=r"1 <= k <= n-1 .*got k=10, n=10"):
         Others().urn(10, 10)
+
+
+def test_neighbours_from_matrices_and_graphs() -> None:
+    graph = networkx.cycle_graph(5)
+    for form in (
+        graph,
+        networkx.to_numpy_array(graph),
+        networkx.to_scipy_sparse_array(graph),
+        networkx.DiGraph(graph),
+        networkx.to_numpy_array(graph).tolist(),
+    ):
+        law = Neighbours(form)
+        assert law.starts.tolist() == [0, 2, 4, 6, 8, 10]
+        assert law.peers.tolist() == [1, 4, 0, 2, 1, 3, 2, 4, 0, 3]
+        law.check(5, 2)
+
+
+def test_direction_says_who_may_ask_whom() -> None:
+    law = Neighbours(networkx.DiGraph([(0, 1), (0, 2), (1, 2), (2, 0)]))
+    assert law.starts.tolist() == [0, 2, 3, 4]
+    assert law.peers.tolist() == [1, 2, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (np.ones((2, 3)), r"square: got shape \(2, 3\)"),
+        (np.ones((3, 3)), "node 0 is its own neighbour"),
+        (networkx.path_graph(["a", "b"]), r"must be 0\.\.n-1"),
+        (np.zeros((0, 0)), "square"),
+    ],
+)
+def test_bad_graphs(graph: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Neighbours(graph)
+
+
+def test_graphs_that_do_not_fit() -> None:
+    with pytest.raises(ValueError, match="at least k=3 neighbours: node 0 has 2"):
+        Neighbours(networkx.cycle_graph(5)).check(5, 3)
+    with pytest.raises(ValueError, match=r"a node per participant \(6\): got 5"):
+        Neighbours(networkx.cycle_graph(5)).check(6, 2)

@@ -186,6 +186,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
     if attack not in ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
     participants, liars = checks.population(len(table.workers), count)
+    checks.integer("seed", seed, least=0)
     kind = ATTACKS[attack]
     if liars and Knows.TRUTH in kind.knows:
         if table.truth is None:

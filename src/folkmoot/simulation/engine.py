@@ -28,6 +28,8 @@ from folkmoot.votes import UNCOLOURED
 # Called with the jobs done and the jobs in all; for progress bars.
 Progress = Callable[[int, int], None]
 OTHERS = Others()
+# Jobs in a piece at most: a piece cannot be interrupted, and Ctrl-C should not have to wait.
+_PIECE = 4096
 
 
 def deliberate(
@@ -159,7 +161,7 @@ class _Run:
         jobs = len(self.played)
         explicit = self.record or self.shared or not self.setting.exchangeable
         kernel = self._explicit if explicit else self._table
-        size = max(1, -(-jobs // (threads * 8)))
+        size = min(-(-jobs // (threads * 8)), _PIECE)
         pieces = [(start, min(start + size, jobs)) for start in range(0, jobs, size)]
 
         def piece(bounds: tuple[int, int]) -> tuple[int, int]:
@@ -306,14 +308,16 @@ def _share(
     """Do the pieces on so many threads; the kernels let go of the interpreter."""
     done = 0
     if threads == 1:
-        results = map(piece, pieces)
-        for first, last in results:
+        for first, last in map(piece, pieces):
             done += last - first
             if progress:
                 progress(done, jobs)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         for first, last in pool.map(piece, pieces):
             done += last - first
             if progress:
                 progress(done, jobs)
+    finally:
+        pool.shutdown(cancel_futures=True)

@@ -1,0 +1,263 @@
+"""``folkmoot deliberate`` as users run it: real files, a real process each time."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+from folkmoot import Slush, StrongConfidence, deliberate
+from folkmoot.baselines import centralised, dawid_skene
+from folkmoot.cli.vote_files import read_votes
+
+PARTICIPANTS, INPUTS = 21, 60
+LABELS = ["no", "yes"]
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "folkmoot", "deliberate", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def run_json(*arguments: object) -> Any:
+    result = run(*arguments, "--json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """VOTES.csv with a tenth of the votes missing, and TRUTH.csv."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, INPUTS)
+    folder = tmp_path_factory.mktemp("votes")
+    with (folder / "votes.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["worker", "task", "label", "comment"])
+        for task in range(INPUTS):
+            for worker in range(PARTICIPANTS):
+                if rng.random() < 0.9:
+                    right = rng.random() < 0.5 + worker / 50
+                    writer.writerow([f"w{worker}", f"t{task}", LABELS[truth[task] ^ (not right)], "x, y"])
+    rows = "".join(f"t{task},{LABELS[label]}\n" for task, label in enumerate(truth))
+    (folder / "truth.csv").write_text("task,label\n" + rows)
+    return folder / "votes.csv", folder / "truth.csv"
+
+
+def test_reading_keeps_names_and_missing_votes(files: tuple[Path, Path]) -> None:
+    table = read_votes(*files)
+    assert table.workers == sorted(f"w{i}" for i in range(PARTICIPANTS))
+    assert table.tasks == [f"t{i}" for i in range(INPUTS)]
+    assert table.labels == LABELS
+    assert table.truth is not None
+    with files[0].open() as file:
+        for row in csv.DictReader(file):
+            i, j = table.workers.index(row["worker"]), table.tasks.index(row["task"])
+            assert table.labels[table.votes[i, j]] == row["label"]
+    assert (table.votes >= 0).sum() == len(files[0].read_text().splitlines()) - 1
+
+
+def test_json_holds_what_the_library_says(files: tuple[Path, Path]) -> None:
+    votes, truth = files
+    result = run_json(
+        votes, "--truth", truth, "--k", 7, "--alpha", 5, "--rounds", 20, "--repeats", 4, "--seed", 3
+    )
+    table = read_votes(votes, truth)
+    outcome = deliberate(table.votes, Slush(7, 5), rounds=20, repeats=4, seed=3, classes=2)
+    assert table.truth is not None
+    accuracy = outcome.accuracy(table.truth)
+    assert result["slush"] == result["consensus"] == pytest.approx(accuracy.mean())
+    assert result["standard_error"] == pytest.approx(accuracy.std(ddof=1) / 2)
+    assert result["participants"] == PARTICIPANTS
+    assert result["inputs"] == INPUTS
+    assert result["classes"] == 2
+    assert result["agreement"] == pytest.approx(outcome.agreement.mean())
+    assert result["undecided"] == outcome.undecided / 4
+    assert result["queries"] == pytest.approx(outcome.queries.mean())
+    assert result["seconds"] > 0
+    for line in centralised(table.votes, 2, table.truth, outcome.honest):
+        key = line.name.replace(" ", "_").replace("-", "_").lower()
+        assert result[key] == line.accuracy
+
+
+def test_the_table_has_every_line(files: tuple[Path, Path]) -> None:
+    result = run(files[0], "--truth", files[1])
+    for name in ("mean participant", "best participant", "majority", "supermajority", "weighted majority",
+                 "Dawid-Skene", "slush, 10 times", "±"):  # fmt: skip
+        assert name in result.stdout
+    assert result.stderr == ""  # no progress bar when nobody watches
+
+
+@pytest.mark.parametrize("protocol", ["snowflake", "snowball"])
+def test_other_protocols(files: tuple[Path, Path], protocol: str) -> None:
+    result = run_json(files[0], "--truth", files[1], "--protocol", protocol, "--beta", 5)
+    assert result["protocol"] == protocol
+    assert result[protocol] > 0.7
+    assert result["settled"] > 0.5
+
+
+@pytest.mark.parametrize(
+    "attack", ["malicious", "constant", "random", "silent", "faulty", "stalling", "equivocating", "copycat"]
+)
+def test_every_attack(files: tuple[Path, Path], attack: str) -> None:
+    result = run_json(files[0], "--truth", files[1], "--byzantine", 4, "--attack", attack, "--repeats", 2)
+    assert result["byzantine"] == 4
+    again = run_json(files[0], "--truth", files[1], "--byzantine", 4, "--attack", attack, "--repeats", 2)
+    assert {k: v for k, v in result.items() if k != "seconds"} == {
+        k: v for k, v in again.items() if k != "seconds"
+    }
+
+
+def test_local_thresholds_without_truth_come_from_the_votes_and_say_so(files: tuple[Path, Path]) -> None:
+    result = run_json(files[0], "--alpha", "local", "--repeats", 1)
+    assert "estimated without labels" in result["warnings"][0]
+    assert result["slush"] is None
+    table = read_votes(files[0])
+    skills = dawid_skene(table.votes, 2).accuracies
+    outcome = deliberate(table.votes, Slush(10, StrongConfidence(skills)), classes=2)
+    assert result["queries"] == outcome.queries
+    informed = run_json(files[0], "--truth", files[1], "--alpha", "local")
+    assert "on the truth itself" in informed["warnings"][0]
+
+
+def test_truth_for_part_of_the_tasks(files: tuple[Path, Path], tmp_path: Path) -> None:
+    some = tmp_path / "gold.csv"
+    some.write_text("".join(files[1].read_text().splitlines(keepends=True)[:11]))
+    result = run_json(files[0], "--truth", some)
+    assert result["majority"] * 10 == pytest.approx(round(result["majority"] * 10))
+    refused = run(files[0], "--truth", some, "--byzantine", 2)
+    assert refused.returncode == 2
+    assert "must know every truth: --truth does not name task 't10'" in refused.stderr
+
+
+def test_out_and_plot(files: tuple[Path, Path], tmp_path: Path) -> None:
+    out, picture = tmp_path / "decisions.csv", tmp_path / "picture.png"
+    result = run(files[0], "--truth", files[1], "--out", out, "--plot", picture, "--repeats", 1, "--seed", 5)
+    assert result.returncode == 0
+    assert matplotlib.image.imread(picture).std() > 0.05
+    table = read_votes(*files)
+    outcome = deliberate(table.votes, Slush(10, 6), seed=5, classes=2)
+    with out.open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["task"] for row in rows] == table.tasks
+    assert [row["label"] for row in rows] == [LABELS[i] for i in outcome.decision]
+    plain = tmp_path / "plain.png"
+    assert run(files[0], "--plot", plain).returncode == 0  # without truth: agreement instead of accuracy
+    assert plain.exists()
+
+
+def test_few_participants_adapt_k_and_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text(
+        "task,worker,label\n" + "".join(f"{t},{w},{(t + w) % 3 == 0}\n" for t in range(5) for w in range(4))
+    )
+    result = run_json(path)
+    assert result["warnings"] == ["only 4 participants: k = 3"]
+
+
+HEADER = "task,worker,label\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty: expected a first line with the columns task,worker,label"),
+        (HEADER, "has a header and no rows"),
+        ("a,b,c\n1,2,3\n", "has no column 'task': expected task,worker,label, found a,b,c"),
+        ("1,2,3\n", "has no column 'task'"),
+        (HEADER + "t,w,a\nt,w,b\n", "line 3: worker 'w' has voted on task 't' already"),
+        (HEADER + "t,w\n", "line 2: expected 3 cells, got 2"),
+        (HEADER + "t,,a\n", "line 2: worker is empty"),
+        (HEADER + "t,v,a\nt,w,a\n", "all votes are 'a'; there is nothing to deliberate"),
+        (HEADER + "t,v,a\n", "all votes are 'a'"),
+    ],
+)
+def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text(content)
+    result = run(path, "--out", tmp_path / "out.csv")
+    assert (result.returncode, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("folkmoot: ")
+    assert message in line
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--protocol", "paxos"], "--protocol must be one of slush, snowflake, snowball: got 'paxos'"),
+        (["--attack", "ddos"], "--attack must be one of malicious, constant"),
+        (["--byzantine", "21"], "0 <= byzantine < n: got byzantine=21, n=21"),
+        (["--byzantine", "3"], "--attack malicious must know the truth: give --truth TRUTH.csv"),
+        (["--k", "21"], "1 <= k <= n-1 when the asker does not ask itself: got k=21, n=21"),
+        (["--alpha", "5"], "k/2 < alpha <= k: got alpha=5, k=10"),
+        (["--alpha", "many"], "--alpha must be a whole number or 'local': got 'many'"),
+        (["--beta", "0", "--protocol", "snowball"], "beta >= 1: got beta=0"),
+        (["--rounds", "x"], "'--rounds': expected a whole number, got 'x'"),
+        (["--repeats", "0"], "repeats >= 1: got repeats=0"),
+        (["--seed", "-1"], "seed >= 0: got seed=-1"),
+        (["--plot", "picture.txt"], "--plot must name a file ending in"),
+        (["--out", "nowhere/out.csv"], "there is no nowhere"),
+        (["--truth", "missing.csv"], "No such file or directory: 'missing.csv'"),
+    ],
+)
+def test_bad_options(files: tuple[Path, Path], arguments: list[str], message: str) -> None:
+    result = run(files[0], *arguments)
+    assert (result.returncode, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert message in line
+
+
+def test_bad_truth_files(files: tuple[Path, Path], tmp_path: Path) -> None:
+    truth = tmp_path / "truth.csv"
+    for content, message in (
+        ("task,label\nt0,yes\nt0,no\n", "line 3: task 't0' has a truth already"),
+        ("task,label\nelsewhere,yes\n", "task 'elsewhere' is not among the tasks of"),
+        ("task,worker\nt0,w0\n", "has no column 'label'"),
+    ):
+        truth.write_text(content)
+        result = run(files[0], "--truth", truth)
+        assert result.returncode == 2
+        assert message in result.stderr
+
+
+def test_files_that_are_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_bytes(b"task,worker,label\n\xff\xfe\x00,b,c\n")
+    for result in (run(path), run(tmp_path), run(tmp_path / "missing.csv")):
+        assert result.returncode == 2
+        assert len(result.stderr.splitlines()) == 1
+
+
+def test_control_c_exits_130_quietly(files: tuple[Path, Path]) -> None:
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "folkmoot",
+            "deliberate",
+            str(files[0]),
+            "--repeats",
+            "400000",
+            "--rounds",
+            "500",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(4)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "")

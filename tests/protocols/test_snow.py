@@ -1,0 +1,87 @@
+"""Snowflake and Snowball, case by case from the figures of Team Rocket et al. (2020)."""
+
+from __future__ import annotations
+
+import pytest
+
+from folkmoot import Slush, Snowball, Snowflake, StrongConfidence
+from folkmoot.protocols import winner
+from folkmoot.protocols.snowball import Ball
+from folkmoot.protocols.snowflake import Flake
+
+NONE = -1
+
+
+def test_winner_is_the_colour_that_reaches_alpha() -> None:
+    assert winner((3, 7), 7) == 1
+    assert winner((6, 4), 7) == NONE
+    assert winner((0, 0, 0), 2) == NONE
+    assert winner((1.0, 2.5), 2) == 1
+
+
+def test_snowflake_counts_wins_in_a_row_and_decides() -> None:
+    rule = Snowflake(10, 7, 3)
+    state = rule.start(0)
+    steps = [
+        (0, Flake(0, 1)), (0, Flake(0, 2)), (NONE, Flake(0, 0)), (1, Flake(1, 1)), (0, Flake(0, 1)),
+        (0, Flake(0, 2)), (0, Flake(0, 3, decided=True)), (1, Flake(0, 3, decided=True)),
+    ]  # fmt: skip
+    for won, expected in steps:
+        state = rule.react(state, won)
+        assert state == expected
+    assert rule.decided(state)
+    assert rule.react(rule.start(NONE), 1) == Flake(1, 1)
+    assert rule.update(Flake(0, 1), (2, 8)) == Flake(1, 1)
+
+
+def test_snowball_prefers_the_colour_of_most_wins() -> None:
+    rule = Snowball(10, 7, 3)
+    state = rule.start(0)
+    preferred = []
+    for won in (1, NONE, 0, 0, NONE, 1, 1, 1):
+        state = rule.react(state, won)
+        preferred.append(rule.colour(state))
+    # wins after each: 1 (0,1); 0 (1,1) no change from 1; 0 (2,1) back to 0; 1 (2,2); 1 (2,3) to 1; decided
+    assert preferred == [1, 1, 1, 0, 0, 0, 1, 1]
+    assert rule.decided(state)
+    assert rule.react(state, 0) == state
+    assert rule.react(rule.start(NONE), 2).preferred == 2
+
+
+def test_snowball_can_decide_on_a_colour_other_than_the_streak_s() -> None:
+    rule = Snowball(10, 7, 2)
+    state = rule.start(0)
+    for won in (0, NONE, 0, 1, 1):
+        state = rule.react(state, won)
+    assert state == Ball(0, Flake(1, 2, decided=True), (2, 2))
+
+
+def test_canonical_snowball_states_behave_alike() -> None:
+    rule = Snowball(10, 7, 4)
+    one = Ball(1, Flake(1, 1), (5, 7))
+    assert rule.canonical(one, 2) == Ball(1, Flake(1, 1), (0, 2))
+    assert rule.canonical(one, 3) == Ball(1, Flake(1, 1), (5, 7, 0))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Snowflake(10, 5, 3), "k/2 < alpha <= k: got alpha=5, k=10"),
+        (lambda: Snowball(10, 7, 0), "beta >= 1: got beta=0"),
+        (lambda: Slush(10, [7, 7, 5]), "k/2 < alpha <= k: got alpha=5, k=10"),
+        (lambda: Slush(10, 7, weights=[1.0, -1.0]), r"weights\[1\]=-1.0"),
+        (lambda: Slush(10, 7, weights=[0.0, 0.0]), "not all be 0"),
+        (lambda: Slush(10, 7, weights=[]), "one weight per participant"),
+        (lambda: Slush(10, [7, 7]).update(0, (3, 7)), "update needs one alpha"),
+        (lambda: StrongConfidence([0.5, 1.5]), r"p\[1\]=1.5"),
+    ],
+)
+def test_bad_parameters(make: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()  # type: ignore[operator]
+
+
+def test_thresholds_of_their_own() -> None:
+    assert Slush(10, StrongConfidence([0.5, 0.75, 1.0])).thresholds(3).tolist() == [6, 8, 10]
+    assert Slush(10, 7).thresholds(3).tolist() == [7, 7, 7]
+    assert Slush(10, [6, 7, 8]).thresholds(3).tolist() == [6, 7, 8]

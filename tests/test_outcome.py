@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from folkmoot import Outcome, Slush, deliberate
+
+
+def outcome(decisions: list[list[int]], honest: list[bool], classes: int = 3) -> Outcome:
+    inputs = len(decisions[0])
+    return Outcome(
+        decisions=np.array(decisions, dtype=np.int8),
+        honest=np.array(honest),
+        classes=classes,
+        settled=np.zeros(inputs, dtype=np.bool_),
+        rounds=np.zeros(inputs, dtype=np.int64),
+        queries=np.array(0),
+    )
+
+
+def test_ties_and_missing_majorities_are_visible() -> None:
+    result = outcome(
+        [[0, 0, 1, -1], [0, 1, 1, -1], [1, 2, 1, 0], [1, -1, 0, -1], [2, 2, 2, 2]], [True] * 4 + [False]
+    )
+    assert result.counts.tolist() == [[2, 2, 0], [1, 1, 1], [1, 3, 0], [1, 0, 0]]
+    assert result.decision.tolist() == [-1, -1, 1, -1]
+    assert result.agreement.tolist() == [0.5, 0.25, 0.75, 0.25]
+    assert result.undecided == 3
+    assert result.accuracy([0, 1, 1, 0]) == 0.25
+
+
+def test_repetitions_come_first() -> None:
+    votes = np.random.default_rng(0).integers(0, 2, (9, 6))
+    result = deliberate(votes, Slush(3, 2), repeats=4, record=True)
+    assert result.decisions.shape == (4, 9, 6)
+    assert (
+        result.decision.shape
+        == result.agreement.shape
+        == result.settled.shape
+        == result.rounds.shape
+        == (4, 6)
+    )
+    assert result.queries.shape == (4,)
+    assert result.accuracy(np.ones(6)).shape == (4,)
+    assert result.history is not None
+    assert result.history.shape == (4, 6, 51, 2)
+    assert len(result.plot().axes[0].get_lines()) == 6
+
+
+def test_plot_draws_the_share_of_the_winner() -> None:
+    votes = np.zeros((9, 2), dtype=np.int64)
+    votes[:3, 1] = 1
+    result = deliberate(votes, Slush(3, 2), record=True)
+    first, second = result.plot().axes[0].get_lines()
+    assert np.asarray(first.get_ydata())[0] == 1.0
+    assert np.asarray(second.get_ydata())[0] == pytest.approx(6 / 9)
+    assert np.asarray(second.get_ydata())[-1] == 1.0
+
+
+def test_without_a_record_there_is_nothing_to_explain_or_draw() -> None:
+    result = deliberate(np.zeros((5, 2), dtype=np.int64), Slush(3, 2))
+    with pytest.raises(ValueError, match="record=True"):
+        result.explain(0)
+    with pytest.raises(ValueError, match="record=True"):
+        result.plot()
+    recorded = deliberate(np.zeros((5, 2), dtype=np.int64), Slush(3, 2), record=True)
+    with pytest.raises(ValueError, match="0 <= i < 2, the number of inputs: got i=2"):
+        recorded.explain(2)
