@@ -33,14 +33,15 @@ $(VENV)/dev: $(VENV)/base
 
 demo: $(VENV)/base
 	@mkdir -p $(DEMO)
-	@echo; echo "101 hospitals, each right 60% of the time; 5 of them lie. Who should decide?"; echo
+	@echo; echo "101 participants of different skill talk until they agree. How many liars can they bear?"; echo
+	@$(BIN)/python examples/plot_liars.py $(DEMO)/liars.png
+	@echo; echo "The same as exact theory: 101 participants, each right 60% of the time, 5 liars."; echo
 	@$(BIN)/folkmoot theory accuracy --n 101 --byzantine 5 --p 0.6 --rounds 50 --per-node --plot $(DEMO)/accuracy.png
 	@echo; echo "From b of 61 right at the start, how sure is the network to agree on the right answer?"; echo
 	@$(BIN)/folkmoot theory absorption --n 61 --k 10 --alpha 7 --plot $(DEMO)/absorption.png
-	@echo; echo "How long does it take?"; echo
-	@$(BIN)/folkmoot theory rounds --n 61 --k 10 --alpha 7 --p 0.6 --plot $(DEMO)/rounds.png
 	@echo; echo "Up to which accuracy does talking beat a vote that needs 55 of 101? (the paper could not say)"; echo
 	@$(BIN)/folkmoot theory threshold --n 101 --k 20 --alpha 14 --delta 4 --plot $(DEMO)/threshold.png
+	@echo; echo "The pictures are in $(DEMO)."
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .

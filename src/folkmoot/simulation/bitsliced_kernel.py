@@ -5,8 +5,9 @@ A real query carries a participant's votes on all inputs, so one schedule serves
 carry-save adders, bit-plane by bit-plane, and compared with the threshold without leaving the words.
 
 Marginals are exact. So that inputs do not all owe their fate to the same lucky askers, participants
-are permuted over the positions anew for each input; the variance of an ensemble's accuracy is then that
-of independent schedules. The schedule is drawn as in the explicit kernel with ``shared``.
+are permuted over the positions anew for each input; the variance of an ensemble's accuracy is then
+nearly that of independent schedules (docs/simulation.md has the figures). The schedule is drawn as in
+the explicit kernel with ``shared``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,64 @@
+"""How many liars can the talk bear? Accuracy against the number of perfectly malicious participants.
+
+101 participants of different skill (mean 0.7) answer 1,000 inputs; then some turn perfectly malicious: they
+know the truth and always deny it. Slush, Snowball and the centralised answers on the same votes.
+
+python examples/plot_liars.py [FILE]
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from folkmoot import Slush, Snowball, StrongConfidence, deliberate
+from folkmoot.adversaries import Adversary, PerfectlyMalicious, handed_in
+from folkmoot.baselines import dawid_skene, majority, share_right
+from folkmoot.protocols import Query
+
+N, INPUTS, K = 101, 1000, 10
+
+
+def main(path: str = "liars.png") -> None:
+    rng = np.random.default_rng(1)
+    skills = rng.beta(7, 3, size=N)
+    truth = rng.integers(0, 2, INPUTS)
+    right = rng.random((N, INPUTS)) < skills[:, None]
+    votes = np.where(right, truth, 1 - truth)
+    protocols: dict[str, Query[Any]] = {
+        "Slush, alpha = 6": Slush(K, 6),
+        "Slush, alpha of their own": Slush(K, StrongConfidence(skills)),
+        "Snowball, alpha = 6, beta = 10": Snowball(K, 6, 10),
+    }
+    counts = list(range(0, 41, 4))
+    lines: dict[str, list[float]] = {name: [] for name in ("majority", "Dawid-Skene", *protocols)}
+    order = rng.permutation(N)
+    for count in counts:
+        liars: dict[int, Adversary] = {int(i): PerfectlyMalicious() for i in order[:count]}
+        seen = handed_in(votes, liars, truth, 2)
+        lines["majority"].append(share_right(majority(seen, 2), truth))
+        lines["Dawid-Skene"].append(share_right(dawid_skene(seen, 2).labels, truth))
+        for name, protocol in protocols.items():
+            outcome = deliberate(votes, protocol, adversaries=liars, truth=truth, repeats=5)
+            lines[name].append(float(outcome.accuracy(truth).mean()))
+    print("liars" + "".join(f"{name:>32}" for name in lines))
+    for row, count in enumerate(counts):
+        print(f"{count:>5}" + "".join(f"{values[row]:>32.3f}" for values in lines.values()))
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    for name, values in lines.items():
+        axes.plot(counts, values, "o--" if name in ("majority", "Dawid-Skene") else "o-", ms=4, label=name)
+    axes.set_xlabel(f"perfectly malicious participants of {N}")
+    axes.set_ylabel("accuracy")
+    axes.set_ylim(0, 1.03)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+    print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
