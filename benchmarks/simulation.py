@@ -31,6 +31,7 @@ from folkmoot.simulation import table_kernel as kernel
 from folkmoot.simulation.setting import Setting
 
 N, K, ALPHA, INPUTS, ROUNDS = 101, 10, 6, 4741, 50
+HALT = np.zeros(1, np.uint8)
 
 MILLION = """
 import resource, time
@@ -108,8 +109,9 @@ def table_kernel(setting: Setting) -> int:
     chance, offset = setting.chances
     flips = np.array([1, 0], np.uint8)
     kernel.flip(
-        0, jobs, 0, setting.honest_votes, setting.fixed_counts, setting.closed, offset, chance, flips, flips,
-        ROUNDS, np.empty((jobs, N), np.int8), np.empty(jobs, np.int64), asked, np.empty(jobs, bool),
+        0, jobs, HALT, 0, setting.honest_votes, setting.fixed_counts, setting.closed, offset, chance,
+        flips, flips, ROUNDS, np.empty((jobs, N), np.int8), np.empty(jobs, np.int64), asked,
+        np.empty(jobs, bool),
     )  # fmt: skip
     return int(asked.sum())
 
@@ -123,7 +125,7 @@ def bitsliced(setting: Setting, stop: bool) -> None:
         np.empty(jobs, bool),
     )
     bitsliced_kernel.play(
-        0, 0, INPUTS, 0, True, setting.honest_votes, setting.fixed_answers, setting.closed,
+        0, 0, INPUTS, HALT, 0, True, setting.honest_votes, setting.fixed_answers, setting.closed,
         setting.honest_alpha, K, False, ROUNDS, stop, *out,
     )  # fmt: skip
 

@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 
 from folkmoot import Slush, Snowball, StrongConfidence, deliberate
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, handed_in
-from folkmoot.baselines import dawid_skene, majority, share_right
+from folkmoot.baselines import dawid_skene, majority
+from folkmoot.outcome import share_right
 from folkmoot.protocols import Query
 
 N, INPUTS, K = 101, 1000, 10
@@ -39,8 +40,8 @@ def main(path: str = "liars.png") -> None:
     for count in counts:
         liars: dict[int, Adversary] = {int(i): PerfectlyMalicious() for i in order[:count]}
         seen = handed_in(votes, liars, truth, 2)
-        lines["majority"].append(share_right(majority(seen, 2), truth))
-        lines["Dawid-Skene"].append(share_right(dawid_skene(seen, 2).labels, truth))
+        lines["majority"].append(float(share_right(majority(seen, 2), truth)))
+        lines["Dawid-Skene"].append(float(share_right(dawid_skene(seen, 2).labels, truth)))
         for name, protocol in protocols.items():
             outcome = deliberate(votes, protocol, adversaries=liars, truth=truth, repeats=5)
             lines[name].append(float(outcome.accuracy(truth).mean()))

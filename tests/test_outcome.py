@@ -27,6 +27,12 @@ def test_ties_and_missing_majorities_are_visible() -> None:
     assert result.agreement.tolist() == [0.5, 0.25, 0.75, 0.25]
     assert result.undecided == 3
     assert result.accuracy([0, 1, 1, 0]) == 0.25
+    assert result.accuracy([-1, 1, 1, -1]) == 0.5  # over the inputs whose truth is known
+    for bad in ([1], [1] * 5, 1):
+        with pytest.raises(ValueError, match=r"one colour per input \(4\)"):
+            result.accuracy(bad)
+    with pytest.raises(ValueError, match="at least one input"):
+        result.accuracy([-1] * 4)
 
 
 def test_repetitions_come_first() -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot import checks
 from folkmoot.votes import UNCOLOURED
 
 if TYPE_CHECKING:
@@ -21,6 +22,17 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+
+def share_right(labels: npt.ArrayLike, truth: npt.ArrayLike) -> Floats:
+    """Share of the inputs with a known truth (not -1) that are labelled right; an undecided one is not."""
+    given, right = np.asarray(labels), np.asarray(truth)
+    if right.shape != given.shape[-1:]:
+        raise ValueError(f"truth must hold one colour per input ({given.shape[-1]}): got shape {right.shape}")
+    known = right != UNCOLOURED
+    if not known.any():
+        raise ValueError("truth must be known (not -1) for at least one input")
+    return np.asarray((given[..., known] == right[known]).mean(axis=-1), dtype=np.float64)
 
 
 class Change(NamedTuple):
@@ -33,7 +45,7 @@ class Change(NamedTuple):
     tally: tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """The end of a deliberation over a batch of inputs.
 
@@ -47,7 +59,7 @@ class Outcome:
     rounds: Ints  # (input,): rounds per participant that were played
     queries: Ints  # (): requests to single peers in all
     history: npt.NDArray[np.int32] | None = None  # (input, round, colour): honest holders, with record=True
-    replay: Callable[[int], list[Change]] | None = field(default=None, repr=False, compare=False)
+    replay: Callable[[int], list[Change]] | None = field(default=None, repr=False)
 
     @cached_property
     def counts(self) -> Ints:
@@ -73,15 +85,15 @@ class Outcome:
         return int((self.decision == UNCOLOURED).sum())
 
     def accuracy(self, truth: npt.ArrayLike) -> Floats:
-        """Share of inputs decided right, one value per repetition; an undecided input is not right."""
-        return np.asarray((self.decision == np.asarray(truth)).mean(axis=-1), dtype=np.float64)
+        """Share of the inputs with a known truth (not -1) decided right; one value per repetition."""
+        return share_right(self.decision, truth)
 
     def explain(self, i: int) -> list[Change]:
         """Who changed its colour on input i, when, and after which answers (needs ``record=True``)."""
         if self.replay is None:
             raise ValueError("explain needs the record: deliberate(..., record=True)")
         inputs = self.decisions.shape[-1]
-        if not 0 <= i < inputs:
+        if not 0 <= checks.integer("i", i) < inputs:
             raise ValueError(f"i must satisfy 0 <= i < {inputs}, the number of inputs: got i={i}")
         return self.replay(i)
 

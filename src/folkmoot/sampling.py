@@ -94,14 +94,20 @@ class Neighbours:
 
     def __init__(self, graph: Any) -> None:
         if hasattr(graph, "adjacency") and hasattr(graph, "nodes"):
-            names = sorted(graph.nodes)
-            if names != list(range(len(names))):
+            if set(graph.nodes) != set(range(len(graph.nodes))) or not len(graph.nodes):
                 raise ValueError("the graph's nodes must be 0..n-1, the participants: relabel them first")
-            lists = [sorted(graph.adj[node]) for node in names]
+            lists = [sorted(graph.adj[node]) for node in range(len(graph.nodes))]
+        elif hasattr(graph, "tocsr"):
+            sparse = graph.tocsr()
+            _square(sparse.shape)
+            rows = zip(sparse.indptr, sparse.indptr[1:], strict=False)
+            lists = [sorted(sparse.indices[a:b][sparse.data[a:b] != 0].tolist()) for a, b in rows]
         else:
-            matrix = np.asarray(graph.toarray() if hasattr(graph, "toarray") else graph)
-            if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
-                raise ValueError(f"the adjacency matrix must be square: got shape {matrix.shape}")
+            try:
+                matrix = np.asarray(graph, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise TypeError("graph must be an adjacency matrix or a networkx graph") from None
+            _square(matrix.shape)
             lists = [np.flatnonzero(row).tolist() for row in matrix]
         for node, peers in enumerate(lists):
             if node in peers:
@@ -119,3 +125,8 @@ class Neighbours:
             raise ValueError(
                 f"every node must have at least k={k} neighbours: node {node} has {degrees[node]}"
             )
+
+
+def _square(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or shape[0] != shape[1] or shape[0] == 0:
+        raise ValueError(f"the adjacency matrix must be square: got shape {shape}")

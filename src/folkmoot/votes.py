@@ -40,6 +40,8 @@ def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
     if array.dtype.kind not in "iu":
         raise TypeError(f"votes must be integers: got an array of {array.dtype}")
     limit = class_count(array, classes)
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise ValueError("votes must be colours, small numbers: got one above 2^63")
     if array.min() < UNCOLOURED or array.max() >= limit:
         row, column = (int(i) for i in np.argwhere((array < UNCOLOURED) | (array >= limit))[0])
         rule = "-1 <= colour" if classes is None else f"-1 <= colour < {limit}"

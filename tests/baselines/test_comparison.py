@@ -11,10 +11,10 @@ from folkmoot.baselines import (
     log_odds,
     majority,
     participant_accuracies,
-    share_right,
     supermajority,
     weighted_majority,
 )
+from folkmoot.outcome import share_right
 
 
 def test_accuracies_are_over_votes_cast_on_inputs_with_a_truth() -> None:

@@ -101,7 +101,8 @@ def test_the_table_has_every_line(files: tuple[Path, Path]) -> None:
 def test_other_protocols(files: tuple[Path, Path], protocol: str) -> None:
     result = run_json(files[0], "--truth", files[1], "--protocol", protocol, "--beta", 5)
     assert result["protocol"] == protocol
-    assert result[protocol] > 0.7
+    assert result[protocol] == result["consensus"] > 0.7
+    assert result["slush"] is None
     assert result["settled"] > 0.5
 
 
@@ -206,6 +207,7 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
         (["--rounds", "x"], "'--rounds': expected a whole number, got 'x'"),
         (["--repeats", "0"], "repeats >= 1: got repeats=0"),
         (["--seed", "-1"], "seed >= 0: got seed=-1"),
+        (["--rounds", "99999999999999999999"], "rounds <= 1,000,000,000"),
         (["--plot", "picture.txt"], "--plot must name a file ending in"),
         (["--out", "nowhere/out.csv"], "there is no nowhere"),
         (["--truth", "missing.csv"], "No such file or directory: 'missing.csv'"),
@@ -234,9 +236,21 @@ def test_bad_truth_files(files: tuple[Path, Path], tmp_path: Path) -> None:
 def test_files_that_are_no_text(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_bytes(b"task,worker,label\n\xff\xfe\x00,b,c\n")
-    for result in (run(path), run(tmp_path), run(tmp_path / "missing.csv")):
+    quote = tmp_path / "quote.csv"
+    quote.write_text('task,worker,label\nt,w,"' + "x" * 200_000)
+    for bad in (path, quote, tmp_path, tmp_path / "missing.csv"):
+        result = run(bad)
         assert result.returncode == 2
-        assert len(result.stderr.splitlines()) == 1
+        (line,) = result.stderr.splitlines()
+        assert str(bad) in line
+
+
+def test_words_that_look_like_numbers_have_a_place_in_the_order(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("task,worker,label\n1,nan,nan\n1,2,10\n1,10,9\n1,inf,inf\n")
+    table = read_votes(path)
+    assert table.labels == ["9", "10", "inf", "nan"]
+    assert table.workers == ["2", "10", "inf", "nan"]
 
 
 def test_control_c_exits_130_quietly(files: tuple[Path, Path]) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
 from typing import Any
 
 import networkx
@@ -23,6 +27,7 @@ from folkmoot import (
     deliberate,
 )
 from folkmoot.adversaries import (
+    Adversary,
     ConstantColour,
     Copycat,
     Equivocating,
@@ -31,6 +36,7 @@ from folkmoot.adversaries import (
     Silent,
     Stalling,
 )
+from folkmoot.simulation.setting import Setting
 
 Votes = npt.NDArray[np.int64]
 EXACT_KERNELS: list[dict[str, Any]] = [
@@ -124,6 +130,7 @@ def test_bit_sliced_is_the_explicit_kernel_bit_for_bit(inputs: int, alpha: Any, 
         slow = deliberate(votes, Slush(10, alpha), record=True, sampling=sampling, **options)
         assert np.array_equal(fast.decisions, slow.decisions)
         assert np.array_equal(fast.settled, slow.settled)
+        assert np.array_equal(fast.queries, slow.queries)
 
 
 @pytest.mark.parametrize("options", KERNELS, ids=str)
@@ -237,8 +244,9 @@ def test_queries_and_rounds_are_what_was_asked() -> None:
     assert outcome.decision.tolist() == [-1]  # a tie, and visible
     assert outcome.undecided == 1
     assert not outcome.settled[0]
-    batch = deliberate(np.repeat(votes, 70, axis=1), Slush(3, 3), rounds=7, batch="shared")
-    assert batch.queries == 7 * 4 * 3  # one query carries all inputs
+    for record in (False, True):
+        batch = deliberate(np.repeat(votes, 70, axis=1), Slush(3, 3), rounds=7, batch="shared", record=record)
+        assert batch.queries == 7 * 4 * 3  # one query carries all inputs
     assert deliberate(votes, Slush(3, 3), rounds=0).queries == 0
 
 
@@ -252,12 +260,95 @@ def test_stalling_keeps_the_network_split_where_nothing_else_does() -> None:
     assert stalled.agreement.mean() < silent.agreement.mean()
 
 
-def test_snowball_tables_grow_as_deep_as_the_talk() -> None:
-    # A split that never ends and a beta never reached: wins pile up far beyond the first table.
-    votes = np.array([[0], [1]] * 3)
-    outcome = deliberate(votes, Snowball(1, 1, 1000), rounds=400, repeats=4, threads=2)
-    again = deliberate(votes, Snowball(1, 1, 1000), rounds=400, repeats=4, threads=1)
-    assert same(outcome, again)
+@pytest.mark.parametrize(
+    "protocol", [Snowflake(10, 6, 70), Snowball(10, 6, 70)], ids=lambda p: type(p).__name__
+)
+def test_a_large_beta_is_still_a_beta(protocol: Any) -> None:
+    votes = np.random.default_rng(0).integers(0, 2, (41, 60))
+    options: dict[str, Any] = {"adversaries": {i: ConstantColour(0) for i in range(6)}, "rounds": 120}
+    one, two, seven = (deliberate(votes, protocol, threads=threads, **options) for threads in (1, 2, 7))
+    assert same(one, two)
+    assert same(one, seven)
+    assert (one.rounds >= 70).all()  # nobody can have decided earlier
+    short = deliberate(votes, protocol, **options | {"rounds": 40})
+    assert not short.settled.any()
+
+
+def test_snowball_with_many_colours() -> None:
+    votes = np.random.default_rng(0).integers(0, 6, (30, 40))
+    votes[:12] = 3
+    outcome = deliberate(votes, Snowball(10, 6, 10), rounds=100)
+    assert (outcome.decision == 3).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    "protocol", [Slush(11, 6), Snowflake(11, 6, 5), Snowball(11, 6, 5)], ids=lambda p: type(p).__name__
+)
+@pytest.mark.parametrize("sampling", [Everyone(), Others()], ids=str)
+def test_colours_are_alike_in_the_table_kernel(protocol: Any, sampling: Any) -> None:
+    """With odd k and the least alpha some colour always wins: chances add up to one, and must not wrap."""
+    votes = np.zeros((102, 3000), dtype=np.int64)
+    votes[:51] = 1
+    votes[0, :1500] = votes[51, 1500:] = -1  # one uncoloured on either side: not the plain kernel
+    outcome = deliberate(votes, protocol, sampling=sampling, rounds=3)
+    red, blue = outcome.counts[:1500].mean(axis=0)
+    blue_too, red_too = outcome.counts[1500:].mean(axis=0)
+    error = 5 * outcome.counts.std() / np.sqrt(1500)
+    assert abs(red - blue_too) < 2 * error
+    assert abs(blue - red_too) < 2 * error
+    slow = deliberate(votes, protocol, sampling=sampling, rounds=3, record=True)
+    assert np.abs(outcome.counts[:1500].mean(axis=0) - slow.counts[:1500].mean(axis=0)).max() < 2 * error
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_talk_of_years_can_be_interrupted(threads: int) -> None:
+    code = (
+        "import numpy as np, folkmoot\n"
+        "votes = np.arange(16)[:, None] % 2 * np.ones((1, 3), dtype=int)\n"  # nobody hears 15 equal answers
+        "print('ready', flush=True)\n"
+        f"folkmoot.deliberate(votes, folkmoot.Slush(15, 15), rounds=10**9, threads={threads})"
+    )
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=15)
+        assert process.returncode != 0
+
+
+def test_a_copycat_cannot_keep_a_unanimous_network_open() -> None:
+    votes = np.ones((9, 3), dtype=np.int64)
+    outcome = deliberate(votes, Slush(3, 2), adversaries={i: Copycat(target=8) for i in range(4)})
+    assert outcome.settled.all()
+    assert (outcome.rounds == 0).all()
+
+
+def test_weights_of_any_size_are_ratios() -> None:
+    votes = np.array([[0], [0], [0], [0], [1]]).repeat(50, axis=1)
+    small, huge = (deliberate(votes, Slush(3, 2, weights=[w] * 5), rounds=3) for w in (1.0, 1e308))
+    assert np.array_equal(small.decisions, huge.decisions)
+
+
+@pytest.mark.parametrize("options", [{}, {"record": True}, {"batch": "shared"}], ids=str)
+def test_an_adversary_that_names_no_colour_is_refused(options: dict[str, Any]) -> None:
+    class Nonsense(Adversary):
+        def answer(self, seen: int, *, vote: int, truth: int, colours: int) -> int:  # noqa: ARG002
+            return 5
+
+    with pytest.raises(ValueError, match=r"must answer a colour in -1\.\.1: got 5"):
+        deliberate(np.zeros((6, 2), dtype=np.int64), Slush(3, 2), adversaries={0: Nonsense()}, **options)
+
+
+def test_many_silent_adversaries_need_little_memory() -> None:
+    n, f = 20_000, 2_000
+    votes = np.ones((n, 1), dtype=np.int64)
+    setting = Setting.checked(
+        votes, Slush(10, 6), {i: Silent() for i in range(f)}, None, Others(), "one", 5, None
+    )
+    assert setting.answers.nbytes <= 2 * f
 
 
 GOOD = np.zeros((12, 3), dtype=np.int64)
@@ -294,6 +385,9 @@ GOOD = np.zeros((12, 3), dtype=np.int64)
         (GOOD, Slush(3, 2), {"repeats": 0}, "repeats >= 1"),
         (GOOD, Slush(3, 2), {"threads": 0}, "threads >= 1"),
         (GOOD, Slush(3, 2), {"seed": -1}, "seed >= 0"),
+        (GOOD, Slush(3, 2), {"seed": 2**63}, r"seed < 2\^63"),
+        (GOOD, Slush(3, 2), {"rounds": 10**20}, "rounds <= 1,000,000,000"),
+        (np.full((12, 3), 2**63 + 1, dtype=np.uint64), Slush(3, 2), {}, r"above 2\^63"),
     ],
 )
 def test_bad_input(votes: Any, protocol: Any, options: dict[str, Any], message: str) -> None:
@@ -308,6 +402,13 @@ def test_bad_types() -> None:
         deliberate(GOOD, "slush")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Adversary"):
         deliberate(GOOD, Slush(3, 2), adversaries={0: "malicious"})  # type: ignore[dict-item]
+    for sampling in ("others", Others, networkx.path_graph(12)):
+        with pytest.raises(TypeError, match="sampling must be"):
+            deliberate(GOOD, Slush(3, 2), sampling=sampling)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="adversaries must map"):
+        deliberate(GOOD, Slush(3, 2), adversaries=[1])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="target must be an integer"):
+        deliberate(GOOD, Slush(3, 2), adversaries={0: Copycat(1.5)})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="truth must be integers"):
         deliberate(GOOD, Slush(3, 2), truth=[0.0, 1.0, 0.0])
 

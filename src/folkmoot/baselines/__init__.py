@@ -1,6 +1,6 @@
 """Centralised rules that see every vote at once: what a consensus result is compared with."""
 
-from folkmoot.baselines.comparison import Verdict, centralised, participant_accuracies, share_right
+from folkmoot.baselines.comparison import Verdict, centralised, participant_accuracies
 from folkmoot.baselines.dawid_skene import DawidSkene, dawid_skene
 from folkmoot.baselines.majority import majority, supermajority
 from folkmoot.baselines.weighted import log_odds, weighted_majority
@@ -13,7 +13,6 @@ __all__ = [
     "log_odds",
     "majority",
     "participant_accuracies",
-    "share_right",
     "supermajority",
     "weighted_majority",
 ]

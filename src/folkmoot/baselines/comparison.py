@@ -14,6 +14,7 @@ import numpy.typing as npt
 from folkmoot.baselines.dawid_skene import dawid_skene
 from folkmoot.baselines.majority import Labels, majority, supermajority
 from folkmoot.baselines.weighted import log_odds, weighted_majority
+from folkmoot.outcome import share_right
 from folkmoot.votes import UNCOLOURED, Votes
 
 
@@ -34,13 +35,6 @@ def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> npt.NDArray[np
     return np.asarray(np.where(total > 0, hits / np.maximum(total, 1), np.nan), dtype=np.float64)
 
 
-def share_right(labels: npt.ArrayLike, truth: npt.ArrayLike) -> float:
-    """Share of the inputs with known truth that are labelled right."""
-    right = np.asarray(truth)
-    known = right != UNCOLOURED
-    return float((np.asarray(labels)[..., known] == right[known]).mean())
-
-
 def centralised(
     votes: Votes, classes: int, truth: npt.ArrayLike | None, honest: npt.NDArray[np.bool_]
 ) -> list[Verdict]:
@@ -58,7 +52,9 @@ def centralised(
     rules["Dawid-Skene"] = estimated.labels
     lines = [
         Verdict(
-            name, None if truth is None else share_right(labels, truth), int((labels == UNCOLOURED).sum())
+            name,
+            None if truth is None else float(share_right(labels, truth)),
+            int((labels == UNCOLOURED).sum()),
         )
         for name, labels in rules.items()
     ]

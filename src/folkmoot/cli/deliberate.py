@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from folkmoot.cli.vote_files import VoteTable
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import Query
+    from folkmoot.votes import Votes
 
 PROTOCOLS = ("slush", "snowflake", "snowball")
 INT = {"parser": whole_number, "metavar": "<int>"}
@@ -77,8 +78,10 @@ def deliberate(
     ] = None,
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
+    import numpy as np
+
     from folkmoot.adversaries import handed_in
-    from folkmoot.baselines import centralised, share_right
+    from folkmoot.baselines import centralised
     from folkmoot.cli.vote_files import read_votes
     from folkmoot.simulation import deliberate as run
 
@@ -88,27 +91,25 @@ def deliberate(
     table = read_votes(votes, truth)
     participants, inputs = table.votes.shape
     classes = len(table.labels)
+    notes: list[str] = []
+    adversaries = _adversaries(table, byzantine, attack, seed)
+    seen = handed_in(table.votes, adversaries, table.truth, classes)
+    rule = _protocol(table, seen, protocol, k, alpha, beta, notes)
+    options: dict[str, Any] = {
+        "adversaries": adversaries,
+        "truth": table.truth if table.truth is not None and (table.truth >= 0).all() else None,
+        "rounds": rounds,
+        "seed": seed,
+        "classes": classes,
+    }
     with collected_warnings() as lines:
-        adversaries = _adversaries(table, byzantine, attack, seed)
-        notes: list[str] = []
-        rule = _protocol(table, protocol, k, alpha, beta, notes)
-        options: dict[str, Any] = {
-            "adversaries": adversaries,
-            "truth": table.truth if table.truth is not None and (table.truth >= 0).all() else None,
-            "rounds": rounds,
-            "seed": seed,
-            "classes": classes,
-        }
         started = time.perf_counter()
         with progress_bar("deliberating") as progress:
             outcome = run(table.votes, rule, repeats=repeats, progress=progress, **options)
         seconds = time.perf_counter() - started
-        seen = handed_in(table.votes, adversaries, table.truth, classes)
         verdicts = centralised(seen, classes, table.truth, outcome.honest)
-        notes += lines
-    accuracy = (
-        [share_right(row, table.truth) for row in _by_repeat(outcome)] if table.truth is not None else None
-    )
+    notes += lines
+    accuracy = None if table.truth is None else np.atleast_1d(outcome.accuracy(table.truth)).tolist()
     result = _result(outcome, table, protocol, accuracy, seconds)
     result |= {name.replace(" ", "_").replace("-", "_").lower(): value for name, value, _ in verdicts}
     result["warnings"] = notes
@@ -138,7 +139,7 @@ def deliberate(
 
 
 def _protocol(
-    table: VoteTable, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
+    table: VoteTable, seen: Votes, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
 ) -> Query[Any]:
     from folkmoot.protocols import Slush, Snowball, Snowflake
     from folkmoot.thresholds import StrongConfidence
@@ -151,7 +152,7 @@ def _protocol(
         notes.append(f"only {participants} participants: k = {size}")
     threshold: int | StrongConfidence
     if alpha == "local":
-        threshold = StrongConfidence(_accuracies(table, notes))
+        threshold = StrongConfidence(_accuracies(table, seen, notes))
     else:
         try:
             threshold = size // 2 + 1 if alpha is None else int(alpha)
@@ -162,18 +163,18 @@ def _protocol(
     return (Snowflake if name == "snowflake" else Snowball)(size, threshold, beta)
 
 
-def _accuracies(table: VoteTable, notes: list[str]) -> Any:
-    """Each participant's accuracy, for thresholds of its own; one half where nothing is known."""
+def _accuracies(table: VoteTable, seen: Votes, notes: list[str]) -> Any:
+    """Each participant's accuracy by the votes it handed in; one half where nothing is known."""
     import numpy as np
 
     from folkmoot.baselines import dawid_skene, participant_accuracies
 
     if table.truth is None:
         notes.append("local thresholds from accuracies estimated without labels (Dawid-Skene)")
-        each = dawid_skene(table.votes, len(table.labels)).accuracies
+        each = dawid_skene(seen, len(table.labels)).accuracies
     else:
         notes.append("local thresholds from accuracies on the truth itself, as in the paper")
-        each = participant_accuracies(table.votes, table.truth)
+        each = participant_accuracies(seen, table.truth)
     return np.nan_to_num(each, nan=0.5)
 
 
@@ -222,7 +223,7 @@ def _result(
         "labels": table.labels,
         "byzantine": int((~outcome.honest).sum()),
         "protocol": protocol,
-        protocol: mean,
+        **{name: mean if name == protocol else None for name in PROTOCOLS},
         "consensus": mean,
         "standard_error": error,
         "agreement": float(outcome.agreement.mean()),

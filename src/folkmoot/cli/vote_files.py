@@ -6,9 +6,11 @@ Labels are any strings; a vote that is not there is uncoloured. Every error name
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +41,8 @@ def read_votes(path: Path, truth: Path | None = None) -> VoteTable:
             raise ValueError(f"{truth}, line {line}: task {task!r} has a truth already")
         told[task] = label
     tasks = list(dict.fromkeys(task for task, _ in cast))
-    unknown = next((task for task in told if task not in set(tasks)), None)
+    voted = set(tasks)
+    unknown = next((task for task in told if task not in voted), None)
     if unknown is not None:
         raise ValueError(f"{truth}: task {unknown!r} is not among the tasks of {path}")
     workers = sorted({worker for _, worker in cast}, key=_natural)
@@ -59,38 +62,47 @@ def read_votes(path: Path, truth: Path | None = None) -> VoteTable:
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The cells of the columns wanted, with their line; what is wrong is said with the file's name."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
-        header = next(reader, None)
-        if header is None:
-            raise ValueError(f"{path} is empty: expected a first line with the columns {','.join(columns)}")
-        names = [name.strip() for name in header]
-        missing = [column for column in columns if column not in names]
-        if missing:
-            raise ValueError(
-                f"{path} has no column {missing[0]!r}: expected {','.join(columns)}, found {','.join(names)}"
-            )
-        places = [names.index(column) for column in columns]
-        found = False
-        for row in reader:
-            if not any(cell.strip() for cell in row):
-                continue
-            if len(row) <= max(places):
-                raise ValueError(
-                    f"{path}, line {reader.line_num}: expected {len(names)} cells, got {len(row)}"
-                )
-            cells = tuple(row[place].strip() for place in places)
-            if "" in cells:
-                raise ValueError(f"{path}, line {reader.line_num}: {columns[cells.index('')]} is empty")
-            found = True
-            yield reader.line_num, cells
-        if not found:
-            raise ValueError(f"{path} has a header and no rows")
+        try:
+            yield from _cells(path, reader, columns)
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} is not a text file in UTF-8") from None
+        except csv.Error as error:
+            raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+
+
+def _cells(path: Path, reader: Any, columns: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    header = next(reader, None)
+    if header is None:
+        raise ValueError(f"{path} is empty: expected a first line with the columns {','.join(columns)}")
+    names = [name.strip() for name in header]
+    missing = [column for column in columns if column not in names]
+    if missing:
+        raise ValueError(
+            f"{path} has no column {missing[0]!r}: expected {','.join(columns)}, found {','.join(names)}"
+        )
+    places = [names.index(column) for column in columns]
+    found = False
+    for row in reader:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) <= max(places):
+            raise ValueError(f"{path}, line {reader.line_num}: expected {len(names)} cells, got {len(row)}")
+        cells = tuple(row[place].strip() for place in places)
+        if "" in cells:
+            raise ValueError(f"{path}, line {reader.line_num}: {columns[cells.index('')]} is empty")
+        found = True
+        yield reader.line_num, cells
+    if not found:
+        raise ValueError(f"{path} has a header and no rows")
 
 
 def _natural(text: str) -> tuple[bool, float, str]:
-    """Numbers before words, and by value."""
+    """Numbers before words, and by value; "nan" and "inf" are words, as they have no place in an order."""
     try:
-        return False, float(text), text
+        value = float(text)
     except ValueError:
         return True, 0.0, text
+    return (False, value, text) if math.isfinite(value) else (True, 0.0, text)

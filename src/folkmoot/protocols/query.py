@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,9 @@ class Query(ABC, Generic[State]):
     alpha: Alpha
     weights: Sequence[float] | None = field(default=None, kw_only=True)
 
+    decides: ClassVar[bool] = False  # do nodes stop asking by themselves?
+    counts_wins: ClassVar[bool] = False  # does a node compare how many queries each colour has won?
+
     def __post_init__(self) -> None:
         size = checks.integer("k", self.k, least=1)
         object.__setattr__(self, "k", size)
@@ -46,8 +49,7 @@ class Query(ABC, Generic[State]):
         elif np.ndim(self.alpha) == 0:
             object.__setattr__(self, "alpha", checks.query(size, self.alpha)[1])
         else:
-            each = tuple(checks.query(size, alpha)[1] for alpha in np.asarray(self.alpha).tolist())
-            object.__setattr__(self, "alpha", each)
+            object.__setattr__(self, "alpha", _thresholds(size, self.alpha))
         if self.weights is not None:
             object.__setattr__(self, "weights", tuple(_weights(self.weights).tolist()))
 
@@ -81,15 +83,28 @@ class Query(ABC, Generic[State]):
         """Whether a node in this state has stopped asking."""
         return False
 
-    def canonical(self, state: State, colours: int) -> State:  # noqa: ARG002
-        """A state that behaves the same for ever after; keeps tables of unbounded counters small."""
-        return state
+    def finite(self, state: State, won: Colour, ahead: bool) -> State:  # noqa: ARG002
+        """``react`` without the counts of wins: ``ahead`` says if the winner has more than the held colour.
+
+        What a table can hold. Who plays a protocol with ``counts_wins`` keeps the counts.
+        """
+        return self.react(state, won)
 
     def update(self, state: State, tally: Tally) -> State:
         """The state after a query with this tally: the whole rule, for a protocol with one alpha."""
         if not isinstance(self.alpha, int):
             raise ValueError("update needs one alpha; with alpha per participant, use winner and react")
         return self.react(state, winner(tally, self.alpha))
+
+
+def _thresholds(k: int, alphas: Any) -> tuple[int, ...]:
+    each = []
+    for participant, alpha in enumerate(alphas):
+        try:
+            each.append(checks.query(k, alpha)[1])
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{error} (participant {participant})") from None
+    return tuple(each)
 
 
 def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -101,4 +116,4 @@ def _weights(weights: npt.ArrayLike) -> npt.NDArray[np.float64]:
         raise ValueError(f"weights must be finite and >= 0: got weights[{bad[0]}]={values[bad[0]]}")
     if not values.any():
         raise ValueError("weights must not all be 0")
-    return values
+    return np.asarray(values / values.max(), dtype=np.float64)  # only ratios matter, and sums stay finite

@@ -6,7 +6,7 @@ Team Rocket et al. (2020), figure 6.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from folkmoot.protocols.snowflake import Deciding, Flake, count
 from folkmoot.votes import UNCOLOURED, Colour
@@ -24,21 +24,26 @@ class Ball(NamedTuple):
 class Snowball(Deciding[Ball]):
     """Snowball(k, alpha, beta): answers with the colour of most wins, decides like Snowflake."""
 
+    counts_wins: ClassVar[bool] = True
+
     def start(self, colour: Colour) -> Ball:
         """Prefers the first vote; no wins yet."""
         return Ball(colour, Flake(colour))
 
     def react(self, state: Ball, won: Colour) -> Ball:
-        """One more win for the winner, preferred once it has more wins than the preferred colour."""
-        if state.flake.decided:
-            return state
-        flake = count(state.flake, won, self.beta)
-        if won == UNCOLOURED:
-            return state._replace(flake=flake)
+        """One more win for the winner, and what follows from it."""
+        if won == UNCOLOURED or state.flake.decided:
+            return self.finite(state, won, ahead=False)
         wins = [*state.wins, *[0] * (max(won, state.preferred) + 1 - len(state.wins))]
         wins[won] += 1
-        unseated = state.preferred == UNCOLOURED or wins[won] > wins[state.preferred]
-        return Ball(won if unseated else state.preferred, flake, tuple(wins))
+        ahead = state.preferred == UNCOLOURED or wins[won] > wins[state.preferred]
+        return self.finite(state, won, ahead)._replace(wins=tuple(wins))
+
+    def finite(self, state: Ball, won: Colour, ahead: bool) -> Ball:
+        """Prefer the winner if it has more wins than the preferred colour; count like Snowflake."""
+        if state.flake.decided:
+            return state
+        return Ball(won if ahead else state.preferred, count(state.flake, won, self.beta), state.wins)
 
     def colour(self, state: Ball) -> Colour:
         """The preferred colour."""
@@ -47,10 +52,3 @@ class Snowball(Deciding[Ball]):
     def decided(self, state: Ball) -> bool:
         """Whether the Snowflake below has decided."""
         return state.flake.decided
-
-    def canonical(self, state: Ball, colours: int) -> Ball:
-        """Only differences of wins matter, and none once decided."""
-        if state.flake.decided:
-            return state._replace(wins=())
-        wins = [*state.wins, *[0] * (colours - len(state.wins))]
-        return state._replace(wins=tuple(win - min(wins) for win in wins))

@@ -6,7 +6,7 @@ Team Rocket et al. (2020), figure 5.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from folkmoot import checks
 from folkmoot.protocols.query import Query, State
@@ -35,6 +35,8 @@ class Deciding(Query[State]):
     """A protocol whose nodes stop asking after ``beta`` queries in a row won by one colour."""
 
     beta: int = 20
+
+    decides: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -45,6 +45,7 @@ def play(
     repetition: int,
     first: int,
     last: int,  # inputs first..last-1; first is a multiple of 64
+    halt: Array,  # (1,): stop soon when it is not 0
     seed: int,
     permute: bool,
     votes: Array,  # (input, honest) int8: 0 or 1
@@ -113,7 +114,7 @@ def play(
         played[repetition * inputs + item] = rounds
     used = 0
     finished = settle(state, honest, may_close, valid, done, 0, first, repetition * inputs, played)
-    while used < rounds and not (stop and finished):
+    while used < rounds and not (stop and finished) and halt[0] == 0:
         for _ in range(honest):
             word += step
             i = np.int64(below(mix(word), np.uint64(honest))[0])

@@ -1,7 +1,7 @@
 """``deliberate``: votes and a protocol in, an ``Outcome`` out. Chooses the kernel and shares out the work.
 
-Which kernel plays is a matter of speed, never of law: the table kernel where only counts matter, the
-bit-sliced one for shared batches of two-colour Slush, the explicit one for everything else.
+The table kernel plays where only counts matter, the bit-sliced one shared batches of two-colour Slush, the
+explicit one everything else. The law of an input's outcome is the same in all of them.
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,21 +57,24 @@ def deliberate(
     protocol : ``Slush``, ``Snowflake`` or ``Snowball``.
     adversaries : Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : the right colours, for adversaries that must know them.
-    rounds : queries per honest participant at the most; one round lets each ask once on average.
+    rounds : rounds per participant at the most; in a round each honest one asks once, on average.
     sampling : ``Others()`` (default), ``Everyone()`` (the paper's law) or ``Neighbours(graph)``.
     schedule : "one" participant at a time (drawn uniformly), or "lockstep", all at once.
     batch : "independent", a schedule for each input; or "shared", where one query carries all inputs.
     repeats : play everything so many times, each with its own randomness.
     seed : the same seed gives the same bits, on one thread or many.
     record : keep the history for ``Outcome.plot`` and ``Outcome.explain`` (uses the explicit kernel).
-    permute : in the bit-sliced kernel, seat participants anew for each input (see docs/simulation.md).
+    permute : in the bit-sliced kernel, seat honest participants anew for each input; the other kernels do
+        not, and Byzantine ones keep their seats (see docs/simulation.md on the variance).
     progress : called with (done, all) as the work goes on.
     """
     setting = Setting.checked(votes, protocol, adversaries, truth, sampling, schedule, rounds, classes)
     if batch not in ("independent", "shared"):
         raise ValueError(f"batch must be 'independent' or 'shared': got {batch!r}")
     repetitions = checks.integer("repeats", repeats, least=1)
-    key = checks.integer("seed", seed, least=0) % 2**63
+    key = checks.integer("seed", seed, least=0)
+    if key >= 2**63:
+        raise ValueError(f"seed must satisfy seed < 2^63: got seed={key}")
     workers = checks.integer("threads", _cores() if threads is None else threads, least=1)
     run = _Run(setting, key, repetitions, batch == "shared", record, permute)
     if run.bitsliced:
@@ -86,30 +88,11 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@dataclass(frozen=True)
-class _Moves:
-    """A machine laid out for the table kernel: for each state only the wins that change it."""
-
-    first: Array
-    colour: Array
-    after: Array
-
-    @classmethod
-    def of(cls, machine: Machine) -> _Moves:
-        first, colour, after = [0], [], []
-        for state, row in enumerate(machine.after.tolist()):
-            # If "no winner" changes the state, every colour must be tried before it is known.
-            for won in range(len(row) - 1):
-                if row[0] != state or row[won + 1] != state:
-                    colour.append(won)
-                    after.append(row[won + 1])
-            first.append(len(colour))
-        return cls(np.array(first), np.array(colour, dtype=np.int64), np.array(after, dtype=np.int64))
-
-
-@cache
-def _tabulated(protocol: Query[Any], colours: int, depth: int) -> Machine:
-    return tabulate(protocol, colours, depth=depth)
+@lru_cache(maxsize=32)
+def _tabulated(kind: type[Query[Any]], beta: int | None, colours: int) -> Machine:
+    """The machine of a protocol; it depends on neither k nor alpha."""
+    parameters: Any = (1, 1) if beta is None else (1, 1, beta)
+    return tabulate(kind(*parameters), colours)
 
 
 class _Run:
@@ -128,7 +111,7 @@ class _Run:
         self.settled = np.zeros(jobs, dtype=np.bool_)
         shape = (jobs, setting.rounds + 1, setting.classes) if record else (0, 0, 0)
         self.history = np.zeros(shape, dtype=np.int32)
-        self.depth = 64
+        self.halt = np.zeros(1, dtype=np.uint8)  # tells kernels under way to stop
 
     @property
     def bitsliced(self) -> bool:
@@ -157,19 +140,18 @@ class _Run:
     # ---- the work ----------------------------------------------------------------------------
 
     def play(self, threads: int, progress: Progress | None) -> None:
-        """Table or explicit kernel, in pieces; a piece that walks off the machine is played again deeper."""
+        """Table or explicit kernel, in pieces."""
         jobs = len(self.played)
         explicit = self.record or self.shared or not self.setting.exchangeable
         kernel = self._explicit if explicit else self._table
         size = min(-(-jobs // (threads * 8)), _PIECE)
         pieces = [(start, min(start + size, jobs)) for start in range(0, jobs, size)]
 
-        def piece(bounds: tuple[int, int]) -> tuple[int, int]:
-            while not kernel(*bounds):
-                self.depth *= 2
-            return bounds
+        def piece(bounds: tuple[int, int]) -> int:
+            kernel(*bounds)
+            return bounds[1] - bounds[0]
 
-        _share(piece, pieces, threads, progress, jobs)
+        self._share(piece, pieces, threads, progress)
 
     def play_bitsliced(self, threads: int, progress: Progress | None) -> None:
         """Blocks of whole words; the schedule is the same in each, so blocks can be of any size."""
@@ -184,69 +166,76 @@ class _Run:
             for first in range(0, words, size)
         ]
 
-        def piece(bounds: tuple[int, int, int]) -> tuple[int, int]:
+        def piece(bounds: tuple[int, int, int]) -> int:
             bitsliced_kernel.play(
-                *bounds, self.seed, self.permute, setting.honest_votes, setting.fixed_answers,
+                *bounds, self.halt, self.seed, self.permute, setting.honest_votes, setting.fixed_answers,
                 setting.closed, setting.honest_alpha, setting.protocol.k,
                 isinstance(setting.sampling, Everyone), setting.rounds, True,
                 self.decisions, self.played, self.asked, self.settled,
             )  # fmt: skip
-            return bounds[1:]
+            return bounds[2] - bounds[1]
 
-        _share(piece, pieces, threads, progress, len(self.played))
+        self._share(piece, pieces, threads, progress)
 
-    def _table(self, first: int, last: int) -> bool:
+    def _share(
+        self, piece: Callable[[Any], int], pieces: list[Any], threads: int, progress: Progress | None
+    ) -> None:
+        """Do the pieces on so many threads. The kernels let go of the interpreter, so Ctrl-C gets through."""
+        done = 0
+        pool = ThreadPoolExecutor(threads)
+        try:
+            for jobs in pool.map(piece, pieces):
+                done += jobs
+                if progress:
+                    progress(done, len(self.played))
+        except BaseException:
+            self.halt[0] = 1
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _table(self, first: int, last: int) -> None:
         from folkmoot.simulation import table_kernel
 
         setting, machine = self.setting, self._machine
         chance, offset = setting.chances
-        common = (
-            first,
-            last,
-            self.seed,
-            setting.honest_votes,
-            setting.fixed_counts,
-            setting.closed,
-            offset,
-            chance,
-        )
-        out = (self.decisions, self.played, self.asked, self.settled)
+        common: tuple[Any, ...] = (
+            first, last, self.halt, self.seed, setting.honest_votes, setting.fixed_counts, setting.closed,
+            offset, chance,
+        )  # fmt: skip
+        out: tuple[Any, ...] = (self.decisions, self.played, self.asked, self.settled)
         if setting.plain and not setting.lockstep:
             # State 1 + c of the machine is colour c; its one move is the win of the other colour.
             want = np.array([1, 0], dtype=np.uint8)
-            after = (machine.after[[1, 2], [2, 1]] - 1).astype(np.uint8)
-            table_kernel.flip(*common, want, after, setting.rounds, *out)
-            return True
-        moves = _Moves.of(machine)
-        return bool(
-            table_kernel.play(
-                *common, np.uint64(isinstance(setting.sampling, Others)), machine.start.astype(np.int64),
-                moves.first, moves.colour, moves.after, machine.after[:, 0].astype(np.int64),
-                machine.colour.astype(np.int64), (~machine.decided).astype(np.int64), machine.decides,
-                setting.lockstep, setting.rounds, *out, self.history,
-            )
-        )  # fmt: skip
+            after = (machine.after[[1, 2], [2, 1], 0] - 1).astype(np.uint8)
+            flip: Any = table_kernel.flip
+            flip(*common, want, after, setting.rounds, *out)
+            return
+        own = np.uint64(isinstance(setting.sampling, Others))
+        play: Any = table_kernel.play
+        play(*common, own, *_tables(machine), setting.lockstep, setting.rounds, *out)
 
     def _explicit(self, first: int, last: int, events: Array | None = None) -> int:
-        """Truthy unless a job walked off the machine; with ``events``, one more than their number."""
+        """Returns the number of events (changes of colour), noted as far as ``events`` has room."""
         from folkmoot.simulation import explicit_kernel
 
-        setting, machine = self.setting, self._machine
-        return 1 + int(
-            explicit_kernel.play(
-                first, last, self.seed, self.shared, setting.honest_votes, setting.closed,
-                setting.honest_alpha, setting.protocol.k, setting.weights, *setting.graph(),
+        setting = self.setting
+        play: Any = explicit_kernel.play
+        return int(
+            play(
+                first, last, self.halt, self.seed, self.shared, setting.honest_votes, setting.closed,
+                setting.honest_alpha, setting.protocol.k, setting.weights, *setting.graph,
                 isinstance(setting.sampling, Everyone), setting.sees, setting.target, setting.answers,
-                setting.order[: self.honest], machine.start.astype(np.int64), machine.after.astype(np.int64),
-                machine.colour.astype(np.int64), (~machine.decided).astype(np.int64), machine.decides,
-                setting.lockstep, setting.rounds, self.decisions, self.played, self.asked, self.settled,
-                self.history, np.empty((0, 0)) if events is None else events,
+                setting.order[: self.honest], *_tables(self._machine), setting.lockstep, setting.rounds,
+                self.decisions, self.played, self.asked, self.settled, self.history,
+                np.empty((0, 0)) if events is None else events,
             )
         )  # fmt: skip
 
     @property
     def _machine(self) -> Machine:
-        return _tabulated(self.setting.protocol, self.setting.classes, self.depth)
+        protocol = self.setting.protocol
+        return _tabulated(type(protocol), getattr(protocol, "beta", None), self.setting.classes)
 
     # ---- the result --------------------------------------------------------------------------
 
@@ -258,31 +247,30 @@ class _Run:
             everybody = np.full((self.repeats, participants, self.inputs), UNCOLOURED, dtype=np.int8)
             everybody[:, self.setting.honest] = decisions
             decisions = everybody
-        asked = self.asked.reshape(self.repeats, self.inputs)
-        # A shared query carries every input: the batch asks as often as its longest talk.
-        total = asked.max(axis=1) if self.shared else asked.sum(axis=1)
-        one = (0,) if self.repeats == 1 else ()
         shape = (self.repeats, self.inputs)
+        played = self.played.reshape(shape)
+        # A shared query carries every input, so the batch asks until its longest talk is over.
+        asked = played.max(axis=1) * self.honest if self.shared else self.asked.reshape(shape).sum(axis=1)
         history = self.history.reshape(*shape, *self.history.shape[1:]) if self.record else None
+        first = 0 if self.repeats == 1 else slice(None)
         return Outcome(
-            decisions=decisions[one] if one else decisions,
+            decisions=decisions[first],
             honest=self.setting.honest,
             classes=self.setting.classes,
-            settled=self.settled.reshape(shape)[one],
-            rounds=self.played.reshape(shape)[one],
-            queries=np.asarray(total * self.setting.protocol.k)[one],
-            history=None if history is None else history[one],
+            settled=self.settled.reshape(shape)[first],
+            rounds=played[first],
+            queries=np.asarray(asked * self.setting.protocol.k)[first],
+            history=None if history is None else history[first],
             replay=self._replay if self.record else None,
         )
 
     def _replay(self, i: int) -> list[Change]:
         """The changes of input i in the first repetition, played once more with a notebook."""
         again = _Run(self.setting, self.seed, 1, self.shared, True, self.permute)
-        again.depth = self.depth
         size = 1024
         while True:
             events = np.zeros((size, 4 + self.setting.classes))
-            happened = again._explicit(i, i + 1, events) - 1
+            happened = again._explicit(i, i + 1, events)
             if happened <= size:
                 break
             size = happened
@@ -298,26 +286,13 @@ class _Run:
         ]
 
 
-def _share(
-    piece: Callable[[Any], tuple[int, int]],
-    pieces: list[Any],
-    threads: int,
-    progress: Progress | None,
-    jobs: int,
-) -> None:
-    """Do the pieces on so many threads; the kernels let go of the interpreter."""
-    done = 0
-    if threads == 1:
-        for first, last in map(piece, pieces):
-            done += last - first
-            if progress:
-                progress(done, jobs)
-        return
-    pool = ThreadPoolExecutor(threads)
-    try:
-        for first, last in pool.map(piece, pieces):
-            done += last - first
-            if progress:
-                progress(done, jobs)
-    finally:
-        pool.shutdown(cancel_futures=True)
+def _tables(machine: Machine) -> tuple[Any, ...]:
+    """A machine in the order in which the kernels take it."""
+    return (
+        machine.after,
+        machine.colour,
+        machine.asking,
+        machine.start,
+        machine.decides,
+        machine.counts_wins,
+    )

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from folkmoot.simulation.rounds import first_states, is_over, take_effect, wins_ahead
 from folkmoot.simulation.streams import below, mix, stream
 
 Array = npt.NDArray[Any]
@@ -39,6 +40,7 @@ def runner_up(held: Array) -> int:
 def play(
     first_job: int,
     last_job: int,
+    halt: Array,  # (1,): stop soon when it is not 0
     seed: int,
     shared: bool,
     votes: Array,  # (input, honest) int8: first votes
@@ -53,11 +55,12 @@ def play(
     target: Array,  # (byzantine,) int64: whom it follows
     answers: Array,  # (byzantine, input, observation + 1) int8
     number: Array,  # (honest,) int64: the participant's number in the caller's order
-    start: Array,  # machine, as in the table kernel
-    machine: Array,  # machine: after[s, winner + 1]
+    after: Array,  # machine, as in the table kernel
     colour: Array,
     asking: Array,
+    start: Array,
     decides: bool,
+    counts_wins: bool,
     lockstep: bool,
     rounds: int,
     decisions: Array,
@@ -67,7 +70,7 @@ def play(
     history: Array,  # out (job, round, colour) int32, or empty
     events: Array,  # out (event, 4 + colour) float64: round, node, before, after, tally; or empty
 ) -> int:
-    """Returns the number of events, or -1 if a job walked off the machine's table."""
+    """Returns the number of events."""
     inputs, honest = votes.shape
     colours = closed.shape[1]
     nodes = honest + sees.size
@@ -78,6 +81,7 @@ def play(
     fresh = np.empty(honest, dtype=np.int64)
     held = np.empty(colours, dtype=np.int64)
     tally = np.empty(colours, dtype=np.float64)
+    wins = np.zeros((honest if counts_wins else 0, colours), dtype=np.int32)
     urn = np.arange(nodes) if not graph else peers.copy()
     place = np.arange(nodes)
     happened = 0
@@ -92,22 +96,14 @@ def play(
             for i in range(nodes):
                 urn[i] = i
                 place[i] = i
-        held[:] = 0
-        undecided = 0
-        for i in range(honest):
-            s = start[votes[item, i] + 1]
-            node[i] = s
-            if colour[s] >= 0:
-                held[colour[s]] += 1
-            undecided += asking[s]
-        over = False
-        for c in range(colours):
-            over = over or (held[c] == honest and closed[item, c] and not decides)
-            if record:
-                history[job, 0, c] = held[c]
+        undecided = first_states(votes[item], start, colour, asking, node, held)
+        wins[:] = 0
+        if record:
+            history[job, 0] = held
+        over = is_over(held, honest, closed[item], decides, undecided)
         used = 0
         asks = 0
-        while used < rounds and not over:
+        while used < rounds and not over and halt[0] == 0:
             for turn in range(honest):
                 i = turn
                 if not lockstep:
@@ -152,18 +148,16 @@ def play(
                     total += weight
                     if said >= 0:
                         tally[said] += weight
+                fresh[i] = s
                 if asking[s] == 0:
-                    if lockstep:
-                        fresh[i] = s
                     continue
                 asks += 1
                 won = -1
                 for c in range(colours):
                     if total > 0.0 and tally[c] * k >= alpha[i] * total * _SLACK:
                         won = c
-                new = machine[s, won + 1]
-                if new < 0:
-                    return -1
+                ahead = wins_ahead(wins, i, won, colour[s]) if counts_wins else 0
+                new = after[s, won + 1, ahead]
                 if events.shape[0] > 0 and colour[new] != colour[s]:
                     if happened < events.shape[0]:
                         events[happened, 0] = used + 1
@@ -188,24 +182,13 @@ def play(
                         break
             used += 1
             if lockstep:
-                for i in range(honest):
-                    s, new = node[i], fresh[i]
-                    undecided -= asking[s] - asking[new]
-                    if colour[s] >= 0:
-                        held[colour[s]] -= 1
-                    if colour[new] >= 0:
-                        held[colour[new]] += 1
-                    node[i] = new
-                over = decides and undecided == 0
-                for c in range(colours):
-                    over = over or (held[c] == honest and closed[item, c] and not decides)
+                undecided -= take_effect(node, fresh, colour, asking, held)
+                over = is_over(held, honest, closed[item], decides, undecided)
             if record:
-                for c in range(colours):
-                    history[job, used, c] = held[c]
+                history[job, used] = held
         if record:
             for later in range(used + 1, rounds + 1):
-                for c in range(colours):
-                    history[job, later, c] = held[c]
+                history[job, later] = held
         for i in range(honest):
             decisions[job, i] = colour[node[i]]
         played[job] = used

@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Copycat, Knows, Sees
+from folkmoot.adversaries import Adversary, Knows, Sees
 from folkmoot.protocols import Query, Slush
 from folkmoot.sampling import Everyone, Neighbours, Others, log_tail
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 Array = npt.NDArray[Any]
 Sampling = Everyone | Others | Neighbours
+_MOST_ROUNDS = 10**9
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,10 @@ class Setting:
             raise ValueError(f"at most 127 colours can be deliberated: got {colours}")
         if schedule not in ("one", "lockstep"):
             raise ValueError(f"schedule must be 'one' or 'lockstep': got {schedule!r}")
+        if not isinstance(sampling, (Everyone, Others, Neighbours)):
+            raise TypeError(f"sampling must be Others(), Everyone() or Neighbours(graph): got {sampling!r}")
+        if checks.integer("rounds", rounds, least=0) > _MOST_ROUNDS:
+            raise ValueError(f"rounds must satisfy rounds <= {_MOST_ROUNDS:,}: got rounds={rounds}")
         n = len(cast)
         liars = _adversaries(adversaries, n)
         setting = cls(
@@ -64,7 +69,7 @@ class Setting:
             truth=_truth(truth, cast.shape[1], colours, liars),
             sampling=sampling,
             lockstep=schedule == "lockstep",
-            rounds=checks.integer("rounds", rounds, least=0),
+            rounds=int(rounds),
         )
         if isinstance(sampling, Neighbours):
             sampling.check(n, protocol.k)
@@ -115,24 +120,28 @@ class Setting:
     def answers(self) -> Array:
         """(byzantine, input, observation + 1) int8: every adversary's rule, tabulated once."""
         inputs = self.votes.shape[1]
-        seen = range(-1, max(self.classes, len(self.votes)))
         known = range(-1, self.classes)
-        table = np.full((len(self.adversaries), inputs, len(seen)), UNCOLOURED, dtype=np.int8)
-        for row, participant in enumerate(self.order[self.honest.sum() :].tolist()):
+        shown = [_observations(self.adversaries[i].sees, self.classes, len(self.votes)) for i in self._liars]
+        width = max((seen.stop for seen in shown), default=1) + 1
+        table = np.full((len(shown), inputs, width), UNCOLOURED, dtype=np.int8)
+        truth = np.full(inputs, UNCOLOURED) if self.truth is None else self.truth
+        for row, participant in enumerate(self._liars):
             adversary = self.adversaries[participant]
-            shown = _observations(adversary.sees, self.classes, len(self.votes))
-            votes = self.votes[participant]
-            truth = np.full(inputs, UNCOLOURED) if self.truth is None else self.truth
-            for vote in known if Knows.OWN_VOTE in adversary.knows else (UNCOLOURED,):
-                for right in known if Knows.TRUTH in adversary.knows else (UNCOLOURED,):
+            own, right = Knows.OWN_VOTE in adversary.knows, Knows.TRUTH in adversary.knows
+            for vote in known if own else (UNCOLOURED,):
+                for truly in known if right else (UNCOLOURED,):
                     where = np.ones(inputs, dtype=np.bool_)
-                    where &= (votes == vote) | (Knows.OWN_VOTE not in adversary.knows)
-                    where &= (truth == right) | (Knows.TRUTH not in adversary.knows)
-                    if not where.any():
-                        continue
-                    for x in shown:
-                        said = adversary.answer(x, vote=vote, truth=right, colours=self.classes)
-                        table[row, where, x + 1] = said
+                    if own:
+                        where &= self.votes[participant] == vote
+                    if right:
+                        where &= truth == truly
+                    for seen in shown[row] if where.any() else ():
+                        said = adversary.answer(seen, vote=vote, truth=truly, colours=self.classes)
+                        if said not in known:
+                            raise ValueError(
+                                f"{adversary!r} must answer a colour in -1..{self.classes - 1}: got {said!r}"
+                            )
+                        table[row, where, seen + 1] = said
         return table
 
     @cached_property
@@ -146,9 +155,12 @@ class Setting:
         targets = []
         for i in self._liars:
             adversary = self.adversaries[i]
-            follows = adversary.target if isinstance(adversary, Copycat) else self._first_honest
-            if not (0 <= follows < len(self.votes) and self.honest[follows]):
-                raise ValueError(f"Copycat must follow an honest participant: target={follows} is not one")
+            follows = self._first_honest
+            if adversary.sees is Sees.TARGET:
+                follows = checks.integer("target", getattr(adversary, "target", None))
+                if not (0 <= follows < len(self.votes) and self.honest[follows]):
+                    name = type(adversary).__name__
+                    raise ValueError(f"{name} must follow an honest participant: target={follows} is not one")
             targets.append(int(self.place[follows]))
         return np.array(targets, dtype=np.int64)
 
@@ -182,10 +194,21 @@ class Setting:
         So stopping there is exact. It holds if no other colour can reach the least threshold from
         Byzantine answers alone (with weights: if they never name another colour at all).
         """
-        able = np.stack([(self.answers == c).any(axis=2).sum(axis=0) for c in range(self.classes)], axis=-1)
         limit = 1 if self.protocol.weights is not None else int(self.honest_alpha.min())
-        strong = able >= limit
-        return np.asarray(strong.sum(axis=1, keepdims=True) - strong == 0, dtype=np.bool_)
+        inputs = self.votes.shape[1]
+        closed = np.ones((inputs, self.classes), dtype=np.bool_)
+        follows = self.sees == Sees.TARGET.value
+        for held in range(self.classes):
+            # Whoever follows an honest participant sees the colour that all of them hold, and no other.
+            said = (
+                np.where(follows[:, None, None], self.answers[:, :, held + 1 : held + 2], self.answers)
+                if follows.any()
+                else self.answers
+            )
+            for other in range(self.classes):
+                if other != held:
+                    closed[:, held] &= (said == other).any(axis=2).sum(axis=0) < limit
+        return closed
 
     @cached_property
     def chances(self) -> tuple[Array, Array]:
@@ -214,6 +237,7 @@ class Setting:
         complete = not isinstance(self.sampling, Neighbours)
         return complete and self.fixed and self.protocol.weights is None
 
+    @cached_property
     def graph(self) -> tuple[Array, Array]:
         """Neighbours by position, as starts and peers; empty for the complete graph."""
         if not isinstance(self.sampling, Neighbours):
@@ -232,6 +256,8 @@ def _observations(sees: Sees, colours: int, participants: int) -> range:
 
 
 def _adversaries(adversaries: Mapping[int, Adversary] | None, n: int) -> dict[int, Adversary]:
+    if not isinstance(adversaries, Mapping | None):
+        raise TypeError(f"adversaries must map participants to Adversary: got {adversaries!r}")
     liars = dict(adversaries or {})
     for participant, adversary in liars.items():
         if not isinstance(adversary, Adversary):

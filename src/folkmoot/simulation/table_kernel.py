@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from folkmoot.simulation.rounds import first_states, is_over, take_effect, wins_ahead
 from folkmoot.simulation.streams import below, mix, stream
 
 Array = npt.NDArray[Any]
@@ -28,6 +29,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 def flip(
     first_job: int,
     last_job: int,
+    halt: Array,  # (1,): stop soon when it is not 0
     seed: int,
     votes: Array,  # (input, honest) int8: first votes, 0 or 1
     fixed: Array,  # (input, 2) int64: Byzantine participants that always answer it
@@ -61,7 +63,7 @@ def flip(
         over = counts[0] == goal_red or counts[1] == goal_blue
         used = 0
         asks = 0
-        while used < rounds and not over:
+        while used < rounds and not over and halt[0] == 0:
             turn = 0
             while turn < honest:
                 turn += 1
@@ -89,6 +91,7 @@ def flip(
 def play(
     first_job: int,
     last_job: int,
+    halt: Array,
     seed: int,
     votes: Array,  # (input, honest) int8: first votes
     fixed: Array,  # (input, colour) int64
@@ -96,51 +99,38 @@ def play(
     offset: Array,  # (honest,) uint64
     chance: Array,  # flat uint64
     own: np.uint64,  # 1 if the asker is not in its own urn
-    start: Array,  # machine: first state by vote + 1
-    first_move: Array,  # machine: moves of state s are first_move[s] .. first_move[s+1]
-    move_colour: Array,
-    move_after: Array,
-    none_after: Array,  # machine: state when no colour wins
+    after: Array,  # machine: state by state, winner + 1, and whether the winner is ahead
     colour: Array,  # machine: colour of a state
     asking: Array,  # machine: 1, or 0 once a node has decided and stopped asking
+    start: Array,  # machine: first state by vote + 1
     decides: bool,
+    counts_wins: bool,
     lockstep: bool,
     rounds: int,
     decisions: Array,  # out (job, honest) int8
     played: Array,  # out (job,) int64: rounds
     asked: Array,  # out (job,) int64: queries
     settled: Array,  # out (job,) bool
-    history: Array,  # out (job, round, colour) int32, or empty
-) -> bool:
-    """Returns False if a job walked off the machine's table."""
+) -> None:
     inputs, honest = votes.shape
     colours = fixed.shape[1]
-    record = history.shape[0] > 0
     node = np.empty(honest, dtype=np.int64)
     fresh = np.empty(honest, dtype=np.int64)
     counts = np.empty(colours, dtype=np.uint64)
     held = np.empty(colours, dtype=np.int64)
+    wins = np.zeros((honest if counts_wins else 0, colours), dtype=np.int32)
     size = np.uint64(honest)
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
         word, step = stream(seed, repetition, item, 0)
-        held[:] = 0
-        undecided = 0
-        for i in range(honest):
-            s = start[votes[item, i] + 1]
-            node[i] = s
-            if colour[s] >= 0:
-                held[colour[s]] += 1
-            undecided += asking[s]
-        over = False
+        undecided = first_states(votes[item], start, colour, asking, node, held)
         for c in range(colours):
             counts[c] = held[c] + fixed[item, c]
-            over = over or (held[c] == honest and closed[item, c] and not decides)
-            if record:
-                history[job, 0, c] = held[c]
+        wins[:] = 0
+        over = is_over(held, honest, closed[item], decides, undecided)
         used = 0
         asks = 0
-        while used < rounds and not over:
+        while used < rounds and not over and halt[0] == 0:
             for turn in range(honest):
                 word += step
                 if lockstep:
@@ -149,17 +139,20 @@ def play(
                 else:
                     i, uniform = below(mix(word), size)
                 s = node[i]
-                asks += asking[s]
-                new = none_after[s]
-                bound = ZERO
-                for m in range(first_move[s], first_move[s + 1]):
-                    c = move_colour[m]
-                    bound += chance[offset[i] + counts[c] - (own if colour[s] == c else ZERO)]
-                    if uniform < bound:
-                        new = move_after[m]
+                fresh[i] = s
+                if asking[s] == 0:
+                    continue
+                asks += 1
+                won = -1
+                for c in range(colours):
+                    # Not a running sum of chances: it could pass 2^64 by a rounding error and start at 0.
+                    likely = chance[offset[i] + counts[c] - (own if colour[s] == c else ZERO)]
+                    if uniform < likely:
+                        won = c
                         break
-                if new < 0:
-                    return False
+                    uniform -= likely
+                ahead = wins_ahead(wins, i, won, colour[s]) if counts_wins else 0
+                new = after[s, won + 1, ahead]
                 if lockstep:
                     fresh[i] = new
                 elif new != s:
@@ -177,28 +170,12 @@ def play(
                         break
             used += 1
             if lockstep:
-                for i in range(honest):
-                    s, new = node[i], fresh[i]
-                    undecided -= asking[s] - asking[new]
-                    if colour[s] >= 0:
-                        held[colour[s]] -= 1
-                    if colour[new] >= 0:
-                        held[colour[new]] += 1
-                    node[i] = new
-                over = decides and undecided == 0
+                undecided -= take_effect(node, fresh, colour, asking, held)
                 for c in range(colours):
                     counts[c] = held[c] + fixed[item, c]
-                    over = over or (held[c] == honest and closed[item, c] and not decides)
-            if record:
-                for c in range(colours):
-                    history[job, used, c] = held[c]
-        if record:
-            for later in range(used + 1, rounds + 1):
-                for c in range(colours):
-                    history[job, later, c] = held[c]
+                over = is_over(held, honest, closed[item], decides, undecided)
         for i in range(honest):
             decisions[job, i] = colour[node[i]]
         played[job] = used
         asked[job] = asks
         settled[job] = over
-    return True
