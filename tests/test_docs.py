@@ -1,0 +1,63 @@
+"""The pages do what they say: their Python runs, their links lead somewhere, their commands work."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```python" in page.read_text()], ids=lambda p: p.name
+)
+def test_python_of_the_pages_runs(page: Path, tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S)
+    script = tmp_path / "page.py"
+    script.write_text("\n".join(blocks))
+    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+
+
+def test_figures_in_the_readme_s_example_are_right(tmp_path: Path) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    script = tmp_path / "readme.py"
+    script.write_text(block)
+    out = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=True
+    ).stdout.split()
+    promised = re.findall(r"# (0\.\d+)", block)
+    assert len(promised) == len(out) == 2
+    for figure, value in zip(promised, out, strict=True):
+        assert value.startswith(figure)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+        if "://" not in link:
+            assert (page.parent / link).exists(), link
+
+
+def test_the_architecture_page_names_every_module() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    for module in (ROOT / "src" / "folkmoot").rglob("*.py"):
+        folder = module.parent.name
+        if module.name in ("__init__.py", "__main__.py") or folder in ("adversaries", "baselines", "report"):
+            continue
+        assert module.name in page, module
+
+
+def test_theory_commands_of_the_readme_work() -> None:
+    commands = re.findall(r"^\$ folkmoot (theory .*)$", (ROOT / "README.md").read_text(), flags=re.M)
+    assert commands
+    for command in commands:
+        result = subprocess.run(
+            [sys.executable, "-m", "folkmoot", *command.split()], capture_output=True, text=True
+        )
+        assert result.returncode == 0, result.stderr
