@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -89,10 +90,8 @@ def _cores() -> int:
 
 
 @lru_cache(maxsize=32)
-def _tabulated(kind: type[Query[Any]], beta: int | None, colours: int) -> Machine:
-    """The machine of a protocol; it depends on neither k nor alpha."""
-    parameters: Any = (1, 1) if beta is None else (1, 1, beta)
-    return tabulate(kind(*parameters), colours)
+def _tabulated(protocol: Query[Any], colours: int) -> Machine:
+    return tabulate(protocol, colours)
 
 
 class _Run:
@@ -121,11 +120,8 @@ class _Run:
         setting = self.setting
         local = bool((setting.honest_alpha != setting.honest_alpha[0]).any())
         silent = setting.fixed and (setting.fixed_answers == UNCOLOURED).any(axis=1)
-        whole = setting.fixed and bool(
-            (
-                silent == (setting.fixed_answers == UNCOLOURED).all(axis=1)
-            ).all()  # silent on all inputs or none
-        )
+        # A row of the kernel is silent on all inputs or on none.
+        whole = setting.fixed and np.array_equal(silent, (setting.fixed_answers == UNCOLOURED).all(axis=1))
         return (
             self.shared
             and not self.record
@@ -234,8 +230,9 @@ class _Run:
 
     @property
     def _machine(self) -> Machine:
-        protocol = self.setting.protocol
-        return _tabulated(type(protocol), getattr(protocol, "beta", None), self.setting.classes)
+        # A machine knows of winners only, so it is the same for every k, alpha and weights.
+        bare = replace(self.setting.protocol, k=1, alpha=1, weights=None)
+        return _tabulated(bare, self.setting.classes)
 
     # ---- the result --------------------------------------------------------------------------
 

@@ -221,8 +221,8 @@ class Setting:
         levels, which = np.unique(self.honest_alpha, return_inverse=True)
         for alpha in levels:
             chance = np.exp(log_tail(urn, self.protocol.k, counts >= alpha, np.arange(urn + 1)))
-            # Kernels add the chances of several colours in 64 bits: a sum of 1 must stay below 2^64.
-            rows.append((np.ldexp(chance, 64) * (1 - 2.0**-50)).astype(np.uint64))
+            # A sure event is the largest double below 2^64: missed once in 2^53 queries.
+            rows.append(np.minimum(np.ldexp(chance, 64), np.nextafter(2.0**64, 0)).astype(np.uint64))
             rows[-1] = np.append(rows[-1], rows[-1][-1])  # x = n, which only its own colour can reach
         return np.concatenate(rows), (which * (urn + 2)).astype(np.uint64)
 
