@@ -64,7 +64,12 @@ def deliberate(
             help="malicious, constant, random, silent, faulty, stalling, equivocating or copycat.",
         ),
     ] = "malicious",
-    rounds: Annotated[int, typer.Option("--rounds", help="Queries per participant at most.", **INT)] = 50,
+    rounds: Annotated[
+        int,
+        typer.Option(
+            "--rounds", help="Rounds at most; in one each participant asks once, on average.", **INT
+        ),
+    ] = 50,
     repeats: Annotated[int, typer.Option("--repeats", help="Deliberate so many times.", **INT)] = 10,
     seed: Annotated[int, typer.Option("--seed", help="The same seed, the same result.", **INT)] = 0,
     out: Annotated[
