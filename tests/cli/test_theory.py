@@ -197,6 +197,8 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
         ("theory accuracy --n 11 --k 5 --p 3x0.5 --alpha local", "n - byzantine = 11"),
         ("theory accuracy --n 11 --k 5 --p 0.5 --alpha local --rounds 5", "leave out --rounds"),
         ("theory accuracy --n 11 --k 5 --p 0.5 --rounds -5", "rounds >= 0: got rounds=-5"),
+        ("theory accuracy --n 11 --k 5 --p 0.5 --per-node", "--per-node says how --rounds is counted"),
+        ("theory rounds --n 11 --k 5 --per-node", "give --rounds too"),
         ("theory threshold --n 100", "n must be odd"),
         ("theory threshold --n 101 --delta 1 --q 0.6", "give delta or q, not both"),
         ("theory threshold --n 101 --q 0.4", "1/2 < q <= 1: got q=0.4"),

@@ -157,6 +157,7 @@ def accuracy(
     if p is None:
         raise ValueError("--p is missing: give the accuracy of the honest participants, such as --p 0.6")
     accuracies = parse_accuracies(p)
+    _need_rounds(rounds, per_node)
     with collected_warnings() as lines:
         chain: SlushChain | LocalSlushChain
         if alpha == "local":
@@ -192,7 +193,7 @@ def accuracy(
                 gap = theory.accuracy_gap(chain, accuracies, delta=margin, q=q)
                 result["gap"] = {"sign": gap.sign, "log10_magnitude": gap.log_magnitude / math.log(10)}
             if rounds is not None:
-                result["rounds"] = rounds * chain.honest if per_node else rounds
+                result["rounds"] = _total_rounds(rounds, per_node, chain.honest)
                 result["slush_after_rounds"] = chain.accuracy(accuracies, rounds=result["rounds"])
     result["warnings"] = lines
     if json:
@@ -267,6 +268,7 @@ def rounds(
     from folkmoot.theory.votes_law import log_votes_law
 
     path = picture_path(plot)
+    _need_rounds(rounds, per_node)
     with collected_warnings() as lines:
         chain = _chain(n, k, alpha, byzantine, self_sampling)
         expected = chain.expected_rounds()
@@ -278,7 +280,7 @@ def rounds(
         columns = [expected, expected / chain.honest]
         total = None
         if rounds is not None:
-            total = rounds * chain.honest if per_node else rounds
+            total = _total_rounds(rounds, per_node, chain.honest)
             blue, red = chain.blue_after(total), chain.red_after(total)
             still_open = chain.open_after(total)
             after = {"all_blue": blue, "all_red": red, "still_open": still_open}
@@ -319,6 +321,16 @@ def parse_accuracies(text: str) -> float | list[float]:
             raise ValueError(f"--p must name groups of 1 to 10,000,000 participants: got {part.strip()!r}")
         values += [accuracy] * count
     return values[0] if "," not in text and "x" not in text else values
+
+
+def _total_rounds(rounds: int, per_node: bool, honest: int) -> int:
+    """Rounds of the whole network: one participant asks in each."""
+    return rounds * honest if per_node else rounds
+
+
+def _need_rounds(rounds: int | None, per_node: bool) -> None:
+    if per_node and rounds is None:
+        raise ValueError("--per-node says how --rounds is counted: give --rounds too")
 
 
 def _integer_alpha(text: str | None) -> int | None:

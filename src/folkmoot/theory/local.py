@@ -195,8 +195,8 @@ class LocalSlushChain:
         del share, reached
 
         def both_ways(values: Floats) -> float:
-            up = local_kernels.sweep(values, *self._tables, True, True)
-            return max(up, local_kernels.sweep(values, *self._tables, False, True))
+            changes = [local_kernels.sweep(values, *self._tables, way, True) for way in (True, False)]
+            return float(np.max(changes))  # nan if either is, unlike max()
 
         fixed_point.solve(both_ways, h, tolerance=self.tolerance)
         return np.clip(h, 0.0, 1.0, out=h)
