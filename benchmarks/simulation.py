@@ -10,15 +10,12 @@ threads need two free cores.
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +26,7 @@ from folkmoot.sampling import Others
 from folkmoot.simulation import bitsliced_kernel
 from folkmoot.simulation import table_kernel as kernel
 from folkmoot.simulation.setting import Setting
+from timing import best_of, report
 
 N, K, ALPHA, INPUTS, ROUNDS = 101, 10, 6, 4741, 50
 HALT = np.zeros(1, np.uint8)
@@ -45,15 +43,6 @@ outcome = deliberate(votes, Slush(10, 6), rounds=200)
 print(time.perf_counter() - start, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
 assert outcome.settled.all()
 """
-
-
-def best_of(runs: int, work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def plain_python(votes: Any, seed: int, stop: bool) -> int:
@@ -193,17 +182,5 @@ def measure() -> dict[str, object]:
     return results
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    arguments = parser.parse_args()
-    results = measure()
-    if arguments.json:
-        print(json.dumps(results, indent=1))
-        return
-    for name, result in results.items():
-        print(f"{name}: {result}")
-
-
 if __name__ == "__main__":
-    main()
+    report(measure, __doc__)

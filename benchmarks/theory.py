@@ -8,18 +8,15 @@ machine. Each whole process (import, help, the five-group chain) is started anew
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from folkmoot.theory import SlushChain, poisson_binomial, threshold_accuracy
+from timing import best_of, report
 
 LOCAL = """
 import resource, time
@@ -30,15 +27,6 @@ chain = LocalSlushChain(np.repeat([6, 7, 8, 9, 10], [21, 20, 20, 20, 20]), 10)
 chain.blue_probabilities
 print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, chain.residual)
 """
-
-
-def best_of(runs: int, work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(runs):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def process(*arguments: str) -> str:
@@ -91,17 +79,5 @@ def measure() -> dict[str, object]:
     return results
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    arguments = parser.parse_args()
-    results = measure()
-    if arguments.json:
-        print(json.dumps(results, indent=1))
-        return
-    for name, result in results.items():
-        print(f"{name}: {result}")
-
-
 if __name__ == "__main__":
-    main()
+    report(measure, __doc__)

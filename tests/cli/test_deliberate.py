@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +11,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from command import assert_control_c_is_quiet, assert_refused, run, run_json
 from folkmoot import Slush, StrongConfidence, deliberate
 from folkmoot.baselines import centralised, dawid_skene
 from folkmoot.cli.vote_files import read_votes
@@ -23,15 +20,12 @@ PARTICIPANTS, INPUTS = 21, 60
 LABELS = ["no", "yes"]
 
 
-def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "folkmoot", "deliberate", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+def deliberately(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return run("deliberate", *arguments)
 
 
-def run_json(*arguments: object) -> Any:
-    result = run(*arguments, "--json")
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
+def as_json(*arguments: object) -> Any:
+    return run_json("deliberate", *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +62,7 @@ def test_reading_keeps_names_and_missing_votes(files: tuple[Path, Path]) -> None
 
 def test_json_holds_what_the_library_says(files: tuple[Path, Path]) -> None:
     votes, truth = files
-    result = run_json(
+    result = as_json(
         votes, "--truth", truth, "--k", 7, "--alpha", 5, "--rounds", 20, "--repeats", 4, "--seed", 3
     )
     table = read_votes(votes, truth)
@@ -90,7 +84,7 @@ def test_json_holds_what_the_library_says(files: tuple[Path, Path]) -> None:
 
 
 def test_the_table_has_every_line(files: tuple[Path, Path]) -> None:
-    result = run(files[0], "--truth", files[1])
+    result = deliberately(files[0], "--truth", files[1])
     for name in ("mean participant", "best participant", "majority", "supermajority", "weighted majority",
                  "Dawid-Skene", "slush, 10 times", "±"):  # fmt: skip
         assert name in result.stdout
@@ -99,7 +93,7 @@ def test_the_table_has_every_line(files: tuple[Path, Path]) -> None:
 
 @pytest.mark.parametrize("protocol", ["snowflake", "snowball"])
 def test_other_protocols(files: tuple[Path, Path], protocol: str) -> None:
-    result = run_json(files[0], "--truth", files[1], "--protocol", protocol, "--beta", 5)
+    result = as_json(files[0], "--truth", files[1], "--protocol", protocol, "--beta", 5)
     assert result["protocol"] == protocol
     assert result[protocol] == result["consensus"] > 0.7
     assert result["slush"] is None
@@ -110,39 +104,41 @@ def test_other_protocols(files: tuple[Path, Path], protocol: str) -> None:
     "attack", ["malicious", "constant", "random", "silent", "faulty", "stalling", "equivocating", "copycat"]
 )
 def test_every_attack(files: tuple[Path, Path], attack: str) -> None:
-    result = run_json(files[0], "--truth", files[1], "--byzantine", 4, "--attack", attack, "--repeats", 2)
+    result = as_json(files[0], "--truth", files[1], "--byzantine", 4, "--attack", attack, "--repeats", 2)
     assert result["byzantine"] == 4
-    again = run_json(files[0], "--truth", files[1], "--byzantine", 4, "--attack", attack, "--repeats", 2)
+    again = as_json(files[0], "--truth", files[1], "--byzantine", 4, "--attack", attack, "--repeats", 2)
     assert {k: v for k, v in result.items() if k != "seconds"} == {
         k: v for k, v in again.items() if k != "seconds"
     }
 
 
 def test_local_thresholds_without_truth_come_from_the_votes_and_say_so(files: tuple[Path, Path]) -> None:
-    result = run_json(files[0], "--alpha", "local", "--repeats", 1)
+    result = as_json(files[0], "--alpha", "local", "--repeats", 1)
     assert "estimated without labels" in result["warnings"][0]
     assert result["slush"] is None
     table = read_votes(files[0])
     skills = dawid_skene(table.votes, 2).accuracies
     outcome = deliberate(table.votes, Slush(10, StrongConfidence(skills)), classes=2)
     assert result["queries"] == outcome.queries
-    informed = run_json(files[0], "--truth", files[1], "--alpha", "local")
+    informed = as_json(files[0], "--truth", files[1], "--alpha", "local")
     assert "on the truth itself" in informed["warnings"][0]
 
 
 def test_truth_for_part_of_the_tasks(files: tuple[Path, Path], tmp_path: Path) -> None:
     some = tmp_path / "gold.csv"
     some.write_text("".join(files[1].read_text().splitlines(keepends=True)[:11]))
-    result = run_json(files[0], "--truth", some)
+    result = as_json(files[0], "--truth", some)
     assert result["majority"] * 10 == pytest.approx(round(result["majority"] * 10))
-    refused = run(files[0], "--truth", some, "--byzantine", 2)
+    refused = deliberately(files[0], "--truth", some, "--byzantine", 2)
     assert refused.returncode == 2
     assert "must know every truth: --truth does not name task 't10'" in refused.stderr
 
 
 def test_out_and_plot(files: tuple[Path, Path], tmp_path: Path) -> None:
     out, picture = tmp_path / "decisions.csv", tmp_path / "picture.png"
-    result = run(files[0], "--truth", files[1], "--out", out, "--plot", picture, "--repeats", 1, "--seed", 5)
+    result = deliberately(
+        files[0], "--truth", files[1], "--out", out, "--plot", picture, "--repeats", 1, "--seed", 5
+    )
     assert result.returncode == 0
     assert matplotlib.image.imread(picture).std() > 0.05
     table = read_votes(*files)
@@ -152,7 +148,9 @@ def test_out_and_plot(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert [row["task"] for row in rows] == table.tasks
     assert [row["label"] for row in rows] == [LABELS[i] for i in outcome.decision]
     plain = tmp_path / "plain.png"
-    assert run(files[0], "--plot", plain).returncode == 0  # without truth: agreement instead of accuracy
+    assert (
+        deliberately(files[0], "--plot", plain).returncode == 0
+    )  # without truth: agreement instead of accuracy
     assert plain.exists()
 
 
@@ -161,7 +159,7 @@ def test_few_participants_adapt_k_and_say_so(tmp_path: Path) -> None:
     path.write_text(
         "task,worker,label\n" + "".join(f"{t},{w},{(t + w) % 3 == 0}\n" for t in range(5) for w in range(4))
     )
-    result = run_json(path)
+    result = as_json(path)
     assert result["warnings"] == ["only 4 participants: k = 3"]
 
 
@@ -185,11 +183,7 @@ HEADER = "task,worker,label\n"
 def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "votes.csv"
     path.write_text(content)
-    result = run(path, "--out", tmp_path / "out.csv")
-    assert (result.returncode, result.stdout) == (2, "")
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("folkmoot: ")
-    assert message in line
+    assert_refused(message, "deliberate", path, "--out", tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
 
@@ -214,10 +208,7 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
     ],
 )
 def test_bad_options(files: tuple[Path, Path], arguments: list[str], message: str) -> None:
-    result = run(files[0], *arguments)
-    assert (result.returncode, result.stdout) == (2, "")
-    (line,) = result.stderr.splitlines()
-    assert message in line
+    assert_refused(message, "deliberate", files[0], *arguments)
 
 
 def test_bad_truth_files(files: tuple[Path, Path], tmp_path: Path) -> None:
@@ -228,7 +219,7 @@ def test_bad_truth_files(files: tuple[Path, Path], tmp_path: Path) -> None:
         ("task,worker\nt0,w0\n", "has no column 'label'"),
     ):
         truth.write_text(content)
-        result = run(files[0], "--truth", truth)
+        result = deliberately(files[0], "--truth", truth)
         assert result.returncode == 2
         assert message in result.stderr
 
@@ -239,7 +230,7 @@ def test_files_that_are_no_text(tmp_path: Path) -> None:
     quote = tmp_path / "quote.csv"
     quote.write_text('task,worker,label\nt,w,"' + "x" * 200_000)
     for bad in (path, quote, tmp_path, tmp_path / "missing.csv"):
-        result = run(bad)
+        result = deliberately(bad)
         assert result.returncode == 2
         (line,) = result.stderr.splitlines()
         assert str(bad) in line
@@ -254,24 +245,4 @@ def test_words_that_look_like_numbers_have_a_place_in_the_order(tmp_path: Path) 
 
 
 def test_control_c_exits_130_quietly(files: tuple[Path, Path]) -> None:
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "folkmoot",
-            "deliberate",
-            str(files[0]),
-            "--repeats",
-            "400000",
-            "--rounds",
-            "500",
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(4)
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (130, "", "")
+    assert_control_c_is_quiet("deliberate", files[0], "--repeats", 400_000, "--rounds", 500, after=4)

@@ -4,38 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import matplotlib.image
 import numpy as np
 import pytest
 
 import folkmoot
+from command import assert_control_c_is_quiet, assert_refused, run, run_json
 from folkmoot.theory import LocalSlushChain, SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
-
-Result = subprocess.CompletedProcess[str]
-
-
-def run(*arguments: str, env: dict[str, str] | None = None) -> Result:
-    return subprocess.run(
-        [sys.executable, "-m", "folkmoot", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env=os.environ | (env or {}),
-    )
-
-
-def run_json(*arguments: str) -> Any:
-    result = run(*arguments, "--json")
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
 
 
 def test_version() -> None:
@@ -208,12 +187,7 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
     ],
 )
 def test_bad_input_is_one_line_and_a_nonzero_exit(arguments: str, message: str) -> None:
-    result = run(*arguments.split())
-    assert result.returncode == 2
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("folkmoot: ")
-    assert message in line
+    assert_refused(message, *arguments.split())
 
 
 def test_a_plot_that_cannot_be_written(tmp_path: Path) -> None:
@@ -233,17 +207,7 @@ def test_debug_shows_the_traceback() -> None:
 
 def test_control_c_exits_130_quietly() -> None:
     # A horizon that takes minutes: too many participants to square, too many rounds to step.
-    process = subprocess.Popen(
-        [sys.executable, "-m", "folkmoot", "theory", "rounds", "--n", "20001", "--rounds", "100000000"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(2.5)
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    assert (process.returncode, out, err) == (130, "", "")
+    assert_control_c_is_quiet("theory", "rounds", "--n", 20001, "--rounds", 10**8, after=2.5)
 
 
 def test_a_closed_pipe_is_quiet() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from folkmoot.cli.options import INT, AlphaOrLocal, Json, Plot, smallest_alpha, whole_alpha
 from folkmoot.cli.output import (
     collected_warnings,
     number,
@@ -16,7 +17,6 @@ from folkmoot.cli.output import (
     print_table,
     progress_bar,
     save_picture,
-    whole_number,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from folkmoot.votes import Votes
 
 PROTOCOLS = ("slush", "snowflake", "snowball")
-INT = {"parser": whole_number, "metavar": "<int>"}
 
 
 def deliberate(
@@ -43,14 +42,7 @@ def deliberate(
         int | None,
         typer.Option("--k", help="Peers asked in a query.", show_default="10, or all others", **INT),
     ] = None,
-    alpha: Annotated[
-        str | None,
-        typer.Option(
-            "--alpha",
-            help="Equal answers that turn a participant, or 'local': ceil(k p), each its own.",
-            show_default="floor(k/2)+1",
-        ),
-    ] = None,
+    alpha: AlphaOrLocal = None,
     beta: Annotated[
         int, typer.Option("--beta", help="Wins in a row that decide (snowflake, snowball).", **INT)
     ] = 20,
@@ -76,11 +68,8 @@ def deliberate(
         Path | None,
         typer.Option("--out", help="Write task,label,agreement of the first time here.", show_default=False),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Draw into this .png, .svg or .pdf file.", show_default=False),
-    ] = None,
+    json: Json = False,
+    plot: Plot = None,
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
     import numpy as np
@@ -159,10 +148,8 @@ def _protocol(
     if alpha == "local":
         threshold = StrongConfidence(_accuracies(table, seen, notes))
     else:
-        try:
-            threshold = size // 2 + 1 if alpha is None else int(alpha)
-        except ValueError:
-            raise ValueError(f"--alpha must be a whole number or 'local': got {alpha!r}") from None
+        given = whole_alpha(alpha)
+        threshold = smallest_alpha(size) if given is None else given
     if name == "slush":
         return Slush(size, threshold)
     return (Snowflake if name == "snowflake" else Snowball)(size, threshold, beta)

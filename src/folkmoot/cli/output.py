@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -72,22 +70,6 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
             bar.update(task, completed=done, total=whole)
 
         yield report
-
-
-def whole_number(text: str) -> int:
-    """Option parser: an integer, or a line that shows what was typed."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"expected a whole number, got {text!r}") from None
-
-
-def real_number(text: str) -> float:
-    """Option parser: a number, or a line that shows what was typed."""
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"expected a number, got {text!r}") from None
 
 
 def number(value: float) -> str:

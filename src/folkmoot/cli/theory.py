@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from folkmoot.cli.options import (
+    Alpha,
+    AlphaOrLocal,
+    Byzantine,
+    Delta,
+    Everything,
+    Json,
+    K,
+    N,
+    P,
+    PerNode,
+    Plot,
+    Q,
+    Rounds,
+    SelfSampling,
+    parse_accuracies,
+    smallest_alpha,
+    whole_alpha,
+)
 from folkmoot.cli.output import (
     collected_warnings,
     number,
@@ -15,10 +33,8 @@ from folkmoot.cli.output import (
     picture_path,
     print_json,
     print_table,
-    real_number,
     save_picture,
     thinned,
-    whole_number,
 )
 
 if TYPE_CHECKING:
@@ -29,70 +45,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-
-INT = {"parser": whole_number, "metavar": "<int>"}
-FLOAT = {"parser": real_number, "metavar": "<float>"}
-SMALLEST = "floor(k/2)+1"
-
-N = Annotated[int, typer.Option("--n", help="Participants in all.", show_default=False, **INT)]
-K = Annotated[int, typer.Option("--k", help="Peers asked in a query.", **INT)]
-Alpha = Annotated[
-    int | None,
-    typer.Option(
-        "--alpha",
-        help="Equal answers that turn a participant, k/2 < alpha <= k.",
-        show_default=SMALLEST,
-        **INT,
-    ),
-]
-AlphaOrLocal = Annotated[
-    str | None,
-    typer.Option(
-        "--alpha",
-        help="Equal answers that turn a participant, or 'local': ceil(k p), each its own.",
-        show_default=SMALLEST,
-    ),
-]
-Byzantine = Annotated[int, typer.Option("--byzantine", help="Participants that always answer wrong.", **INT)]
-SelfSampling = Annotated[
-    bool,
-    typer.Option(
-        "--self-sampling/--no-self-sampling", help="May a node draw itself (the paper's law), or only others?"
-    ),
-]
-P = Annotated[
-    str | None,
-    typer.Option(
-        "--p",
-        help="Accuracy of the honest participants: 0.6, or one each (0.7,0.6,...), or groups (60x0.7,41x0.6)",
-        show_default=False,
-    ),
-]
-Delta = Annotated[
-    int | None,
-    typer.Option("--delta", help="The majority needs ceil(n/2) + delta votes.", show_default="0", **INT),
-]
-Q = Annotated[
-    float | None,
-    typer.Option("--q", help="The majority needs this fraction of the votes.", show_default=False, **FLOAT),
-]
-Rounds = Annotated[
-    int | None,
-    typer.Option(
-        "--rounds",
-        help="Stop after this many rounds; one participant asks in each.",
-        show_default=False,
-        **INT,
-    ),
-]
-PerNode = Annotated[
-    bool, typer.Option("--per-node", help="Count --rounds per participant, as the paper does.")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (null: no finite number).")]
-Plot = Annotated[
-    Path | None, typer.Option("--plot", help="Draw into this .png, .svg or .pdf file.", show_default=False)
-]
-Everything = Annotated[bool, typer.Option("--all", help="Print every row of the table.")]
 
 
 @app.command()
@@ -166,7 +118,7 @@ def accuracy(
             chain = _local_chain(n, k, accuracies, byzantine, self_sampling)
             settings = _settings(chain, chain.alphas.tolist())
         else:
-            chain = _chain(n, k, _integer_alpha(alpha), byzantine, self_sampling)
+            chain = _chain(n, k, whole_alpha(alpha), byzantine, self_sampling)
             settings = _settings(chain, chain.alpha)
         slush = chain.accuracy(accuracies)  # refuses what is no accuracy
         each = [accuracies] if isinstance(accuracies, float) else accuracies
@@ -306,23 +258,6 @@ def rounds(
         save_picture(pictures.rounds(chain, total), path)
 
 
-def parse_accuracies(text: str) -> float | list[float]:
-    """``0.6``; ``0.7,0.6,0.5``; or ``60x0.7,41x0.6``, which is 60 times 0.7 and 41 times 0.6."""
-    values: list[float] = []
-    for part in text.split(","):
-        times, _, value = part.strip().rpartition("x")
-        try:
-            count, accuracy = int(times) if times else 1, float(value)
-        except ValueError:
-            raise ValueError(
-                f"--p must be a number, a list such as 0.7,0.6 or groups such as 60x0.7,41x0.6: got {text!r}"
-            ) from None
-        if not 1 <= count <= 10**7:
-            raise ValueError(f"--p must name groups of 1 to 10,000,000 participants: got {part.strip()!r}")
-        values += [accuracy] * count
-    return values[0] if "," not in text and "x" not in text else values
-
-
 def _total_rounds(rounds: int, per_node: bool, honest: int) -> int:
     """Rounds of the whole network: one participant asks in each."""
     return rounds * honest if per_node else rounds
@@ -333,17 +268,10 @@ def _need_rounds(rounds: int | None, per_node: bool) -> None:
         raise ValueError("--per-node says how --rounds is counted: give --rounds too")
 
 
-def _integer_alpha(text: str | None) -> int | None:
-    try:
-        return None if text is None else int(text)
-    except ValueError:
-        raise ValueError(f"--alpha must be a whole number or 'local': got {text!r}") from None
-
-
 def _chain(n: int, k: int, alpha: int | None, byzantine: int, self_sampling: bool) -> SlushChain:
     from folkmoot.theory import SlushChain
 
-    threshold = k // 2 + 1 if alpha is None else alpha
+    threshold = smallest_alpha(k) if alpha is None else alpha
     return SlushChain(n, k, threshold, byzantine=byzantine, self_sampling=self_sampling)
 
 

@@ -1,0 +1,119 @@
+"""Options that commands share, and how what is typed becomes a number: each refusal shows what was typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def whole_number(text: str) -> int:
+    """Option parser: an integer, or a line that shows what was typed."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a whole number, got {text!r}") from None
+
+
+def real_number(text: str) -> float:
+    """Option parser: a number, or a line that shows what was typed."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a number, got {text!r}") from None
+
+
+def parse_accuracies(text: str) -> float | list[float]:
+    """``0.6``; ``0.7,0.6,0.5``; or ``60x0.7,41x0.6``, which is 60 times 0.7 and 41 times 0.6."""
+    values: list[float] = []
+    for part in text.split(","):
+        times, _, value = part.strip().rpartition("x")
+        try:
+            count, accuracy = int(times) if times else 1, float(value)
+        except ValueError:
+            raise ValueError(
+                f"--p must be a number, a list such as 0.7,0.6 or groups such as 60x0.7,41x0.6: got {text!r}"
+            ) from None
+        if not 1 <= count <= 10**7:
+            raise ValueError(f"--p must name groups of 1 to 10,000,000 participants: got {part.strip()!r}")
+        values += [accuracy] * count
+    return values[0] if "," not in text and "x" not in text else values
+
+
+def whole_alpha(text: str | None) -> int | None:
+    """A threshold typed where 'local' would do as well."""
+    try:
+        return None if text is None else int(text)
+    except ValueError:
+        raise ValueError(f"--alpha must be a whole number or 'local': got {text!r}") from None
+
+
+def smallest_alpha(k: int) -> int:
+    """The default threshold: the least that two colours cannot both reach."""
+    return k // 2 + 1
+
+
+INT = {"parser": whole_number, "metavar": "<int>"}
+FLOAT = {"parser": real_number, "metavar": "<float>"}
+SMALLEST = "floor(k/2)+1"
+
+N = Annotated[int, typer.Option("--n", help="Participants in all.", show_default=False, **INT)]
+K = Annotated[int, typer.Option("--k", help="Peers asked in a query.", **INT)]
+Alpha = Annotated[
+    int | None,
+    typer.Option(
+        "--alpha",
+        help="Equal answers that turn a participant, k/2 < alpha <= k.",
+        show_default=SMALLEST,
+        **INT,
+    ),
+]
+AlphaOrLocal = Annotated[
+    str | None,
+    typer.Option(
+        "--alpha",
+        help="Equal answers that turn a participant, or 'local': ceil(k p), each its own.",
+        show_default=SMALLEST,
+    ),
+]
+Byzantine = Annotated[int, typer.Option("--byzantine", help="Participants that always answer wrong.", **INT)]
+SelfSampling = Annotated[
+    bool,
+    typer.Option(
+        "--self-sampling/--no-self-sampling", help="May a node draw itself (the paper's law), or only others?"
+    ),
+]
+P = Annotated[
+    str | None,
+    typer.Option(
+        "--p",
+        help="Accuracy of the honest participants: 0.6, or one each (0.7,0.6,...), or groups (60x0.7,41x0.6)",
+        show_default=False,
+    ),
+]
+Delta = Annotated[
+    int | None,
+    typer.Option("--delta", help="The majority needs ceil(n/2) + delta votes.", show_default="0", **INT),
+]
+Q = Annotated[
+    float | None,
+    typer.Option("--q", help="The majority needs this fraction of the votes.", show_default=False, **FLOAT),
+]
+Rounds = Annotated[
+    int | None,
+    typer.Option(
+        "--rounds",
+        help="Stop after this many rounds; one participant asks in each.",
+        show_default=False,
+        **INT,
+    ),
+]
+PerNode = Annotated[
+    bool, typer.Option("--per-node", help="Count --rounds per participant, as the paper does.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (null: no finite number).")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", help="Draw into this .png, .svg or .pdf file.", show_default=False)
+]
+Everything = Annotated[bool, typer.Option("--all", help="Print every row of the table.")]
