@@ -35,7 +35,7 @@ demo: $(VENV)/base
 	@mkdir -p $(DEMO)
 	@echo; echo "101 participants of different skill talk until they agree. How many liars can they bear?"; echo
 	@$(BIN)/python examples/plot_liars.py $(DEMO)/liars.png
-	@echo; echo "The same as exact theory: 101 participants, each right 60% of the time, 5 liars."; echo
+	@echo; echo "Exactly, and for any number of participants: 101 of them, each right 60% of the time, 5 liars."; echo
 	@$(BIN)/folkmoot theory accuracy --n 101 --byzantine 5 --p 0.6 --rounds 50 --per-node --plot $(DEMO)/accuracy.png
 	@echo; echo "From b of 61 right at the start, how sure is the network to agree on the right answer?"; echo
 	@$(BIN)/folkmoot theory absorption --n 61 --k 10 --alpha 7 --plot $(DEMO)/absorption.png

@@ -1,7 +1,8 @@
 """How many liars can the talk bear? Accuracy against the number of perfectly malicious participants.
 
 101 participants of different skill (mean 0.7) answer 1,000 inputs; then some turn perfectly malicious: they
-know the truth and always deny it. Slush, Snowball and the centralised answers on the same votes.
+know the truth and always deny it. Slush (k = 10, alpha = 6), local Slush (alpha by strong confidence),
+Snowball (alpha = 6, beta = 10) and the centralised answers, on the same votes.
 
 python examples/plot_liars.py [FILE]
 """
@@ -30,9 +31,9 @@ def main(path: str = "liars.png") -> None:
     right = rng.random((N, INPUTS)) < skills[:, None]
     votes = np.where(right, truth, 1 - truth)
     protocols: dict[str, Query[Any]] = {
-        "Slush, alpha = 6": Slush(K, 6),
-        "Slush, alpha of their own": Slush(K, StrongConfidence(skills)),
-        "Snowball, alpha = 6, beta = 10": Snowball(K, 6, 10),
+        "Slush": Slush(K, 6),
+        "local Slush": Slush(K, StrongConfidence(skills)),
+        "Snowball": Snowball(K, 6, 10),
     }
     counts = list(range(0, 41, 4))
     lines: dict[str, list[float]] = {name: [] for name in ("majority", "Dawid-Skene", *protocols)}
@@ -45,9 +46,9 @@ def main(path: str = "liars.png") -> None:
         for name, protocol in protocols.items():
             outcome = deliberate(votes, protocol, adversaries=liars, truth=truth, repeats=5)
             lines[name].append(float(outcome.accuracy(truth).mean()))
-    print("liars" + "".join(f"{name:>32}" for name in lines))
+    print("liars" + "".join(f"{name:>14}" for name in lines))
     for row, count in enumerate(counts):
-        print(f"{count:>5}" + "".join(f"{values[row]:>32.3f}" for values in lines.values()))
+        print(f"{count:>5}" + "".join(f"{values[row]:>14.3f}" for values in lines.values()))
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
     for name, values in lines.items():

@@ -204,7 +204,7 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
         (["--rounds", "99999999999999999999"], "rounds <= 1,000,000,000"),
         (["--plot", "picture.txt"], "--plot must name a file ending in"),
         (["--out", "nowhere/out.csv"], "there is no nowhere"),
-        (["--truth", "missing.csv"], "No such file or directory: 'missing.csv'"),
+        (["--truth", "missing.csv"], "missing.csv: No such file or directory"),
     ],
 )
 def test_bad_options(files: tuple[Path, Path], arguments: list[str], message: str) -> None:

@@ -48,6 +48,8 @@ def _run() -> int:
     except (ValueError, TypeError, ArithmeticError, RuntimeError, OSError) as error:
         if os.environ.get("FOLKMOOT_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.filename is not None:
+            return _complain(f"{error.filename}: {error.strerror}")
         return _complain(str(error) or type(error).__name__)
     return result if isinstance(result, int) else 0
 
