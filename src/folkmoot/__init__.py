@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from folkmoot import adversaries, baselines, protocols, sampling, simulation, theory
+    from folkmoot import adversaries, baselines, datasets, protocols, sampling, simulation, theory
     from folkmoot.checks import ByzantineThresholdWarning
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import Slush, Snowball, Snowflake
@@ -32,6 +32,7 @@ __all__ = [
     "__version__",
     "adversaries",
     "baselines",
+    "datasets",
     "deliberate",
     "protocols",
     "sampling",
@@ -53,6 +54,7 @@ _HOMES = {
     "StrongConfidence": "folkmoot.thresholds",
     "adversaries": "folkmoot.adversaries",
     "baselines": "folkmoot.baselines",
+    "datasets": "folkmoot.datasets",
     "deliberate": "folkmoot.simulation",
     "protocols": "folkmoot.protocols",
     "sampling": "folkmoot.sampling",

@@ -1,0 +1,35 @@
+"""Data for experiments: loaders that say whose row is whose, synthetic votes, and ways to split a table.
+
+Large packages are imported when used.
+"""
+
+from folkmoot.datasets.digits import load_digits_moot
+from folkmoot.datasets.moot_data import MootData
+from folkmoot.datasets.split import Split
+from folkmoot.datasets.splits import split_by_group, split_dirichlet, split_quantity, split_shards
+from folkmoot.datasets.summary import Summary
+from folkmoot.datasets.synthetic import (
+    SyntheticVotes,
+    beta_accuracies,
+    beta_parameters,
+    beta_votes,
+    group_votes,
+    homogeneous_votes,
+)
+
+__all__ = [
+    "MootData",
+    "Split",
+    "Summary",
+    "SyntheticVotes",
+    "beta_accuracies",
+    "beta_parameters",
+    "beta_votes",
+    "group_votes",
+    "homogeneous_votes",
+    "load_digits_moot",
+    "split_by_group",
+    "split_dirichlet",
+    "split_quantity",
+    "split_shards",
+]

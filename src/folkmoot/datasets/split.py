@@ -1,0 +1,61 @@
+"""A division of rows over participants: whose row is which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.datasets.summary import Summary, summarise
+
+Ints = npt.NDArray[np.int64]
+Labels = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One array of row numbers per participant; no row is in two of them.
+
+    ``split[i]`` are the rows of participant i, ``names[i]`` is what it is called (0, 1, 2, ... unless the
+    split follows names that were there before).
+    """
+
+    indices: tuple[Ints, ...]
+    names: Labels
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, participant: int) -> Ints:
+        return self.indices[participant]
+
+    def __iter__(self) -> Iterator[Ints]:
+        return iter(self.indices)
+
+    @property
+    def sizes(self) -> Ints:
+        """How many rows each participant has."""
+        return np.array([rows.size for rows in self.indices], dtype=np.int64)
+
+    def groups(self, n_rows: int | None = None) -> Labels:
+        """The participant of every row, as ``fit(X, y, groups=...)`` wants it."""
+        held = int(self.sizes.sum())
+        rows = held if n_rows is None else checks.integer("n_rows", n_rows, least=1)
+        # No row is in two arrays, so as many rows as are held, all below n_rows, means each exactly once.
+        largest = max((int(mine.max()) for mine in self.indices if mine.size), default=-1)
+        if rows != held or largest >= rows:
+            raise ValueError(
+                f"n_rows must be the number of rows that were split ({max(held, largest + 1)}): got {rows}"
+            )
+        position = np.zeros(rows, dtype=np.int64)
+        for participant, mine in enumerate(self.indices):
+            position[mine] = participant
+        return np.asarray(self.names[position])
+
+    def summary(self, y: npt.ArrayLike) -> Summary:
+        """Rows per participant and class, to print or to draw."""
+        return summarise(self.groups(np.asarray(y).shape[0]), y, participants=self.names)

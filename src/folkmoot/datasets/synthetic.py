@@ -1,0 +1,141 @@
+"""Votes of participants whose accuracies are known, drawn independently (sections 4 and 6.2 of the paper)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.datasets.arguments import generator, number
+from folkmoot.votes import Votes
+
+Floats = npt.NDArray[np.float64]
+
+
+class SyntheticVotes(NamedTuple):
+    """Votes (participant, input), the right colour of each input, and each participant's accuracy."""
+
+    votes: Votes
+    truth: npt.NDArray[np.int64]
+    accuracies: Floats
+
+
+def homogeneous_votes(
+    n: int, p: float, inputs: int, seed: int = 0, *, classes: int = 2, truth: npt.ArrayLike | None = None
+) -> SyntheticVotes:
+    """n participants that are each right with probability ``p``, independently of all else.
+
+    A wrong vote falls on each wrong colour alike. Without ``truth`` every colour is right equally often (give
+    or take one input), in random order.
+    """
+    everyone = checks.integer("n", n, least=1)
+    accuracies = np.full(everyone, checks.probability("p", p))
+    return _cast(accuracies, inputs, generator(seed), classes, truth)
+
+
+def group_votes(
+    groups: Sequence[tuple[int, float]],
+    inputs: int,
+    seed: int = 0,
+    *,
+    classes: int = 2,
+    truth: npt.ArrayLike | None = None,
+) -> SyntheticVotes:
+    """Performance groups ``[(n1, p1), (n2, p2), ...]``: n1 participants of accuracy p1, then n2 of p2, ..."""
+    if not groups:
+        raise ValueError("groups must hold at least one pair (n, p): got none")
+    parts = []
+    for i, pair in enumerate(groups):
+        try:
+            n, p = pair
+        except (TypeError, ValueError):
+            raise TypeError(f"groups[{i}] must be a pair (n, p): got {pair!r}") from None
+        size = checks.integer(f"groups[{i}][0]", n, least=1)
+        parts.append(np.full(size, checks.probability(f"groups[{i}][1]", p)))
+    return _cast(np.concatenate(parts), inputs, generator(seed), classes, truth)
+
+
+def beta_votes(
+    n: int,
+    mean: float,
+    variance: float,
+    inputs: int,
+    seed: int = 0,
+    *,
+    classes: int = 2,
+    truth: npt.ArrayLike | None = None,
+) -> SyntheticVotes:
+    """n participants whose accuracies are ``beta_accuracies(n, mean, variance, seed)``."""
+    accuracies = beta_accuracies(n, mean, variance, seed)
+    # A child of the seed: the votes must not reuse the numbers that drew the accuracies.
+    rng = np.random.default_rng([checks.integer("seed", seed, least=0), 1])
+    return _cast(accuracies, inputs, rng, classes, truth)
+
+
+def beta_accuracies(n: int, mean: float, variance: float, seed: int = 0) -> Floats:
+    """n accuracies from the beta distribution of this mean and variance."""
+    everyone = checks.integer("n", n, least=1)
+    a, b = beta_parameters(mean, variance)
+    return np.asarray(generator(seed).beta(a, b, everyone), dtype=np.float64)
+
+
+def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
+    """(a, b) of the beta distribution of this mean and variance.
+
+    mean = a / (a + b) and variance = a b / ((a + b)^2 (a + b + 1)), hence with
+    s = mean (1 - mean) / variance - 1: a = mean s, b = (1 - mean) s. Appendix C of the paper prints the last
+    factor of the variance as (1 + b + 1), a slip for (a + b + 1), and allows variances in (0, 0.25); for a
+    given mean the range is (0, mean (1 - mean)).
+    """
+    m, v = (number(name, value) for name, value in (("mean", mean), ("variance", variance)))
+    if not 0 < m < 1:
+        raise ValueError(f"mean must satisfy 0 < mean < 1: got mean={mean}")
+    limit = m * (1 - m)
+    # 0.7 * (1 - 0.7) is a little more than 0.21: the limit itself must not slip through by rounding.
+    if not 0 < v < limit * (1 - 1e-12):
+        raise ValueError(
+            f"variance must satisfy 0 < variance < mean (1 - mean) = {limit:.6g}: got variance={variance}"
+        )
+    total = limit / v - 1
+    if math.isinf(total):
+        raise ValueError(f"variance must not be within rounding of 0: got variance={variance}")
+    return m * total, (1 - m) * total
+
+
+def _cast(
+    accuracies: Floats,
+    inputs: object,
+    rng: np.random.Generator,
+    classes: object,
+    truth: npt.ArrayLike | None,
+) -> SyntheticVotes:
+    columns = checks.integer("inputs", inputs, least=1)
+    colours = checks.integer("classes", classes, least=2)
+    right = (
+        rng.permutation(np.arange(columns, dtype=np.int64) % colours)
+        if truth is None
+        else _check_truth(truth, columns, colours)
+    )
+    shape = (accuracies.size, columns)
+    votes = np.broadcast_to(right, shape).copy()
+    wrong = rng.random(shape) >= accuracies[:, None]
+    # Any other colour is the right one plus 1..C-1, modulo C.
+    votes[wrong] += rng.integers(1, colours, size=int(wrong.sum()))
+    votes %= colours
+    return SyntheticVotes(votes, right, accuracies)
+
+
+def _check_truth(truth: npt.ArrayLike, inputs: int, classes: int) -> npt.NDArray[np.int64]:
+    right = np.asarray(truth)
+    if right.shape != (inputs,):
+        raise ValueError(f"truth must hold one colour per input ({inputs}): got the shape {right.shape}")
+    if right.dtype.kind not in "iu":
+        raise TypeError(f"truth must be integers: got an array of {right.dtype}")
+    bad = np.flatnonzero((right < 0) | (right >= classes))
+    if bad.size:
+        raise ValueError(f"truth must satisfy 0 <= colour < {classes}: got truth[{bad[0]}]={right[bad[0]]}")
+    return right.astype(np.int64)
