@@ -1,9 +1,12 @@
 """Data for experiments: loaders that say whose row is whose, synthetic votes, and ways to split a table.
 
-Large packages are imported when used.
+The loaders keep what they downloaded; ``docs/datasets.md`` says where. Large packages are imported when used.
 """
 
 from folkmoot.datasets.digits import load_digits_moot
+from folkmoot.datasets.download import DownloadError
+from folkmoot.datasets.femnist import load_femnist
+from folkmoot.datasets.heart import load_heart
 from folkmoot.datasets.moot_data import MootData
 from folkmoot.datasets.split import Split
 from folkmoot.datasets.splits import split_by_group, split_dirichlet, split_quantity, split_shards
@@ -18,6 +21,7 @@ from folkmoot.datasets.synthetic import (
 )
 
 __all__ = [
+    "DownloadError",
     "MootData",
     "Split",
     "Summary",
@@ -28,6 +32,8 @@ __all__ = [
     "group_votes",
     "homogeneous_votes",
     "load_digits_moot",
+    "load_femnist",
+    "load_heart",
     "split_by_group",
     "split_dirichlet",
     "split_quantity",

@@ -1,0 +1,178 @@
+"""FEMNIST, the handwriting of thousands of writers, one participant each (section 6.1 of the paper)."""
+
+from __future__ import annotations
+
+import os
+import string
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.datasets.arguments import generator
+from folkmoot.datasets.download import Pointer, cache_folder, check_sha256, fetch
+from folkmoot.datasets.femnist_files import FemnistRows, open_femnist
+from folkmoot.datasets.moot_data import MootData
+
+# Flower Labs' copy of LEAF's FEMNIST on the Hugging Face hub: one file of 200 MB.
+FEMNIST_URL = (
+    "https://huggingface.co/datasets/flwrlabs/femnist/resolve/main/data/train-00000-of-00001.parquet"
+)
+
+Task = Literal["case", "letters", "characters"]
+Ints = npt.NDArray[np.int64]
+
+_CHARACTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase  # label c is the c-th of these
+_FIRST_LETTER, _FIRST_LOWER = 10, 36
+
+
+def load_femnist(
+    path: str | os.PathLike[str] | None = None,
+    *,
+    task: Task = "case",
+    writers: int | Sequence[str] | None = None,
+    test_writers: int | Sequence[str] = 0,
+    min_samples: int = 1,
+    seed: int = 0,
+    cache: str | os.PathLike[str] | None = None,
+    url: str = FEMNIST_URL,
+    sha256: str | None = None,
+    verify: bool = False,
+) -> MootData:
+    """Images of 28 x 28 pixels (ink 1, background 0) by writer; ``X`` is float32 with 784 columns.
+
+    ``path`` is a file or a folder of files: the parquet files of the dataset ``flwrlabs/femnist``, or LEAF's
+    JSON. Without it the former is downloaded once (200 MB, see ``folkmoot.datasets.download``): its hash is
+    the one its publisher's Git-LFS pointer states, or ``sha256``; ``url`` may name a mirror; the cache is
+    ``cache``, $FOLKMOOT_DATA or the user's; ``verify=True`` computes the hash of a cached file again.
+
+    ``task``: ``"case"`` is the paper's (letters only; 0 is lower case, 1 upper case), ``"letters"`` has 52
+    classes, A to Z and then a to z, ``"characters"`` has 62, the digits first.
+
+    ``writers`` train and ``test_writers``, other people, go to ``X_test``: numbers to draw, or names. The
+    sorted names of all writers with at least ``min_samples`` rows of the task are shuffled by ``seed``;
+    training writers are the first (None: all that are not tested on), test writers the last. So more of
+    either adds to those there were, and neither depends on the order of files. Rows are sorted by writer,
+    then as in the file.
+
+    LEAF's grouping script writes the first image of nearly every writer twice. The second row of a writer
+    is dropped if, and only if, its image and label are those of the first row; no other row is.
+    """
+    if task not in ("case", "letters", "characters"):
+        raise ValueError(f"task must be 'case', 'letters' or 'characters': got {task!r}")
+    least = checks.integer("min_samples", min_samples, least=1)
+    source = open_femnist(_downloaded(cache, url, sha256, verify) if path is None else Path(path))
+    wanted = np.ones(source.labels.size, dtype=np.bool_) if task == "characters" else source.labels >= 10
+    sizes = np.bincount(source.codes[wanted], minlength=source.names.size)
+    train, test = _draw(source.names, sizes, least, writers, test_writers, generator(seed))
+    X, y, groups = _rows(source, wanted, train, task)  # noqa: N806
+    X_test, y_test, groups_test = _rows(source, wanted, test, task) if test.size else (None, None, None)  # noqa: N806
+    return MootData(
+        X=X,
+        y=y,
+        groups=groups,
+        feature_names=tuple(f"pixel_{row}_{column}" for row in range(28) for column in range(28)),
+        classes=_classes(task),
+        description=(
+            f"FEMNIST (Caldas et al. 2018, from NIST SD 19), task {task!r}: {train.size} writers"
+            + (f", {test.size} others to test" if test.size else "")
+        ),
+        X_test=X_test,
+        y_test=y_test,
+        groups_test=groups_test,
+    )
+
+
+def _downloaded(cache: str | os.PathLike[str] | None, url: str, sha256: str | None, verify: bool) -> Path:
+    return fetch(
+        url,
+        cache_folder(cache) / "femnist" / PurePosixPath(urlsplit(url).path).name,
+        None if sha256 is None else Pointer(check_sha256(sha256), None),
+        what="FEMNIST",
+        instead='load_femnist("train-00000-of-00001.parquet")',
+        # The hub serves the Git-LFS pointer of a file under /raw/ and the file itself under /resolve/.
+        pointer_url=url.replace("/resolve/", "/raw/") if "/resolve/" in url else None,
+        verify=verify,
+    )
+
+
+def _classes(task: Task) -> npt.NDArray[Any]:
+    if task == "case":
+        return np.array(["lower", "upper"])
+    return np.array(list(_CHARACTERS[_FIRST_LETTER if task == "letters" else 0 :]))
+
+
+def _rows(
+    source: FemnistRows, wanted: npt.NDArray[np.bool_], chosen: Ints, task: Task
+) -> tuple[npt.NDArray[np.float32], Ints, npt.NDArray[Any]]:
+    mine = np.zeros(source.names.size, dtype=np.bool_)
+    mine[chosen] = True
+    rows = np.flatnonzero(wanted & mine[source.codes])
+    rows = rows[np.argsort(source.codes[rows], kind="stable")]
+    X = source.images(rows).astype(np.float32)  # noqa: N806
+    np.subtract(255.0, X, out=X)  # paper is white, 255; ink is to be 1
+    X /= np.float32(255.0)  # noqa: N806
+    label = source.labels[rows]
+    if task == "case":
+        label = (label < _FIRST_LOWER).astype(np.int64)
+    elif task == "letters":
+        label = label - _FIRST_LETTER
+    return X, label, source.names[source.codes[rows]]
+
+
+def _draw(
+    names: npt.NDArray[Any],
+    sizes: npt.NDArray[np.integer[Any]],
+    least: int,
+    writers: int | Sequence[str] | None,
+    test_writers: int | Sequence[str],
+    rng: np.random.Generator,
+) -> tuple[Ints, Ints]:
+    """Positions in ``names`` of those who train and those who are tested on, each sorted."""
+    train_named = _find("writers", names, sizes, writers)
+    test_named = _find("test_writers", names, sizes, test_writers)
+    both = np.intersect1d(train_named, test_named)
+    if both.size:
+        raise ValueError(f"writers and test_writers must be different people: got {names[both[0]]} in both")
+    order = rng.permutation(np.flatnonzero(sizes >= least)).astype(np.int64)
+    order = order[~np.isin(order, np.concatenate([train_named, test_named]))]
+    test = 0 if test_named.size else checks.integer("test_writers", test_writers, least=0)
+    if train_named.size:
+        train = 0
+    elif writers is None:
+        train = max(order.size - test, 1)
+    else:
+        train = checks.integer("writers", writers, least=1)
+    if train + test > order.size:
+        raise ValueError(
+            f"writers and test_writers must satisfy writers + test_writers <= {order.size}, the number with "
+            f"at least {least} rows of the task: got {train} + {test}"
+        )
+    return (
+        np.sort(np.concatenate([train_named, order[:train]])),
+        np.sort(np.concatenate([test_named, order[order.size - test :]])),
+    )
+
+
+def _find(
+    argument: str,
+    names: npt.NDArray[Any],
+    sizes: npt.NDArray[np.integer[Any]],
+    asked: int | Sequence[str] | None,
+) -> Ints:
+    """Positions of the writers that ``asked`` names; none if it is a number."""
+    if isinstance(asked, str):
+        raise TypeError(f"{argument} must be a number or a sequence of names: got the string {asked!r}")
+    if asked is None or not isinstance(asked, (Sequence, np.ndarray)):
+        return np.empty(0, dtype=np.int64)
+    if len(asked) == 0:
+        raise ValueError(f"{argument} must name at least one writer: got none")
+    position = {name: i for i, name in enumerate(names.tolist()) if sizes[i]}
+    for name in asked:
+        if name not in position:
+            raise ValueError(f"{argument} must name writers that have rows of the task: got {name!r}")
+    return np.unique(np.array([position[name] for name in asked], dtype=np.int64))
