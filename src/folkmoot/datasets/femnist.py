@@ -66,7 +66,7 @@ def load_femnist(
         raise ValueError(f"task must be 'case', 'letters' or 'characters': got {task!r}")
     least = checks.integer("min_samples", min_samples, least=1)
     source = open_femnist(_downloaded(cache, url, sha256, verify) if path is None else Path(path))
-    wanted = np.ones(source.labels.size, dtype=np.bool_) if task == "characters" else source.labels >= 10
+    wanted = source.labels >= (0 if task == "characters" else _FIRST_LETTER)
     sizes = np.bincount(source.codes[wanted], minlength=source.names.size)
     train, test = _draw(source.names, sizes, least, writers, test_writers, generator(seed))
     X, y, groups = _rows(source, wanted, train, task)  # noqa: N806
