@@ -98,8 +98,8 @@ def table_kernel(setting: Setting) -> int:
     chance, offset = setting.chances
     flips = np.array([1, 0], np.uint8)
     kernel.flip(
-        0, jobs, HALT, 0, setting.honest_votes, setting.fixed_counts, setting.closed, offset, chance,
-        flips, flips, ROUNDS, np.empty((jobs, N), np.int8), np.empty(jobs, np.int64), asked,
+        0, jobs, HALT, 0, np.arange(INPUTS), setting.honest_votes, setting.fixed_counts, setting.closed,
+        offset, chance, flips, flips, ROUNDS, np.empty((jobs, N), np.int8), np.empty(jobs, np.int64), asked,
         np.empty(jobs, bool),
     )  # fmt: skip
     return int(asked.sum())
@@ -114,8 +114,8 @@ def bitsliced(setting: Setting, stop: bool) -> None:
         np.empty(jobs, bool),
     )
     bitsliced_kernel.play(
-        0, 0, INPUTS, HALT, 0, True, setting.honest_votes, setting.fixed_answers, setting.closed,
-        setting.honest_alpha, K, False, ROUNDS, stop, *out,
+        0, 0, INPUTS, HALT, 0, np.arange(INPUTS), True, setting.honest_votes, setting.fixed_answers,
+        setting.closed, setting.honest_alpha, K, False, ROUNDS, stop, *out,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ wrong one, so the state of the network is the number of blue participants.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
@@ -47,6 +48,21 @@ def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
         rule = "-1 <= colour" if classes is None else f"-1 <= colour < {limit}"
         raise ValueError(f"votes[{row}, {column}] must satisfy {rule}: got {array[row, column]}")
     return array.astype(np.int64, copy=False)
+
+
+def vote_keys(votes: Votes) -> npt.NDArray[np.int64]:
+    """A number in 0..2^63-1 for each input, the same for the same column of votes and for no other (almost).
+
+    The first 63 bits of BLAKE2b: among a million columns two share a number with a chance below 1 in 10^7.
+    """
+    columns = np.ascontiguousarray(votes.T, dtype="<i8")
+    digests = b"".join(hashlib.blake2b(column.tobytes(), digest_size=8).digest() for column in columns)
+    return (np.frombuffer(digests, dtype="<u8") >> np.uint64(1)).astype(np.int64)
+
+
+def packed_bytes(inputs: int, classes: int) -> int:
+    """Bytes of one participant's votes on a batch: as few whole bits a vote as tell the colours apart."""
+    return -(-inputs * max(1, (classes - 1).bit_length()) // 8)
 
 
 def class_count(votes: npt.NDArray[np.integer], classes: int | None = None) -> int:

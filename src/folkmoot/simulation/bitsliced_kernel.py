@@ -28,12 +28,12 @@ MOST_K = 15
 
 
 @njit(cache=True, nogil=True)
-def permutation(seed: int, repetition: int, item: int, permute: bool, order: Array) -> None:
+def permutation(seed: int, repetition: int, key: int, permute: bool, order: Array) -> None:
     """order[position] = participant, for this input."""
     for i in range(order.size):
         order[i] = i
     if permute:
-        word, step = stream(seed, repetition, item, 3)
+        word, step = stream(seed, repetition, key, 3)
         for i in range(order.size - 1, 0, -1):
             word += step
             j = np.int64(below(mix(word), np.uint64(i + 1))[0])
@@ -47,6 +47,7 @@ def play(
     last: int,  # inputs first..last-1; first is a multiple of 64
     halt: Array,  # (1,): stop soon when it is not 0
     seed: int,
+    keys: Array,  # (input,) int64: what the seating of an input hangs on
     permute: bool,
     votes: Array,  # (input, honest) int8: 0 or 1
     fixed: Array,  # (byzantine, input) int8: 0, 1, or -1 for silence (then on every input)
@@ -85,7 +86,7 @@ def play(
         w = (item - first) >> 6
         lane = np.uint64(item - first) % WORD
         bit = ONE << lane
-        permutation(seed, repetition, item, permute, order)
+        permutation(seed, repetition, keys[item], permute, order)
         for i in range(honest):
             state[i, w] |= np.uint64(votes[item, order[i]]) << lane  # no branch: votes are unpredictable
             if local:
@@ -156,7 +157,7 @@ def play(
         job = repetition * inputs + item
         asked[job] = used * honest
         settled[job] = (done[w] >> lane) & ONE != ZERO
-        permutation(seed, repetition, item, permute and not settled[job], order)
+        permutation(seed, repetition, keys[item], permute and not settled[job], order)
         for i in range(honest):
             decisions[job, order[i]] = (state[i, w] >> lane) & ONE
 

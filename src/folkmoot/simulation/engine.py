@@ -48,6 +48,7 @@ def deliberate(
     record: bool = False,
     classes: int | None = None,
     permute: bool = True,
+    keys: npt.ArrayLike | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
     """Let the participants talk about every input until they agree, or for ``rounds`` rounds each.
@@ -67,6 +68,8 @@ def deliberate(
     record : keep the history for ``Outcome.plot`` and ``Outcome.explain`` (uses the explicit kernel).
     permute : in the bit-sliced kernel, seat honest participants anew for each input; the other kernels do
         not, and Byzantine ones keep their seats (see docs/simulation.md on the variance).
+    keys : a number >= 0 for each input, on which its randomness hangs instead of on its place. With
+        ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
     progress : called with (done, all) as the work goes on.
     """
     setting = Setting.checked(votes, protocol, adversaries, truth, sampling, schedule, rounds, classes)
@@ -77,12 +80,27 @@ def deliberate(
     if key >= 2**63:
         raise ValueError(f"seed must satisfy seed < 2^63: got seed={key}")
     workers = checks.integer("threads", _cores() if threads is None else threads, least=1)
-    run = _Run(setting, key, repetitions, batch == "shared", record, permute)
+    run = _Run(
+        setting, key, _keys(keys, setting.votes.shape[1]), repetitions, batch == "shared", record, permute
+    )
     if run.bitsliced:
         run.play_bitsliced(workers, progress)
     else:
         run.play(workers, progress)
     return run.outcome()
+
+
+def _keys(keys: npt.ArrayLike | None, inputs: int) -> npt.NDArray[np.int64]:
+    if keys is None:
+        return np.arange(inputs)
+    values = np.asarray(keys)
+    if values.shape != (inputs,):
+        raise ValueError(f"keys must hold one number per input ({inputs}): got shape {values.shape}")
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"keys must be integers: got an array of {values.dtype}")
+    if (values < 0).any() or (values > np.iinfo(np.int64).max).any():
+        raise ValueError("keys must satisfy 0 <= key < 2^63")
+    return values.astype(np.int64)
 
 
 def _cores() -> int:
@@ -98,9 +116,16 @@ class _Run:
     """One deliberation under way: output arrays over jobs = (repetition, input), and how to fill them."""
 
     def __init__(
-        self, setting: Setting, seed: int, repeats: int, shared: bool, record: bool, permute: bool
+        self,
+        setting: Setting,
+        seed: int,
+        keys: npt.NDArray[np.int64],
+        repeats: int,
+        shared: bool,
+        record: bool,
+        permute: bool,
     ) -> None:
-        self.setting, self.seed, self.repeats = setting, seed, repeats
+        self.setting, self.seed, self.keys, self.repeats = setting, seed, keys, repeats
         self.shared, self.record, self.permute = shared, record, permute
         self.inputs, self.honest = setting.honest_votes.shape
         jobs = repeats * self.inputs
@@ -164,8 +189,8 @@ class _Run:
 
         def piece(bounds: tuple[int, int, int]) -> int:
             bitsliced_kernel.play(
-                *bounds, self.halt, self.seed, self.permute, setting.honest_votes, setting.fixed_answers,
-                setting.closed, setting.honest_alpha, setting.protocol.k,
+                *bounds, self.halt, self.seed, self.keys, self.permute, setting.honest_votes,
+                setting.fixed_answers, setting.closed, setting.honest_alpha, setting.protocol.k,
                 isinstance(setting.sampling, Everyone), setting.rounds, True,
                 self.decisions, self.played, self.asked, self.settled,
             )  # fmt: skip
@@ -196,8 +221,8 @@ class _Run:
         setting, machine = self.setting, self._machine
         chance, offset = setting.chances
         common: tuple[Any, ...] = (
-            first, last, self.halt, self.seed, setting.honest_votes, setting.fixed_counts, setting.closed,
-            offset, chance,
+            first, last, self.halt, self.seed, self.keys, setting.honest_votes, setting.fixed_counts,
+            setting.closed, offset, chance,
         )  # fmt: skip
         out: tuple[Any, ...] = (self.decisions, self.played, self.asked, self.settled)
         if setting.plain and not setting.lockstep:
@@ -219,8 +244,8 @@ class _Run:
         play: Any = explicit_kernel.play
         return int(
             play(
-                first, last, self.halt, self.seed, self.shared, setting.honest_votes, setting.closed,
-                setting.honest_alpha, setting.protocol.k, setting.weights, *setting.graph,
+                first, last, self.halt, self.seed, self.keys, self.shared, setting.honest_votes,
+                setting.closed, setting.honest_alpha, setting.protocol.k, setting.weights, *setting.graph,
                 isinstance(setting.sampling, Everyone), setting.sees, setting.target, setting.answers,
                 setting.order[: self.honest], *_tables(self._machine), setting.lockstep, setting.rounds,
                 self.decisions, self.played, self.asked, self.settled, self.history,
@@ -263,7 +288,7 @@ class _Run:
 
     def _replay(self, i: int) -> list[Change]:
         """The changes of input i in the first repetition, played once more with a notebook."""
-        again = _Run(self.setting, self.seed, 1, self.shared, True, self.permute)
+        again = _Run(self.setting, self.seed, self.keys, 1, self.shared, True, self.permute)
         size = 1024
         while True:
             events = np.zeros((size, 4 + self.setting.classes))

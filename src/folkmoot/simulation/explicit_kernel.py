@@ -42,6 +42,7 @@ def play(
     last_job: int,
     halt: Array,  # (1,): stop soon when it is not 0
     seed: int,
+    keys: Array,  # (input,) int64: what the randomness of an input hangs on
     shared: bool,
     votes: Array,  # (input, honest) int8: first votes
     closed: Array,  # (input, colour) bool
@@ -87,8 +88,8 @@ def play(
     happened = 0
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
-        word, step = stream(seed, repetition, -1 if shared else item, 1)
-        die, die_step = stream(seed, repetition, item, 2)
+        word, step = stream(seed, repetition, -1 if shared else keys[item], 1)
+        die, die_step = stream(seed, repetition, keys[item], 2)
         # The urn starts afresh, so that a job's draws depend on its stream alone.
         if graph:
             urn[:] = peers

@@ -31,6 +31,7 @@ def flip(
     last_job: int,
     halt: Array,  # (1,): stop soon when it is not 0
     seed: int,
+    keys: Array,  # (input,) int64: what the randomness of an input hangs on
     votes: Array,  # (input, honest) int8: first votes, 0 or 1
     fixed: Array,  # (input, 2) int64: Byzantine participants that always answer it
     closed: Array,  # (input, 2) bool: once all honest hold it, no query can change that
@@ -50,7 +51,7 @@ def flip(
     size = np.uint64(honest)
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
-        word, step = stream(seed, repetition, item, 0)
+        word, step = stream(seed, repetition, keys[item], 0)
         blue = 0
         for i in range(honest):
             node[i] = votes[item, i]
@@ -93,6 +94,7 @@ def play(
     last_job: int,
     halt: Array,
     seed: int,
+    keys: Array,
     votes: Array,  # (input, honest) int8: first votes
     fixed: Array,  # (input, colour) int64
     closed: Array,  # (input, colour) bool
@@ -122,7 +124,7 @@ def play(
     size = np.uint64(honest)
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
-        word, step = stream(seed, repetition, item, 0)
+        word, step = stream(seed, repetition, keys[item], 0)
         undecided = first_states(votes[item], start, colour, asking, node, held)
         for c in range(colours):
             counts[c] = held[c] + fixed[item, c]
