@@ -1,0 +1,48 @@
+"""Krum: the one value that lies closest to its nearest others.
+
+Blanchard, El Mhamdi, Guerraoui and Stainer, "Machine learning with adversaries: Byzantine tolerant gradient
+descent" (2017).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from folkmoot.aggregation.rule import Floats, Trimming, added, arranged, squared_distances
+
+
+@dataclass(frozen=True)
+class Krum(Trimming):
+    """The value with the least sum of squared distances to its m - trim - 2 nearest others.
+
+    Krum needs 2 trim + 2 < m, so that the neighbours of a value hold an honest majority; ``trim=None`` takes
+    the largest safe number that satisfies it, and 0 below m = 5. At least one neighbour is always looked at.
+    Among equals the value that is smaller in the first coordinate in which they differ wins, so that the
+    order of the answers does not matter.
+
+    It is a selection for gradients, not a rule for agreement: **no validity** (three liars of nine can win
+    with a number outside the honest range) and **no contraction** (two camps stay two camps).
+    """
+
+    def check(self, m: int) -> None:
+        """2 trim + 2 < m, unless trim is 0."""
+        if self.trim and not 2 * self.trim + 2 < m:
+            raise ValueError(
+                f"trim must satisfy 2 trim + 2 < m, the values held: got trim={self.trim}, m={m}"
+            )
+
+    def trimmed(self, m: int) -> int:
+        """The number of liars among m values that the rule stands against."""
+        return max(0, min(super().trimmed(m), (m - 3) // 2)) if self.trim is None else super().trimmed(m)
+
+    def _combine(self, block: Floats) -> Floats:
+        m = block.shape[1]
+        nearest = max(1, m - self.trimmed(m) - 2)
+        values = arranged(block)
+        scores = np.zeros(values.shape[:2])
+        for j in range(m if m > 1 else 0):
+            apart = np.sort(squared_distances(values, values[:, j]), axis=1)
+            scores[:, j] = added(apart[:, 1 : nearest + 1])  # the first is its distance to itself
+        return np.asarray(values[np.arange(len(values)), scores.argmin(axis=1)])

@@ -1,0 +1,98 @@
+"""What a rule of aggregation is: the m numbers that a node holds after a query, made into its next number.
+
+A rule is pure and knows no order: its own number stands first, then the answers, and they count alike. The
+bits of a result depend on the m numbers alone, never on what else is combined in the same call.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+
+Floats = npt.NDArray[np.float64]
+
+# Numbers above are refused: squares and sums of smaller ones stay finite.
+LARGEST: Final = 1e100
+# Numbers combined at once (8 MiB): a million nodes need no more memory than a thousand.
+_BLOCK = 1 << 20
+
+
+class Rule(ABC):
+    """A rule of aggregation. Subclasses combine one block; the shapes are dealt with here."""
+
+    def check(self, m: int) -> None:  # noqa: B027
+        """Refuse a number m of values that the rule cannot combine."""
+
+    @abstractmethod
+    def _combine(self, block: Floats) -> Floats:
+        """(row, m, d) to (row, d); every row by itself."""
+
+    def combine(self, values: npt.ArrayLike) -> Floats:
+        """The next number of each node: ``values`` of shape (..., m, d) to (..., d)."""
+        array = np.asarray(values, dtype=np.float64)
+        if array.ndim < 2 or 0 in array.shape[-2:]:
+            raise ValueError(
+                f"values must have the shape (..., m, d), m, d >= 1: got the shape {array.shape}"
+            )
+        m, d = array.shape[-2:]
+        self.check(m)
+        rows = array.reshape(-1, m, d)
+        result = np.empty((len(rows), d))
+        size = max(1, _BLOCK // (m * d))
+        for start in range(0, len(rows), size):
+            block = rows[start : start + size]
+            if not (np.abs(block) <= LARGEST).all():  # NaN is not, either
+                raise ValueError(f"values must be numbers within -{LARGEST:g}..{LARGEST:g}: got others")
+            result[start : start + size] = self._combine(block)
+        return result.reshape(*array.shape[:-2], d)
+
+
+@dataclass(frozen=True)
+class Trimming(Rule, ABC):
+    """A rule that is told against how many liars among the m values it must stand.
+
+    ``trim=None`` is the largest number that is always safe, floor((m - 1) / 3): numbers can be agreed on
+    among liars who tell everybody something else if and only if m > 3 trim (Dolev, Lynch, Pinter, Stark and
+    Weihl, "Reaching approximate agreement in the presence of faults", 1986).
+    """
+
+    trim: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.trim is not None:
+            object.__setattr__(self, "trim", checks.integer("trim", self.trim, least=0))
+
+    def check(self, m: int) -> None:
+        """At least one value must be left: 2 trim < m."""
+        if self.trim is not None and not 2 * self.trim < m:
+            raise ValueError(f"trim must satisfy 2 trim < m, the values held: got trim={self.trim}, m={m}")
+
+    def trimmed(self, m: int) -> int:
+        """The number of liars among m values that the rule stands against."""
+        self.check(m)
+        return (m - 1) // 3 if self.trim is None else self.trim
+
+
+def added(terms: npt.NDArray[Any]) -> Floats:
+    """The sum over axis 1, one term after the other: numpy's own order depends on the shape."""
+    total = np.array(terms[:, 0], dtype=np.float64)
+    for j in range(1, terms.shape[1]):
+        total += terms[:, j]
+    return total
+
+
+def arranged(block: Floats) -> Floats:
+    """The values of each row sorted by their first coordinate, then the second, and so on."""
+    order = np.lexsort(np.moveaxis(block, 2, 0)[::-1], axis=-1)
+    return np.take_along_axis(block, order[:, :, None], axis=1)
+
+
+def squared_distances(block: Floats, to: Floats) -> Floats:
+    """(row, m): from each of the values to the row's point."""
+    return added(np.moveaxis((block - to[:, None]) ** 2, 2, 1))
