@@ -71,6 +71,17 @@ def probability(name: str, value: object) -> float:
     return number
 
 
+def finite(name: str, value: object) -> float:
+    """A number that is neither infinite nor NaN."""
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number: got {name}={value!r}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name} must be finite: got {name}={number}")
+    return number
+
+
 def accuracies(p: npt.ArrayLike, honest: int | None = None) -> npt.NDArray[np.float64]:
     """One accuracy in [0, 1] per honest participant."""
     try:

@@ -6,11 +6,15 @@ from typing import Final
 
 from folkmoot.adversaries.adversary import Adversary, Knows, Sees, handed_in
 from folkmoot.adversaries.constant_colour import ConstantColour
+from folkmoot.adversaries.constant_number import ConstantNumber
 from folkmoot.adversaries.copycat import Copycat
 from folkmoot.adversaries.equivocating import Equivocating
+from folkmoot.adversaries.far_away import FarAway
+from folkmoot.adversaries.number_adversary import NumberAdversary, Observation
 from folkmoot.adversaries.perfectly_faulty import PerfectlyFaulty
 from folkmoot.adversaries.perfectly_malicious import PerfectlyMalicious
 from folkmoot.adversaries.random_colour import RandomColour
+from folkmoot.adversaries.random_number import RandomNumber
 from folkmoot.adversaries.silent import Silent
 from folkmoot.adversaries.stalling import Stalling
 
@@ -26,16 +30,31 @@ ATTACKS: Final[dict[str, type[Adversary]]] = {
     "copycat": Copycat,
 }
 
+# Those that lie in numbers (``folkmoot.agree``).
+NUMBER_ATTACKS: Final[dict[str, type[NumberAdversary]]] = {
+    "constant": ConstantNumber,
+    "random": RandomNumber,
+    "far-away": FarAway,
+    "stalling": Stalling,
+    "silent": Silent,
+}
+
 __all__ = [
     "ATTACKS",
+    "NUMBER_ATTACKS",
     "Adversary",
     "ConstantColour",
+    "ConstantNumber",
     "Copycat",
     "Equivocating",
+    "FarAway",
     "Knows",
+    "NumberAdversary",
+    "Observation",
     "PerfectlyFaulty",
     "PerfectlyMalicious",
     "RandomColour",
+    "RandomNumber",
     "Sees",
     "Silent",
     "Stalling",

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from folkmoot.adversaries.adversary import Adversary, Knows
+from folkmoot.adversaries.number_adversary import NumberAdversary, Observation
 from folkmoot.votes import UNCOLOURED, Colour
 
 
 @dataclass(frozen=True)
-class Silent(Adversary):
+class Silent(Adversary, NumberAdversary):
     """Its first vote counts in a centralised rule; afterwards it is gone."""
 
     knows = Knows.OWN_VOTE
@@ -17,6 +21,10 @@ class Silent(Adversary):
     def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
         """Nothing."""
         return UNCOLOURED
+
+    def answer_number(self, seen: Observation) -> npt.ArrayLike:  # noqa: ARG002
+        """Nothing: the asker counts its own number once more, which keeps it in the honest range."""
+        return np.nan
 
     def first_vote(self, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
         """What its model says."""

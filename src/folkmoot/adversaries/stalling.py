@@ -1,20 +1,29 @@
-"""Stalling: keeps the honest participants split by always naming the colour that is behind.
+"""Stalling: keeps the honest participants split, by always naming the colour that is behind.
 
 The liveness attack on Snow protocols: Amores-Sesar, Cachin and Tedeschi, "When is Spring coming? A
-security analysis of Avalanche consensus" (2022); mentioned in section 4.1 of the paper.
+security analysis of Avalanche consensus" (2022); mentioned in section 4.1 of the paper. In numbers it is the
+two-faced process that makes approximate agreement slow (Dolev et al., 1986).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from folkmoot.adversaries.adversary import Adversary, Knows, Sees
+from folkmoot.adversaries.number_adversary import NumberAdversary, Observation
 from folkmoot.votes import Colour
 
 
 @dataclass(frozen=True)
-class Stalling(Adversary):
-    """Watches the population and pulls it back towards the middle; silent when it is level."""
+class Stalling(Adversary, NumberAdversary):
+    """Watches the population and pulls it back towards the middle; silent when it is level.
+
+    In numbers it pulls apart: everybody hears the end of the honest range that is on its own side. A trimming
+    rule cannot tell that from an honest answer, and a lie beyond the end would move it no further.
+    """
 
     knows = Knows.POPULATION
     sees = Sees.RUNNER_UP
@@ -22,3 +31,7 @@ class Stalling(Adversary):
     def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
         """The runner-up."""
         return seen
+
+    def answer_number(self, seen: Observation) -> npt.ArrayLike:
+        """The lowest honest number to those below the middle of the range, the highest to the others."""
+        return np.where(seen.asker < 0.5 * (seen.low + seen.high), seen.low, seen.high)

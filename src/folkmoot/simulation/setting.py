@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 Array = npt.NDArray[Any]
 Sampling = Everyone | Others | Neighbours
+Liar = TypeVar("Liar")
 _MOST_ROUNDS = 10**9
 
 
@@ -60,7 +61,7 @@ class Setting:
         if checks.integer("rounds", rounds, least=0) > _MOST_ROUNDS:
             raise ValueError(f"rounds must satisfy rounds <= {_MOST_ROUNDS:,}: got rounds={rounds}")
         n = len(cast)
-        liars = _adversaries(adversaries, n)
+        liars = check_adversaries(adversaries, n, Adversary)
         setting = cls(
             votes=cast,
             classes=colours,
@@ -255,13 +256,14 @@ def _observations(sees: Sees, colours: int, participants: int) -> range:
     return range(colours) if sees is Sees.DIE else range(-1, colours)
 
 
-def _adversaries(adversaries: Mapping[int, Adversary] | None, n: int) -> dict[int, Adversary]:
+def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type) -> dict[int, Liar]:
+    """Byzantine participants by number, each of this kind, and not all of them."""
     if not isinstance(adversaries, Mapping | None):
-        raise TypeError(f"adversaries must map participants to Adversary: got {adversaries!r}")
+        raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversaries!r}")
     liars = dict(adversaries or {})
     for participant, adversary in liars.items():
-        if not isinstance(adversary, Adversary):
-            raise TypeError(f"adversaries must map participants to Adversary: got {adversary!r}")
+        if not isinstance(adversary, kind):
+            raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversary!r}")
         if not 0 <= checks.integer("a Byzantine participant", participant) < n:
             raise ValueError(f"adversaries must name participants 0..{n - 1}: got {participant}")
     if len(liars) >= n:
