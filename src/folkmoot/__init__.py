@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from folkmoot import adversaries, baselines, datasets, protocols, sampling, simulation, theory
+    from folkmoot import adversaries, aggregation, baselines, datasets, protocols, sampling, simulation, theory
     from folkmoot.checks import ByzantineThresholdWarning
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import Slush, Snowball, Snowflake
     from folkmoot.sampling import Everyone, Neighbours, Others
-    from folkmoot.simulation import deliberate
+    from folkmoot.simulation import Agreement, agree, deliberate
     from folkmoot.thresholds import StrongConfidence, strong_confidence
 
 __all__ = [
+    "Agreement",
     "ByzantineThresholdWarning",
     "Everyone",
     "Neighbours",
@@ -31,6 +32,8 @@ __all__ = [
     "StrongConfidence",
     "__version__",
     "adversaries",
+    "aggregation",
+    "agree",
     "baselines",
     "datasets",
     "deliberate",
@@ -43,6 +46,7 @@ __all__ = [
 
 # Where each public name lives. A name that is a module of its own maps to itself.
 _HOMES = {
+    "Agreement": "folkmoot.simulation",
     "ByzantineThresholdWarning": "folkmoot.checks",
     "Everyone": "folkmoot.sampling",
     "Neighbours": "folkmoot.sampling",
@@ -53,6 +57,8 @@ _HOMES = {
     "Snowflake": "folkmoot.protocols",
     "StrongConfidence": "folkmoot.thresholds",
     "adversaries": "folkmoot.adversaries",
+    "aggregation": "folkmoot.aggregation",
+    "agree": "folkmoot.simulation",
     "baselines": "folkmoot.baselines",
     "datasets": "folkmoot.datasets",
     "deliberate": "folkmoot.simulation",

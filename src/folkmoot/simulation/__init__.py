@@ -1,5 +1,7 @@
 """The communication phase, simulated: exact in law, reproducible, at the speed of the machine."""
 
+from folkmoot.simulation.agreement import Agreement
+from folkmoot.simulation.approximate import agree
 from folkmoot.simulation.engine import deliberate
 
-__all__ = ["deliberate"]
+__all__ = ["Agreement", "agree", "deliberate"]

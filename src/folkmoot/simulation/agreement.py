@@ -1,0 +1,70 @@
+"""What approximate agreement came to: the honest numbers, how far apart they still are, and what it cost.
+
+The counterpart of ``Outcome`` for numbers. Agreement is not correctness: it knows nothing of the truth.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot.aggregation import Median
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """The end of ``agree`` over a batch of inputs. The axis of outputs is there if ``values`` had one."""
+
+    numbers: Floats  # (participant, input[, output]): the number held at the end; NaN for the Byzantine
+    honest: npt.NDArray[np.bool_]  # (participant,): who followed the rule
+    spread: Floats  # (input,): highest less lowest honest number at the end, in the worst output
+    settled: npt.NDArray[np.bool_]  # (input,): the spread is within the tolerance
+    rounds: npt.NDArray[np.int64]  # (input,): rounds that were played
+    queries: int  # requests to single peers in all; one carries all inputs
+    history: Floats | None = None  # (input, round): the spread at the start and after each, with record=True
+
+    @cached_property
+    def decision(self) -> Floats:
+        """(input[, output]): the median of the honest numbers, whether the input is settled or not."""
+        held = self.numbers[self.honest]
+        columns = held.reshape(*held.shape[:2], -1).transpose(1, 0, 2)
+        return Median().combine(columns).reshape(held.shape[1:])
+
+    @property
+    def undecided(self) -> int:
+        """Inputs that are not settled."""
+        return int((~self.settled).sum())
+
+    def plot(self) -> Figure:
+        """The convergence: the honest spread, round by round, on a logarithmic scale."""
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+        draw_spread(self, figure.subplots())
+        return figure
+
+
+def draw_spread(agreement: Agreement, axes: Any, *, most: int = 60) -> None:
+    """Draw the history of the first inputs into matplotlib axes; those not settled in red."""
+    if agreement.history is None:
+        raise ValueError("a plot needs the record: agree(..., record=True)")
+    for i in range(min(most, len(agreement.history))):
+        line = agreement.history[i, : agreement.rounds[i] + 1]
+        shown = np.where(line > 0, line, np.nan)  # a spread of 0 has no logarithm: the line ends before
+        colour = "#1f5fa8" if agreement.settled[i] else "#c0392b"
+        axes.plot(shown, color=colour, alpha=0.5, lw=1, marker=".", ms=4)
+    if (agreement.history > 0).any():
+        axes.set_yscale("log")
+    axes.set_xlim(0, max(1, int(agreement.rounds.max())))
+    axes.set_xlabel("rounds")
+    axes.set_ylabel("spread of the honest numbers")
+    axes.spines[["top", "right"]].set_visible(False)
