@@ -18,9 +18,8 @@ from folkmoot.aggregation.rule import Floats, Rule, added, arranged, squared_dis
 # Stop where the m values pull at the point with a force of at most so much of m (at the median it is 0):
 # the sum of distances is then within that share of m diameters of the least.
 _PULL = 1e-10
-# Random clouds of 3 to 100 values took at most 13.
+# Random clouds of 3 to 100 values, a third of them far off or none, took at most 71 (most of them under 10).
 _STEPS = 200
-_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -87,14 +86,14 @@ def _newton(cloud: Floats, at: Floats, inverse: Floats, pull: Floats) -> Floats:
 
 
 def _nearer(cloud: Floats, one: Floats, other: Floats) -> npt.NDArray[np.bool_]:
-    """(row,): whether ``one`` has the lower sum of distances; if these are level, the lower pull."""
-    sums = [added(np.sqrt(squared_distances(cloud, point))) for point in (one, other)]
-    forces = []
-    for point in (one, other):
-        inverse, _ = _inverse_distances(cloud, point)
-        forces.append(added(added((cloud - point[:, None]) * inverse[:, :, None]) ** 2))
-    level = np.abs(sums[0] - sums[1]) <= _ROUNDING * sums[1]
-    return np.asarray(np.where(level, forces[0] < forces[1], sums[0] < sums[1]))
+    """(row,): whether ``one`` has the lower sum of distances.
+
+    Distance by distance, |a| - |b| = (a - b)(a + b) / (|a| + |b|): far values must not swamp what is near.
+    """
+    both = np.sqrt(squared_distances(cloud, one)) + np.sqrt(squared_distances(cloud, other))
+    middle_way = (cloud - one[:, None]) + (cloud - other[:, None])
+    products = added(np.moveaxis((other - one)[:, None] * middle_way, 2, 1))
+    return np.asarray(added(products / np.where(both > 0, both, 1.0)) < 0)
 
 
 def _best_value(points: Floats) -> Floats:
