@@ -65,6 +65,7 @@ def draw_spread(agreement: Agreement, axes: Any, *, most: int = 60) -> None:
     if (agreement.history > 0).any():
         axes.set_yscale("log")
     axes.set_xlim(0, max(1, int(agreement.rounds.max())))
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("rounds")
     axes.set_ylabel("spread of the honest numbers")
     axes.spines[["top", "right"]].set_visible(False)
