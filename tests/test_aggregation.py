@@ -14,7 +14,16 @@ from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
 import approximate_oracle as oracle
-from folkmoot.aggregation import RULES, GeometricMedian, Krum, Mean, Median, Rule, TrimmedMean
+from folkmoot.aggregation import (
+    RULES,
+    GeometricMedian,
+    Krum,
+    Mean,
+    Median,
+    Rule,
+    TrimmedMean,
+    geometric_median,
+)
 from folkmoot.aggregation import rule as rule_module
 
 Floats = npt.NDArray[np.float64]
@@ -93,6 +102,18 @@ def test_known_geometric_medians() -> None:
     # A value that is the median: the plain iteration of 1937 divides by zero there.
     cross = [[0, 0], [1, 0], [-1, 0], [0, 1], [0, -1]]
     np.testing.assert_allclose(GeometricMedian().combine(cross), [0, 0], atol=1e-15)
+
+
+def test_every_step_to_the_geometric_median_lowers_the_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The first step leaves a value; without Vardi and Zhang's factor it would go too far.
+    values = np.random.default_rng(4).normal(size=(400, 5, 2))
+    before = [min(oracle.sum_of_distances(p, cloud) for p in cloud) for cloud in values.tolist()]
+    for steps in range(1, 6):
+        monkeypatch.setattr(geometric_median, "_STEPS", steps)
+        points = GeometricMedian().combine(values).tolist()
+        after = [oracle.sum_of_distances(p, cloud) for p, cloud in zip(points, values.tolist(), strict=True)]
+        assert (np.array(after) <= np.array(before) + 1e-12).all()
+        before = after
 
 
 @given(clouds(dimensions=(1, 1)))
