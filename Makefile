@@ -8,7 +8,7 @@ DEMO := build/demo
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo       set up, then show what folkmoot does (pictures in $(DEMO))"
+	@echo "make demo       set up, then show what folkmoot does (report in $(DEMO))"
 	@echo "make test       set up, then run the checks and all tests (a few minutes)"
 	@echo "make check      ruff, mypy --strict and the import layers"
 	@echo "make test-slow  the studies that take longer"
@@ -32,16 +32,7 @@ $(VENV)/dev: $(VENV)/base
 	@touch $@
 
 demo: $(VENV)/base
-	@mkdir -p $(DEMO)
-	@echo; echo "101 participants of different skill talk until they agree. How many liars can they bear?"; echo
-	@$(BIN)/python examples/plot_liars.py $(DEMO)/liars.png
-	@echo; echo "Exactly, and for any number of participants: 101 of them, each right 60% of the time, 5 liars."; echo
-	@$(BIN)/folkmoot theory accuracy --n 101 --byzantine 5 --p 0.6 --rounds 50 --per-node --plot $(DEMO)/accuracy.png
-	@echo; echo "From b of 61 right at the start, how sure is the network to agree on the right answer?"; echo
-	@$(BIN)/folkmoot theory absorption --n 61 --k 10 --alpha 7 --plot $(DEMO)/absorption.png
-	@echo; echo "Up to which accuracy does talking beat a vote that needs 55 of 101? (the paper could not say)"; echo
-	@$(BIN)/folkmoot theory threshold --n 101 --k 20 --alpha 14 --delta 4 --plot $(DEMO)/threshold.png
-	@echo; echo "The pictures are in $(DEMO)."
+	@$(BIN)/folkmoot demo --out $(DEMO)
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .
@@ -52,12 +43,17 @@ check: $(VENV)/dev
 test: check
 	$(BIN)/pytest -n auto
 
-test-slow: $(VENV)/dev
+$(VENV)/slow: $(VENV)/dev
+	@$(INSTALL) --editable '.[dev,ray]'
+	@touch $@
+
+test-slow: $(VENV)/slow
 	$(BIN)/pytest -n auto -m slow
 
 bench: $(VENV)/dev
 	$(BIN)/python benchmarks/theory.py --json
 	$(BIN)/python benchmarks/simulation.py --json
+	$(BIN)/python benchmarks/learning.py --json
 
 clean:
 	rm -rf $(VENV) build

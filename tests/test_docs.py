@@ -25,7 +25,8 @@ def test_python_of_the_pages_runs(page: Path, tmp_path: Path) -> None:
 
 
 def test_figures_in_the_readme_s_example_are_right(tmp_path: Path) -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    block = next(each for each in blocks if "# 0." in each)
     script = tmp_path / "readme.py"
     script.write_text(block)
     out = subprocess.run(

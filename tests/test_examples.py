@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 import matplotlib.image
+import numpy as np
 import pytest
+
+from femnist_samples import make_rows, write_parquet
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
 
@@ -21,3 +24,32 @@ def test_example(example: Path, tmp_path: Path) -> None:
     assert result.returncode == 0, result.stderr
     assert result.stdout
     assert matplotlib.image.imread(picture).std() > 0.03
+
+
+def run_example(name: str, *arguments: object) -> str:
+    script = Path(__file__).parents[1] / "examples" / name
+    result = subprocess.run(
+        [sys.executable, str(script), *map(str, arguments)], capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_heart_disease(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    for hospital in ("cleveland", "hungarian", "switzerland", "va"):
+        rows = np.round(rng.normal(size=(40, 14)), 2)
+        rows[:, 13] = rows[:, 0] > 0
+        text = "\n".join(",".join("?" if value > 2 else str(value) for value in row) for row in rows.tolist())
+        (tmp_path / f"processed.{hospital}.data").write_text(text)
+    said = run_example("heart_disease.py", tmp_path)
+    assert said.count("4 participants, 48 inputs, 2 classes; Slush, k=3, alpha=2") == 2
+    assert said.count("\nconsensus") == 2
+
+
+def test_femnist_letters(tmp_path: Path) -> None:
+    rows = make_rows([f"writer {i:02}" for i in range(15)], each=24)
+    write_parquet(tmp_path / "train.parquet", rows)
+    letters = sum(row.label >= 10 for row in rows) // 15
+    said = run_example("femnist_letters.py", tmp_path, 12, 3)
+    assert f"12 participants, {3 * letters} inputs, 2 classes; Slush, k=10, local alpha" in said

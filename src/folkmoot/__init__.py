@@ -11,8 +11,18 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from folkmoot import adversaries, aggregation, baselines, datasets, protocols, sampling, simulation, theory
+    from folkmoot import (
+        adversaries,
+        aggregation,
+        baselines,
+        datasets,
+        protocols,
+        sampling,
+        simulation,
+        theory,
+    )
     from folkmoot.checks import ByzantineThresholdWarning
+    from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import Slush, Snowball, Snowflake
     from folkmoot.sampling import Everyone, Neighbours, Others
@@ -22,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Agreement",
     "ByzantineThresholdWarning",
+    "ConsensusClassifier",
+    "ConsensusRegressor",
     "Everyone",
     "Neighbours",
     "Others",
@@ -37,6 +49,7 @@ __all__ = [
     "baselines",
     "datasets",
     "deliberate",
+    "learning",
     "protocols",
     "sampling",
     "simulation",
@@ -48,6 +61,8 @@ __all__ = [
 _HOMES = {
     "Agreement": "folkmoot.simulation",
     "ByzantineThresholdWarning": "folkmoot.checks",
+    "ConsensusClassifier": "folkmoot.learning",
+    "ConsensusRegressor": "folkmoot.learning",
     "Everyone": "folkmoot.sampling",
     "Neighbours": "folkmoot.sampling",
     "Others": "folkmoot.sampling",
@@ -62,6 +77,7 @@ _HOMES = {
     "baselines": "folkmoot.baselines",
     "datasets": "folkmoot.datasets",
     "deliberate": "folkmoot.simulation",
+    "learning": "folkmoot.learning",
     "protocols": "folkmoot.protocols",
     "sampling": "folkmoot.sampling",
     "simulation": "folkmoot.simulation",

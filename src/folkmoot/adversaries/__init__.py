@@ -10,7 +10,7 @@ from folkmoot.adversaries.constant_number import ConstantNumber
 from folkmoot.adversaries.copycat import Copycat
 from folkmoot.adversaries.equivocating import Equivocating
 from folkmoot.adversaries.far_away import FarAway
-from folkmoot.adversaries.number_adversary import NumberAdversary, Observation
+from folkmoot.adversaries.number_adversary import NumberAdversary, Observation, numbers_handed_in
 from folkmoot.adversaries.perfectly_faulty import PerfectlyFaulty
 from folkmoot.adversaries.perfectly_malicious import PerfectlyMalicious
 from folkmoot.adversaries.random_colour import RandomColour
@@ -59,4 +59,5 @@ __all__ = [
     "Silent",
     "Stalling",
     "handed_in",
+    "numbers_handed_in",
 ]

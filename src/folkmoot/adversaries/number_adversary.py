@@ -7,6 +7,7 @@ it is shown the range of the honest numbers and the asker's own, and may tell ev
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -44,3 +45,20 @@ class NumberAdversary(ABC):
         NaN is silence. So is any number that no honest node would send (infinite, or beyond ``LARGEST``): the
         asker counts its own number in its place, which keeps it in the honest range.
         """
+
+
+def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]) -> Floats:
+    """The first numbers, (participant, input, output), that a centre would be sent; NaN where it gets none.
+
+    A centre is not one of them: liars answer it as they would a participant in the middle of the honest
+    range, with a die that shows one half.
+    """
+    honest = np.ones(len(values), dtype=np.bool_)
+    honest[list(adversaries)] = False
+    low, high = values[honest].min(axis=0)[:, None], values[honest].max(axis=0)[:, None]
+    sent = values.copy()
+    for participant, adversary in adversaries.items():
+        middle, die = 0.5 * (low + high), np.full((1, 1, values.shape[2]), 0.5)
+        seen = Observation(low, high, asker=middle, own=values[participant][:, None], die=die)
+        sent[participant] = np.broadcast_to(np.asarray(adversary.answer_number(seen)), middle.shape)[:, 0]
+    return sent

@@ -36,15 +36,20 @@ def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> npt.NDArray[np
 
 
 def centralised(
-    votes: Votes, classes: int, truth: npt.ArrayLike | None, honest: npt.NDArray[np.bool_]
+    votes: Votes,
+    classes: int,
+    truth: npt.ArrayLike | None,
+    honest: npt.NDArray[np.bool_],
+    skills: npt.NDArray[np.float64] | None = None,
 ) -> list[Verdict]:
     """Mean and best honest participant, majority, supermajority, weighted majority, Dawid-Skene.
 
-    Nothing here uses the truth but the accuracies: the weights are log-odds of the accuracies that
-    Dawid-Skene estimates from the votes alone.
+    Nothing here uses the truth but the accuracies: the weights are log-odds of ``skills``, what each
+    participant says its accuracy is, or else of what Dawid-Skene estimates from the votes alone.
     """
     estimated = dawid_skene(votes, classes)
-    skills = np.nan_to_num(estimated.accuracies, nan=1 / classes)
+    if skills is None:
+        skills = np.nan_to_num(estimated.accuracies, nan=1 / classes)
     rules: dict[str, Labels] = {"majority": majority(votes, classes)}
     if len(votes) > 2:
         rules["supermajority"] = supermajority(votes, classes)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import deliberate, theory
+from folkmoot.cli import deliberate, demo, learn, theory
 
 app = typer.Typer(
     name="folkmoot",
@@ -17,6 +17,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(theory.app, name="theory")
+app.command()(demo.demo)
+app.command()(learn.learn)
 app.command()(deliberate.deliberate)
 
 

@@ -8,7 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folkmoot.cli.options import INT, AlphaOrLocal, Json, Plot, smallest_alpha, whole_alpha
+from folkmoot.cli.options import (
+    INT,
+    PROTOCOLS,
+    AlphaOrLocal,
+    Beta,
+    Json,
+    KOrAll,
+    Plot,
+    Protocol,
+    Repeats,
+    RoundsEach,
+    Seed,
+    named_protocol,
+    smallest_alpha,
+    whole_alpha,
+)
 from folkmoot.cli.output import (
     collected_warnings,
     number,
@@ -26,8 +41,6 @@ if TYPE_CHECKING:
     from folkmoot.protocols import Query
     from folkmoot.votes import Votes
 
-PROTOCOLS = ("slush", "snowflake", "snowball")
-
 
 def deliberate(
     votes: Annotated[
@@ -37,15 +50,10 @@ def deliberate(
         Path | None,
         typer.Option("--truth", help="Columns task,label: the right answers.", show_default=False),
     ] = None,
-    protocol: Annotated[str, typer.Option("--protocol", help="slush, snowflake or snowball.")] = "slush",
-    k: Annotated[
-        int | None,
-        typer.Option("--k", help="Peers asked in a query.", show_default="10, or all others", **INT),
-    ] = None,
+    protocol: Protocol = "slush",
+    k: KOrAll = None,
     alpha: AlphaOrLocal = None,
-    beta: Annotated[
-        int, typer.Option("--beta", help="Wins in a row that decide (snowflake, snowball).", **INT)
-    ] = 20,
+    beta: Beta = 20,
     byzantine: Annotated[
         int, typer.Option("--byzantine", help="Turn so many participants, drawn by --seed, Byzantine.", **INT)
     ] = 0,
@@ -56,14 +64,9 @@ def deliberate(
             help="malicious, constant, random, silent, faulty, stalling, equivocating or copycat.",
         ),
     ] = "malicious",
-    rounds: Annotated[
-        int,
-        typer.Option(
-            "--rounds", help="Rounds at most; in one each participant asks once, on average.", **INT
-        ),
-    ] = 50,
-    repeats: Annotated[int, typer.Option("--repeats", help="Deliberate so many times.", **INT)] = 10,
-    seed: Annotated[int, typer.Option("--seed", help="The same seed, the same result.", **INT)] = 0,
+    rounds: RoundsEach = 50,
+    repeats: Repeats = 10,
+    seed: Seed = 0,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Write task,label,agreement of the first time here.", show_default=False),
@@ -135,11 +138,8 @@ def deliberate(
 def _protocol(
     table: VoteTable, seen: Votes, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
 ) -> Query[Any]:
-    from folkmoot.protocols import Slush, Snowball, Snowflake
     from folkmoot.thresholds import StrongConfidence
 
-    if name not in PROTOCOLS:
-        raise ValueError(f"--protocol must be one of {', '.join(PROTOCOLS)}: got {name!r}")
     participants = len(table.workers)
     size = min(10, max(1, participants - 1)) if k is None else k
     if k is None and size < 10:
@@ -150,9 +150,7 @@ def _protocol(
     else:
         given = whole_alpha(alpha)
         threshold = smallest_alpha(size) if given is None else given
-    if name == "slush":
-        return Slush(size, threshold)
-    return (Snowflake if name == "snowflake" else Snowball)(size, threshold, beta)
+    return named_protocol(name, size, threshold, beta)
 
 
 def _accuracies(table: VoteTable, seen: Votes, notes: list[str]) -> Any:

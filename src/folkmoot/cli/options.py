@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from folkmoot.protocols import Query
+    from folkmoot.thresholds import StrongConfidence
+
+PROTOCOLS = ("slush", "snowflake", "snowball")
 
 
 def whole_number(text: str) -> int:
@@ -52,6 +58,17 @@ def whole_alpha(text: str | None) -> int | None:
 def smallest_alpha(k: int) -> int:
     """The default threshold: the least that two colours cannot both reach."""
     return k // 2 + 1
+
+
+def named_protocol(name: str, k: int, alpha: int | StrongConfidence, beta: int) -> Query[Any]:
+    """The protocol that ``--protocol`` names."""
+    from folkmoot.protocols import Slush, Snowball, Snowflake
+
+    if name not in PROTOCOLS:
+        raise ValueError(f"--protocol must be one of {', '.join(PROTOCOLS)}: got {name!r}")
+    if name == "slush":
+        return Slush(k, alpha)
+    return (Snowflake if name == "snowflake" else Snowball)(k, alpha, beta)
 
 
 INT = {"parser": whole_number, "metavar": "<int>"}
@@ -115,5 +132,21 @@ PerNode = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (null: no finite number).")]
 Plot = Annotated[
     Path | None, typer.Option("--plot", help="Draw into this .png, .svg or .pdf file.", show_default=False)
+]
+Seed = Annotated[int, typer.Option("--seed", help="The same seed, the same result.", **INT)]
+Protocol = Annotated[str, typer.Option("--protocol", help="slush, snowflake or snowball.")]
+Beta = Annotated[int, typer.Option("--beta", help="Wins in a row that decide (snowflake, snowball).", **INT)]
+KOrAll = Annotated[
+    int | None,
+    typer.Option("--k", help="Peers asked in a query.", show_default="10, or all others", **INT),
+]
+RoundsEach = Annotated[
+    int,
+    typer.Option("--rounds", help="Rounds at most; in one each participant asks once, on average.", **INT),
+]
+Repeats = Annotated[int, typer.Option("--repeats", help="Deliberate so many times.", **INT)]
+Jobs = Annotated[
+    int | None,
+    typer.Option("--jobs", help="Processes that fit and predict; -1 is one a core.", show_default="1", **INT),
 ]
 Everything = Annotated[bool, typer.Option("--all", help="Print every row of the table.")]

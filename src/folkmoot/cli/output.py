@@ -72,6 +72,26 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield report
 
 
+@contextmanager
+def progress_bars() -> Iterator[Callable[[str, int, int], None] | None]:
+    """Like ``progress_bar``, for work of several parts: each named part has a bar of its own."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def report(what: str, done: int, whole: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what)
+            bar.update(tasks[what], completed=done, total=whole)
+
+        yield report
+
+
 def number(value: float) -> str:
     """A probability or a count for people: six decimals, fewer for large ones, scientific for small ones."""
     if not math.isfinite(value):

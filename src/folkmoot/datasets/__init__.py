@@ -19,6 +19,7 @@ from folkmoot.datasets.synthetic import (
     group_votes,
     homogeneous_votes,
 )
+from folkmoot.datasets.table import read_table
 
 __all__ = [
     "DownloadError",
@@ -34,6 +35,7 @@ __all__ = [
     "load_digits_moot",
     "load_femnist",
     "load_heart",
+    "read_table",
     "split_by_group",
     "split_dirichlet",
     "split_quantity",

@@ -26,13 +26,13 @@ def load_digits_moot(
     state = checks.integer("seed", seed, least=0)
     n = checks.integer("n_participants", n_participants, least=1)
     digits = load_digits()
-    X, y = digits.data / 16.0, digits.target.astype(np.int64)  # noqa: N806
+    X, y = digits.data / 16.0, digits.target.astype(np.int64)
     if not 10 <= round(share * len(y)) <= len(y) - max(10, 2 * n):
         raise ValueError(
             "test_size must leave 10 rows to test and two rows per participant to train: "
             f"got test_size={test_size}, n_participants={n}, {len(y)} rows"
         )
-    X, X_test, y, y_test = train_test_split(X, y, test_size=share, stratify=y, random_state=state)  # noqa: N806
+    X, X_test, y, y_test = train_test_split(X, y, test_size=share, stratify=y, random_state=state)
     split = split_dirichlet(y, n, alpha_dirichlet, state, min_rows=2, min_classes=2)
     return MootData(
         X=X,

@@ -69,8 +69,8 @@ def load_femnist(
     wanted = source.labels >= (0 if task == "characters" else _FIRST_LETTER)
     sizes = np.bincount(source.codes[wanted], minlength=source.names.size)
     train, test = _draw(source.names, sizes, least, writers, test_writers, generator(seed))
-    X, y, groups = _rows(source, wanted, train, task)  # noqa: N806
-    X_test, y_test, groups_test = _rows(source, wanted, test, task) if test.size else (None, None, None)  # noqa: N806
+    X, y, groups = _rows(source, wanted, train, task)
+    X_test, y_test, groups_test = _rows(source, wanted, test, task) if test.size else (None, None, None)
     return MootData(
         X=X,
         y=y,
@@ -113,9 +113,9 @@ def _rows(
     mine[chosen] = True
     rows = np.flatnonzero(wanted & mine[source.codes])
     rows = rows[np.argsort(source.codes[rows], kind="stable")]
-    X = source.images(rows).astype(np.float32)  # noqa: N806
+    X = source.images(rows).astype(np.float32)
     np.subtract(255.0, X, out=X)  # paper is white, 255; ink is to be 1
-    X /= np.float32(255.0)  # noqa: N806
+    X /= np.float32(255.0)
     label = source.labels[rows]
     if task == "case":
         label = (label < _FIRST_LOWER).astype(np.int64)

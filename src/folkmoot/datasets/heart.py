@@ -61,7 +61,7 @@ def load_heart(
     tables = [_read(file) for file in (_downloaded(cache, url) if path is None else _at_hand(Path(path)))]
     hospitals = np.repeat(np.array(list(_FILES)), [len(table) for table in tables])
     everything = np.concatenate(tables)
-    X, y = everything[:, :-1], (everything[:, -1] > 0).astype(np.int64)  # noqa: N806
+    X, y = everything[:, :-1], (everything[:, -1] > 0).astype(np.int64)
     tested = np.zeros(len(y), dtype=np.bool_)
     for hospital in _FILES:
         for diagnosis in (0, 1):

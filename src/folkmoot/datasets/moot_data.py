@@ -31,6 +31,7 @@ class MootData:
     X_test: Features | None = None
     y_test: npt.NDArray[np.int64] | None = None
     groups_test: Labels | None = None
+    categorical: tuple[int, ...] = ()  # features whose numbers stand for words
 
     def __post_init__(self) -> None:
         for suffix in ("", "_test"):

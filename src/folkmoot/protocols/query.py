@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +67,21 @@ class Query(ABC, Generic[State]):
             )
         return values
 
+    def scaled(self, participants: int) -> Self:
+        """The same protocol for a population too small to ask k others: k = n - 1, alpha as strict as before.
+
+        The least majority stays the least majority, unanimity stays unanimity, and what lies between
+        keeps its place.
+        """
+        size = checks.integer("participants", participants, least=2) - 1
+        if size >= self.k:
+            return self
+        if isinstance(self.alpha, StrongConfidence):
+            return replace(self, k=size)
+        if isinstance(self.alpha, int):
+            return replace(self, k=size, alpha=_scaled(self.alpha, self.k, size))
+        return replace(self, k=size, alpha=[_scaled(int(alpha), self.k, size) for alpha in self.alpha])
+
     @abstractmethod
     def start(self, colour: Colour) -> State:
         """The state of a node whose first vote is this colour."""
@@ -95,6 +110,17 @@ class Query(ABC, Generic[State]):
         if not isinstance(self.alpha, int):
             raise ValueError("update needs one alpha; with alpha per participant, use winner and react")
         return self.react(state, winner(tally, self.alpha))
+
+    def __call__(self, state: State, tally: Tally) -> State:
+        """``update``: a protocol is its rule."""
+        return self.update(state, tally)
+
+
+def _scaled(alpha: int, k: int, size: int) -> int:
+    least, new_least = k // 2 + 1, size // 2 + 1
+    if k == least:  # k is 1 or 2: the only threshold there is
+        return new_least
+    return new_least + ((alpha - least) * (size - new_least) * 2 + (k - least)) // (2 * (k - least))
 
 
 def _thresholds(k: int, alphas: Any) -> tuple[int, ...]:

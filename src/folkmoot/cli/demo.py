@@ -1,0 +1,44 @@
+"""``folkmoot demo``: 101 participants learn digits and agree, with liars among them; offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from folkmoot.cli.options import Jobs, Json, Seed
+from folkmoot.cli.output import collected_warnings, print_json, progress_bars
+from folkmoot.cli.study import as_dict, check_folder, print_study, write_study
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the report and its pictures.")] = Path(
+        "folkmoot-demo"
+    ),
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    json: Json = False,
+) -> None:
+    """Show what it does: 101 participants, different small models, non-iid digits, up to 30 liars."""
+    from folkmoot.experiments.demo import Demo
+    from folkmoot.experiments.demo import demo as play
+
+    folder = check_folder(out)
+    with collected_warnings() as warnings, progress_bars() as progress:
+        study = play(Demo(), seed, n_jobs=jobs, progress=progress)
+    if json:
+        print_json(as_dict(study) | {"warnings": warnings})
+    else:
+        report = study.report(study.watched)
+        sizes = study.data.summary().sizes
+        few, many = sizes.min(), sizes.max()
+        print_study(
+            study,
+            f"{report.participants} participants, each with a small model of its own, fitted on {few} to "
+            f"{many} digits\nthat it shows to nobody, talk about {report.inputs} new digits "
+            f"({report.protocol}).\nAccuracy, by how many of them are perfectly malicious:",
+            f"With {study.watched} of them malicious: {report.notes[0]}.\nThe rules above consensus need a "
+            "server that sees all votes; stacking needs labels there as well.",
+        )
+    write_study(study, folder, "folkmoot: 101 private models, one agreed answer")

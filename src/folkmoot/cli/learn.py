@@ -1,0 +1,127 @@
+"""``folkmoot learn``: a user's own table, its groups as participants, consensus beside every comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from folkmoot.cli.options import (
+    FLOAT,
+    INT,
+    AlphaOrLocal,
+    Beta,
+    Jobs,
+    Json,
+    KOrAll,
+    Protocol,
+    Repeats,
+    RoundsEach,
+    Seed,
+    named_protocol,
+    smallest_alpha,
+    whole_alpha,
+)
+from folkmoot.cli.output import collected_warnings, print_json, progress_bars
+from folkmoot.cli.study import as_dict, check_folder, print_study, write_study
+
+
+def learn(
+    data: Annotated[
+        Path, typer.Argument(metavar="DATA.csv", help="A table with a header.", show_default=False)
+    ],
+    target: Annotated[str, typer.Option("--target", help="The column to predict.", show_default=False)],
+    group: Annotated[
+        str, typer.Option("--group", help="The column that says whose row it is.", show_default=False)
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", help="rf, logistic, nearest, tree, bayes, svm, boosting, or mixed: five in turn."
+        ),
+    ] = "rf",
+    drop: Annotated[
+        str | None, typer.Option("--drop", help="Columns to leave out: a,b,c.", show_default=False)
+    ] = None,
+    test: Annotated[
+        Path | None, typer.Option("--test", help="Test on the rows of this file.", show_default=False)
+    ] = None,
+    test_groups: Annotated[
+        float,
+        typer.Option("--test-groups", help="Else test on this share of the groups, left out.", **FLOAT),
+    ] = 0.2,
+    test_rows: Annotated[
+        float | None,
+        typer.Option(
+            "--test-rows", help="Or on this share of each group's rows.", show_default=False, **FLOAT
+        ),
+    ] = None,
+    protocol: Protocol = "slush",
+    k: KOrAll = None,
+    alpha: AlphaOrLocal = None,
+    beta: Beta = 20,
+    byzantine: Annotated[
+        int | None,
+        typer.Option(
+            "--byzantine", help="Malicious participants at most.", show_default="30% of them", **INT
+        ),
+    ] = None,
+    rounds: RoundsEach = 50,
+    repeats: Repeats = 10,
+    holdout: Annotated[
+        float, typer.Option("--holdout", help="Share of its rows by which each learns its accuracy.", **FLOAT)
+    ] = 0.2,
+    out: Annotated[Path, typer.Option("--out", help="Folder for the report and its pictures.")] = Path(
+        "folkmoot-learn"
+    ),
+    seed: Seed = 0,
+    jobs: Jobs = None,
+    json: Json = False,
+) -> None:
+    """Let every group of a table fit a model of its own, and all agree on the test rows."""
+    from folkmoot import checks
+    from folkmoot.datasets import read_table
+    from folkmoot.experiments.study import liar_counts, study
+    from folkmoot.learning import ConsensusClassifier
+    from folkmoot.learning.models import for_table, models_for
+
+    folder = check_folder(out)
+    left_out = [name.strip() for name in drop.split(",")] if drop else []
+    table = read_table(
+        data, target, group, drop=left_out, test=test, test_groups=test_groups, test_rows=test_rows, seed=seed
+    )
+    participants = len(table.participants)
+    size = min(10, participants - 1) if k is None else k
+    given = None if alpha == "local" else whole_alpha(alpha)
+    rule = named_protocol(protocol, size, smallest_alpha(size) if given is None else given, beta)
+    models = [
+        for_table(each, len(table.feature_names), table.categorical)
+        for each in models_for(model, participants)
+    ]
+    if byzantine is None:
+        counts = liar_counts(participants)
+    else:
+        _, most = checks.population(participants, byzantine)
+        counts = liar_counts(participants, most=most / participants) if most else [0]
+    with collected_warnings() as warnings, progress_bars() as progress:
+        classifier = ConsensusClassifier(
+            models,
+            protocol=rule,
+            thresholds="strong-confidence" if alpha == "local" else "global",
+            holdout=holdout,
+            rounds=rounds,
+            n_jobs=jobs,
+            random_state=seed,
+        )
+        result = study(classifier, table, counts, watched=0, repeats=repeats, progress=progress)
+    if json:
+        print_json(as_dict(result) | {"warnings": warnings})
+    else:
+        report = result.report(0)
+        print_study(
+            result,
+            f"{report.title}.\nAccuracy, by how many participants are perfectly malicious:",
+            "\n".join(report.notes),
+        )
+    write_study(result, folder, f"folkmoot: {table.description}")

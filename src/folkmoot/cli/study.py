@@ -1,0 +1,56 @@
+"""What ``demo`` and ``learn`` share: a study printed as a table, and written into a folder."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from folkmoot.cli.output import print_table
+
+if TYPE_CHECKING:
+    from folkmoot.experiments.study import Study
+
+
+def check_folder(path: Path) -> Path:
+    """``--out`` checked before the work is done: a folder, or a name for one."""
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"--out must name a folder: {path} is a file")
+    return path
+
+
+def print_study(study: Study, title: str, note: str) -> None:
+    """The table of all comparisons by number of liars."""
+    from folkmoot.report.study import table
+
+    header, rows = table(study)
+    print_table(title, header, rows, note)
+
+
+def write_study(study: Study, folder: Path, title: str) -> Path:
+    """Pictures, numbers and the page that holds everything; returns the page."""
+    from msgspec import json
+
+    from folkmoot.report.study import page, pictures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = pictures(study)
+    for name, figure in drawn.items():
+        figure.savefig(folder / f"{name}.png", dpi=150)
+    (folder / "results.json").write_bytes(json.format(json.encode(as_dict(study)), indent=1))
+    report = folder / "report.html"
+    report.write_text(page(study, title, drawn), encoding="utf-8")
+    print(f"wrote {report} (open it in a browser), the pictures and results.json beside it", file=sys.stderr)
+    return report
+
+
+def as_dict(study: Study) -> dict[str, Any]:
+    """A study in plain numbers and strings, for JSON."""
+    return {
+        "data": study.data.description,
+        "training_rows": len(study.data.y),
+        "byzantine": list(study.byzantine),
+        "reports": [report.to_dict() for report in study.reports],
+        "seconds_fitting": round(study.seconds_fitting, 3),
+        "seconds_comparing": round(study.seconds_comparing, 3),
+    }

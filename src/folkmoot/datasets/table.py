@@ -1,0 +1,226 @@
+"""A user's own CSV table as ``MootData``: one column to predict, one that says whose row it is.
+
+Columns whose cells are all numbers are numbers; any other column is words, numbered in their sorted order
+(``MootData.categorical`` says which those are). An empty cell, ``NA``, ``NaN``, ``?`` or ``null`` is missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.datasets.arguments import generator
+from folkmoot.datasets.moot_data import Features, MootData
+
+MISSING = frozenset({"", "na", "n/a", "nan", "?", "null", "none"})
+# More different numbers than this, and than the root of the number of rows, are a measurement, no class.
+_MOST_CLASSES = 20
+
+
+class _Sheet(NamedTuple):
+    path: Path
+    columns: list[str]
+    rows: list[list[str]]
+    lines: list[int]  # where each row stands in the file
+
+
+def read_table(
+    path: str | os.PathLike[str],
+    target: str,
+    group: str,
+    *,
+    drop: Sequence[str] = (),
+    test: str | os.PathLike[str] | None = None,
+    test_groups: float = 0.2,
+    test_rows: float | None = None,
+    seed: int = 0,
+) -> MootData:
+    """The rows of a CSV file by participant, and rows to test on.
+
+    Test rows are those of the file ``test`` (the same columns; ``group`` may be missing); or a share
+    ``test_rows`` of every participant's rows; or, by default, all rows of a share ``test_groups`` of the
+    groups (at least one of them, and two must be left), which then take no part. Drawn by ``seed``.
+    """
+    sheet = _read(Path(path))
+    _check_columns(sheet, target, group, drop)
+    features = [name for name in sheet.columns if name not in (target, group, *drop)]
+    if not features:
+        raise ValueError(f"{sheet.path}: must have a column to predict {target!r} from: there is no other")
+    whose = _cells(sheet, group, "whose row it is")
+    labels = _cells(sheet, target, "its class")
+    other = None if test is None else _read(Path(test))
+    if other is not None:
+        _check_columns(other, target, None, (), also=features)
+    classes = _classes(sheet, target, labels)
+    vocabulary = [_vocabulary(sheet, name) for name in features]
+    data = MootData(
+        X=_numbers(sheet, features, vocabulary),
+        y=np.array([classes.index(label) for label in labels], dtype=np.int64),
+        groups=np.array(whose),
+        feature_names=tuple(features),
+        classes=np.array(classes),
+        description=f"{sheet.path.name}: {target} by {group}",
+        categorical=tuple(i for i, words in enumerate(vocabulary) if words is not None),
+    )
+    if other is None:
+        tested = _held_out(data, test_groups, test_rows, generator(seed))
+        return replace(
+            data,
+            X=data.X[~tested], y=data.y[~tested], groups=data.groups[~tested],
+            X_test=data.X[tested], y_test=data.y[tested], groups_test=data.groups[tested],
+        )  # fmt: skip
+    asked = _cells(other, target, "its class")
+    strange = next((i for i, label in enumerate(asked) if label not in classes), None)
+    if strange is not None:
+        raise ValueError(
+            f"{other.path}, line {other.lines[strange]}: {target} is {asked[strange]!r}, which no row of "
+            f"{sheet.path.name} has"
+        )
+    return replace(
+        data,
+        X_test=_numbers(other, features, vocabulary),
+        y_test=np.array([classes.index(label) for label in asked], dtype=np.int64),
+    )
+
+
+def _read(path: Path) -> _Sheet:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        try:
+            columns = [name.strip() for name in next(reader, [])]
+            rows, lines = [], []
+            for row in reader:
+                if not any(cell.strip() for cell in row):
+                    continue
+                if len(row) != len(columns):
+                    raise ValueError(
+                        f"{path}, line {reader.line_num}: expected {len(columns)} cells, got {len(row)}"
+                    )
+                rows.append([cell.strip() for cell in row])
+                lines.append(reader.line_num)
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} is not a text file in UTF-8") from None
+        except csv.Error as error:
+            raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+    if not columns:
+        raise ValueError(f"{path} is empty: expected a first line with the names of the columns")
+    if any(_number(name) is not None for name in columns):
+        raise ValueError(
+            f"{path} has no header: its first line is {_short(columns)}; expected the names of the columns"
+        )
+    twice = next((name for name in columns if columns.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{path} must have different column names: got {twice!r} more than once")
+    if not rows:
+        raise ValueError(f"{path} has a header and no rows")
+    return _Sheet(path, columns, rows, lines)
+
+
+def _check_columns(
+    sheet: _Sheet, target: str, group: str | None, drop: Sequence[str], also: Sequence[str] = ()
+) -> None:
+    if target == group:
+        raise ValueError(f"target and group must be different columns: got {target!r} for both")
+    for name in (target, *([] if group is None else [group]), *drop, *also):
+        if name not in sheet.columns:
+            raise ValueError(f"{sheet.path} has no column {name!r}: it has {_short(sheet.columns)}")
+
+
+def _cells(sheet: _Sheet, name: str, what: str) -> list[str]:
+    """A column in which nothing may be missing."""
+    place = sheet.columns.index(name)
+    cells = [row[place] for row in sheet.rows]
+    bad = next((i for i, cell in enumerate(cells) if cell.lower() in MISSING), None)
+    if bad is not None:
+        raise ValueError(f"{sheet.path}, line {sheet.lines[bad]}: {name} is missing, which should say {what}")
+    return cells
+
+
+def _classes(sheet: _Sheet, target: str, labels: list[str]) -> list[str]:
+    found = sorted(set(labels), key=lambda text: (_number(text) is None, _number(text) or 0.0, text))
+    if len(found) < 2:
+        raise ValueError(f"{sheet.path}: {target} must have at least two classes: all rows say {found[0]!r}")
+    numbers = all(_number(label) is not None for label in found)
+    if numbers and len(found) > max(_MOST_CLASSES, math.isqrt(len(labels))):
+        raise ValueError(
+            f"{sheet.path}: {target} must be a class: it has {len(found)} different numbers in {len(labels)} "
+            "rows, a measurement (for those there is ConsensusRegressor in Python)"
+        )
+    return found
+
+
+def _vocabulary(sheet: _Sheet, name: str) -> dict[str, int] | None:
+    """The words of a column and their numbers, or None if it holds numbers only."""
+    place = sheet.columns.index(name)
+    cells = [row[place] for row in sheet.rows if row[place].lower() not in MISSING]
+    if all(_number(cell) is not None for cell in cells):
+        return None
+    return {word: i for i, word in enumerate(sorted(set(cells)))}
+
+
+def _numbers(sheet: _Sheet, features: list[str], vocabulary: list[dict[str, int] | None]) -> Features:
+    """The features as numbers; a word that the training table does not have is a new number, -1."""
+    X = np.full((len(sheet.rows), len(features)), np.nan)
+    for column, (name, words) in enumerate(zip(features, vocabulary, strict=True)):
+        place = sheet.columns.index(name)
+        for i, row in enumerate(sheet.rows):
+            cell = row[place]
+            if cell.lower() in MISSING:
+                continue
+            value = _number(cell) if words is None else words.get(cell, -1)
+            if value is None:
+                raise ValueError(
+                    f"{sheet.path}, line {sheet.lines[i]}: {name} must be a number: got {cell!r}"
+                )
+            X[i, column] = value
+    return X
+
+
+def _held_out(
+    data: MootData, test_groups: float, test_rows: float | None, rng: np.random.Generator
+) -> npt.NDArray[np.bool_]:
+    names = data.participants
+    if test_rows is not None:
+        share = _share("test_rows", test_rows)
+        tested = np.zeros(len(data.y), dtype=np.bool_)
+        for name in names:
+            own = rng.permutation(data.rows(name))
+            tested[own[: min(round(share * len(own)), len(own) - 1)]] = True
+        if not tested.any():
+            raise ValueError(f"test_rows={share} leaves no row to test on: give more, or a file of test rows")
+        return tested
+    count = max(1, round(_share("test_groups", test_groups) * len(names)))
+    if len(names) - count < 2:
+        raise ValueError(
+            f"{len(names)} groups are too few to test on {count} of them and let two others talk: "
+            "give test rows in a file of their own, or test on a share of every group's rows"
+        )
+    return np.isin(data.groups, rng.permutation(names)[:count])
+
+
+def _share(name: str, value: float) -> float:
+    share = checks.probability(name, value)
+    if not 0 < share < 1:
+        raise ValueError(f"{name} must satisfy 0 < {name} < 1: got {name}={share}")
+    return share
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _short(names: list[str]) -> str:
+    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

@@ -1,0 +1,464 @@
+"""``ConsensusClassifier``: private models, one agreed answer, the methods scikit-learn users know."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from folkmoot import checks
+from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious, Silent, handed_in
+from folkmoot.learning.moot import Moot, Progress, check_weights, rows_by_group
+from folkmoot.learning.participants import (
+    Participant,
+    check_holdout,
+    fit_classifier,
+    held_out_rows,
+    measured,
+    tell,
+)
+from folkmoot.learning.tables import check_inputs, rows_of
+from folkmoot.outcome import Outcome
+from folkmoot.protocols import Query, Slush
+from folkmoot.simulation import deliberate
+from folkmoot.thresholds import StrongConfidence
+from folkmoot.votes import UNCOLOURED, Votes, vote_keys
+
+if TYPE_CHECKING:
+    from folkmoot.learning.comparison import Report
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+_REPEATS = 100  # deliberations behind predict_proba where theory has no closed form
+_SLUSH = Slush(k=10, alpha=6)
+
+
+class ProtocolWarning(UserWarning):
+    """The protocol asks for more peers than there are, so k and alpha were scaled down."""
+
+
+class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
+    """Participants that each fit their own model on their own rows, then talk until they agree.
+
+    Parameters
+    ----------
+    estimators : list of models, or of (name, model) pairs
+        One per participant; with ``groups`` a list of one model serves every group.
+    protocol : Slush, Snowflake or Snowball
+        How they talk. ``protocol__alpha`` and the like can be searched over.
+    thresholds : "global" or "strong-confidence"
+        The protocol's alpha for all; or for each the one that its holdout accuracy asks for.
+    holdout : share of its rows that each participant keeps back to learn its own accuracy.
+    prefit : the models are fitted already, of any family; rows given to ``fit`` then only measure them.
+    columns : what each participant sees of an input: None (everything), a list with one entry per
+        participant, or a mapping by name; entries are lists of column names or numbers.
+    adversaries : Byzantine participants: how many (drawn by ``random_state``, perfectly malicious), or a
+        mapping from name or number to ``Adversary``. Those that must know the truth cannot take part in
+        ``predict``: use ``score(X, y)``, ``report(X, y)`` or ``deliberate(X, y)``.
+    rounds : rounds per participant at the most.
+    n_jobs : processes for fitting and predicting, through joblib (and so Ray, with its backend).
+    random_state : seeds the shards, the holdouts, models without a seed of their own, and the talk.
+
+    Attributes
+    ----------
+    classes_ : the labels; a colour is a place in this array.
+    participants_ : list of ``Participant``, with name, model and holdout accuracy.
+    accuracies_ : holdout accuracies, nan where there is no holdout.
+    protocol_ : the protocol as it is played, with local thresholds, or scaled to few participants.
+
+    ``protocol``, ``thresholds``, ``adversaries`` and ``rounds`` concern only the talk: they can be set
+    anew after ``fit``.
+    """
+
+    protocol: Query[Any]
+
+    # Sample weights are taken in fit's keywords: shards make an integer weight differ from repeated rows,
+    # which a ``sample_weight`` in the signature would promise. Metadata routing should know it all the same.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
+
+    def __init__(
+        self,
+        estimators: Any,
+        *,
+        protocol: Query[Any] = _SLUSH,
+        thresholds: str = "global",
+        holdout: float | None = 0.2,
+        prefit: bool = False,
+        columns: Any = None,
+        adversaries: Any = None,
+        rounds: int = 50,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.protocol = protocol
+        self.thresholds = thresholds
+        self.holdout = holdout
+        self.prefit = prefit
+        self.columns = columns
+        self.adversaries = adversaries
+        self.rounds = rounds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # ---- fitting -----------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        groups: Any = None,
+        *,
+        progress: Progress | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Let every participant fit a clone of its model on its own rows.
+
+        ``groups`` says whose each row is; without it the rows are dealt into disjoint stratified shards.
+        ``sample_weight`` reaches the models that take it. With ``prefit``, X and y are optional: they only
+        tell each participant how good it is (all rows do, or those of its group).
+        """
+        weights = fit_params.pop("sample_weight", None)
+        if fit_params:
+            raise TypeError(f"fit takes no argument {next(iter(fit_params))!r}: only sample_weight, progress")
+        self._check_parameters()
+        draw = self._draw_seed()
+        if self.prefit:
+            self._fit_prefit(X, y, groups)
+        else:
+            X, y = self._check_rows(X, y)
+            self.classes_ = np.unique(y)
+            if len(self.classes_) < 2:
+                raise ValueError(f"y must hold at least two classes: got one class, {self.classes_[0]!r}")
+            share = check_holdout(self.holdout)
+            hold_out = partial(held_out_rows, share=share, rng=draw)
+            tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, hold_out)
+            self.participants_ = self._fit_all(fit_classifier, tasks, progress)
+        self._tell_if_scaled(self.protocol_)
+        return self
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.protocol, Query):
+            raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {self.protocol!r}")
+        if self.thresholds not in ("global", "strong-confidence"):
+            raise ValueError(f"thresholds must be 'global' or 'strong-confidence': got {self.thresholds!r}")
+        checks.integer("rounds", self.rounds, least=0)
+
+    def _check_rows(self, X: Any, y: Any) -> tuple[Any, Array]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "fit(X, y), or prefit=True for models that are fitted already"
+            )
+        X = check_inputs(self, X, reset=True)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        check_classification_targets(labels)
+        return X, labels
+
+    def _fit_prefit(self, X: Any, y: Any, groups: Any) -> None:
+        self.participants_ = self._prefit()
+        known = _known_classes(self.participants_)
+        if X is None:
+            if known is None:
+                raise ValueError(
+                    "the models do not say what classes there are (they have no classes_): "
+                    "fit(X, y) with some rows of every class"
+                )
+            self.classes_ = known
+            return
+        X, y = self._check_rows(X, y)
+        if known is None:
+            self.classes_ = np.unique(y)
+        else:
+            _same_kind(known, np.unique(y), "the models", "y")
+            self.classes_ = np.union1d(known, y)
+        X = self._check_again(X)
+        names = [participant.name for participant in self.participants_]
+        rows = [np.arange(len(y))] * len(names) if groups is None else rows_by_group(groups, names, len(y))
+        self.participants_ = [
+            measured(participant, rows_of(X, own), y[own])
+            for participant, own in zip(self.participants_, rows, strict=True)
+        ]
+        tell([p.name for p in self.participants_ if p.fault], "cannot predict the rows given to fit")
+
+    @property
+    def accuracies_(self) -> Floats:
+        """Each participant's holdout accuracy; nan where it has none."""
+        check_is_fitted(self, "participants_")
+        return np.array([participant.accuracy for participant in self.participants_])
+
+    @property
+    def protocol_(self) -> Query[Any]:
+        """The protocol as it is played: with local thresholds if so wanted, scaled to few participants."""
+        check_is_fitted(self, "participants_")
+        self._check_parameters()
+        n = len(self.participants_)
+        protocol: Query[Any] = self.protocol.scaled(n)
+        if self.thresholds == "strong-confidence":
+            protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
+        protocol.thresholds(n)  # complains about a list of another length
+        return protocol
+
+    def _tell_if_scaled(self, protocol: Query[Any]) -> None:
+        if protocol.k != self.protocol.k:
+            alpha = f", alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else ""
+            warnings.warn(
+                f"{len(self.participants_)} participants are too few to ask k={self.protocol.k} others: "
+                f"playing with k={protocol.k}{alpha}",
+                ProtocolWarning,
+                stacklevel=3,
+            )
+
+    # ---- voting and talking ------------------------------------------------------------------
+
+    def votes(self, X: Any) -> Votes:
+        """(participant, input): each one's colour, the place of its label in ``classes_``; -1 for none.
+
+        A participant whose ``predict`` fails has no votes, and a warning says so.
+        """
+        return self._votes(X)[0]
+
+    def _votes(self, X: Any, labels: Array | None = None) -> tuple[Votes, dict[int, str]]:
+        """The votes as places in ``labels`` (or ``classes_``), and what went wrong with whom."""
+        X = self._check_again(X)
+        place = {label: i for i, label in enumerate((self.classes_ if labels is None else labels).tolist())}
+        votes = np.full((len(self.participants_), X.shape[0]), UNCOLOURED, dtype=np.int64)
+        faults: dict[int, str] = {}
+        strange: list[str] = []
+        for i, answers in enumerate(self._ask(X)):
+            if isinstance(answers, str) or answers.ndim != 1:
+                shape = "" if isinstance(answers, str) else f"predict returned the shape {answers.shape}"
+                faults[i] = shape or str(answers)
+                continue
+            said, which = np.unique(answers, return_inverse=True)
+            colours = np.array([place.get(label, UNCOLOURED) for label in said.tolist()])
+            votes[i] = colours[which]
+            if (colours == UNCOLOURED).any():
+                strange.append(self.participants_[i].name)
+        tell(
+            [f"{self.participants_[i].name} ({fault})" for i, fault in faults.items()],
+            "predict failed; faulty, so the others go on without",
+        )
+        tell(strange, "answers that are none of the classes; taken as no vote")
+        return votes, faults
+
+    def transform(self, X: Any) -> Array:
+        """(input, participant): the votes as columns, named after the participants in ``set_output``."""
+        return self.votes(X).T
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
+        """The participants' names."""
+        check_is_fitted(self, "participants_")
+        return np.array([participant.name for participant in self.participants_], dtype=object)
+
+    def deliberate(self, X: Any, y: Any = None, *, repeats: int = 1, record: bool = False) -> Outcome:
+        """Let the participants talk about every row of X; colours are places in ``classes_``.
+
+        The outcome of a row depends on the votes on it and on ``random_state`` alone, whatever else is
+        in X. ``y`` is for adversaries that must know the truth.
+        """
+        votes, faults = self._votes(X)
+        truth = None if y is None else self._truth(y, self.classes_)
+        liars = self._byzantine(faults)
+        return self._talk(votes, liars, truth, len(self.classes_), repeats=repeats, record=record)
+
+    def _truth(self, y: Any, labels: Array) -> Votes:
+        values = column_or_1d(y)
+        place = {label: i for i, label in enumerate(labels.tolist())}
+        unknown = next((label for label in values.tolist() if label not in place), None)
+        if unknown is not None:
+            raise ValueError(f"y holds the label {unknown!r}, which is none of the classes the moot knows")
+        return np.array([place[label] for label in values.tolist()], dtype=np.int64)
+
+    def _byzantine(self, faults: dict[int, str], adversaries: Any = None) -> dict[int, Adversary]:
+        """The adversaries; a faulty participant is a silent one, whatever else it would be."""
+        given = self.adversaries if adversaries is None else adversaries
+        return self._liars(given, Adversary, PerfectlyMalicious) | {i: Silent() for i in faults}
+
+    def _talk(
+        self, votes: Votes, liars: dict[int, Adversary], truth: Votes | None, classes: int, **options: Any
+    ) -> Outcome:
+        seer = next((i for i, liar in liars.items() if Knows.TRUTH in liar.knows), None)
+        if truth is None and seer is not None:
+            raise ValueError(
+                f"participant {self.participants_[seer].name!r} is {type(liars[seer]).__name__}, which must "
+                "know the truth: use score(X, y), report(X, y) or deliberate(X, y)"
+            )
+        return deliberate(
+            votes,
+            self.protocol_,
+            adversaries=liars,
+            truth=truth,
+            rounds=self.rounds,
+            classes=classes,
+            seed=self.seed_,
+            keys=vote_keys(votes),
+            **options,
+        )
+
+    # ---- answers -----------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> Array:
+        """The label that the moot agrees on for each row: one deliberation, drawn by ``random_state``.
+
+        Where no label has more than half of the honest participants, it is the one that most of them
+        hold; ``deliberate`` tells which inputs those are.
+        """
+        return self._labels(self.deliberate(X))
+
+    def _labels(self, outcome: Outcome) -> Array:
+        labels: Array = self.classes_[outcome.counts.argmax(axis=-1)]
+        return labels
+
+    def predict_proba(self, X: Any) -> Floats:
+        """(input, class): the law that ``predict`` is drawn from.
+
+        Two classes, Slush with one alpha for all, everybody honest: the exact absorption probability of
+        the vote count. Otherwise the shares of 100 deliberations.
+        """
+        votes, faults = self._votes(X)
+        protocol = self.protocol_
+        if self._exact(protocol, votes, faults):
+            return _absorption(protocol, votes)
+        liars = self._byzantine(faults)
+        outcome = self._talk(votes, liars, None, len(self.classes_), repeats=_REPEATS)
+        said = outcome.counts.argmax(axis=-1)
+        return np.stack([(said == c).mean(axis=0) for c in range(len(self.classes_))], axis=1)
+
+    def _exact(self, protocol: Query[Any], votes: Votes, faults: dict[int, str]) -> bool:
+        return (
+            type(protocol) is Slush
+            and isinstance(protocol.alpha, int)
+            and protocol.weights is None
+            and len(self.classes_) == 2
+            and not self._byzantine(faults)
+            and bool((votes != UNCOLOURED).all())
+        )
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy of what ``predict`` would answer; here the adversaries may know the truth."""
+        votes, faults = self._votes(X)
+        liars = self._byzantine(faults)
+        seers = any(Knows.TRUTH in liar.knows for liar in liars.values())
+        truth = self._truth(y, self.classes_) if seers else None
+        outcome = self._talk(votes, liars, truth, len(self.classes_))
+        return float(accuracy_score(y, self._labels(outcome), sample_weight=sample_weight))
+
+    def report(self, X: Any, y: Any, *, repeats: int = 10, stacking: bool = True) -> Report:
+        """Consensus beside every honest comparison: single participants and centralised rules.
+
+        ``repeats`` deliberations give the standard error of the consensus. Stacking learns from labels at
+        a server, five-fold on these very rows; it is left out with ``stacking=False``.
+        """
+        return next(iter(self._reports(X, y, [self.adversaries], repeats, stacking)))
+
+    def sweep(
+        self,
+        X: Any,
+        y: Any,
+        byzantine: Sequence[int],
+        *,
+        repeats: int = 10,
+        stacking: bool = True,
+        progress: Progress | None = None,
+    ) -> list[Report]:
+        """A report for each number of perfectly malicious participants; who turns first stays turned."""
+        reports = []
+        for report in self._reports(X, y, byzantine, repeats, stacking):
+            reports.append(report)
+            if progress:
+                progress(len(reports), len(byzantine))
+        return reports
+
+    def _reports(
+        self, X: Any, y: Any, adversaries: Sequence[Any], repeats: int, stacking: bool
+    ) -> Iterator[Report]:
+        from folkmoot.learning.comparison import compare
+
+        check_is_fitted(self, "participants_")
+        labels = _all_labels(self.classes_, column_or_1d(y))
+        votes, faults = self._votes(X, labels)
+        truth = self._truth(y, labels)
+        check_consistent_length(truth, votes.T)
+        for each in adversaries:
+            liars = self._byzantine(faults, each)
+            yield compare(
+                self._talk(votes, liars, truth, len(labels), repeats=repeats),
+                handed_in(votes, liars, truth, len(labels)),
+                truth,
+                protocol=self.protocol_,
+                skills=np.array([participant.cautious_accuracy for participant in self.participants_]),
+                faulty={self.participants_[i].name: fault for i, fault in faults.items()},
+                byzantine=[self.participants_[i].name for i in sorted(liars) if i not in faults],
+                stacking=stacking,
+                seed=self.seed_,
+            )
+
+    # ---- scikit-learn's tags -----------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        inner = [get_tags(model).input_tags for _, model in self._pairs() if hasattr(model, "fit")]
+        tags.input_tags.allow_nan = bool(inner) and all(each.allow_nan for each in inner)
+        tags.input_tags.sparse = bool(inner) and all(each.sparse for each in inner)
+        return tags
+
+
+def _absorption(protocol: Query[Any], votes: Votes) -> Floats:
+    """The chances that all end up red or blue, from the number of blue first votes."""
+    from folkmoot.theory import SlushChain
+
+    chain = SlushChain(len(votes), protocol.k, protocol.thresholds(1)[0], self_sampling=False)
+    blue = votes.sum(axis=0)
+    return np.asarray(np.exp(np.stack([chain.log_red[blue], chain.log_blue[blue]], axis=1)))
+
+
+def _known_classes(participants: list[Participant]) -> Array | None:
+    """The union of the models' classes; they must be of one kind."""
+    there = [(p.name, np.asarray(p.model.classes_)) for p in participants if hasattr(p.model, "classes_")]
+    if not there:
+        return None
+    first, reference = there[0]
+    for name, classes in there[1:]:
+        _same_kind(reference, classes, f"participant {first!r}", f"participant {name!r}")
+    union = np.unique(np.concatenate([classes for _, classes in there]))
+    alone = [
+        name
+        for name, classes in there
+        if not any(np.isin(classes, other).any() for who, other in there if who != name)
+    ]
+    tell(alone if len(there) > 1 else [], "knows none of the classes that the others know")
+    return union
+
+
+def _same_kind(left: Array, right: Array, who: str, whom: str) -> None:
+    """Numbers with numbers, words with words: 1 and '1' are not the same answer."""
+    if (left.dtype.kind in "biuf") != (right.dtype.kind in "biuf"):
+        raise ValueError(
+            f"participants must agree on what the classes are: {who} says {_few(left)}, "
+            f"{whom} says {_few(right)}"
+        )
+
+
+def _few(classes: Array) -> str:
+    more = ", ..." if len(classes) > 5 else ""
+    return "[" + ", ".join(map(repr, classes[:5].tolist())) + more + "]"
+
+
+def _all_labels(classes: Array, y: Array) -> Array:
+    """The classes, and any labels of y that nobody knows (everybody is wrong on those)."""
+    _same_kind(classes, np.unique(y), "the moot", "y")
+    strangers = np.setdiff1d(y, classes)
+    return np.concatenate((classes, strangers)) if strangers.size else classes

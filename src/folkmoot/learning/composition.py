@@ -1,0 +1,120 @@
+"""Lists of models as scikit-learn parameters: every model, and every field of the protocol, has a name.
+
+``estimators`` may be a plain list, so names are made up where there are none; ``protocol`` is immutable, so
+``protocol__alpha`` replaces it by a copy. Both then work in ``set_params``, ``clone`` and ``GridSearchCV``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import fields, replace
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, clone
+
+from folkmoot.protocols import Query
+
+
+def named_models(estimators: Any) -> list[tuple[str, Any]]:
+    """``estimators`` as (name, model) pairs; models without a name get that of their class."""
+    if not isinstance(estimators, (list, tuple)):
+        raise TypeError(
+            "estimators must be a list of models or of (name, model) pairs: got "
+            f"{estimators!r}; for one model in every group write [{type(estimators).__name__}()]"
+        )
+    if not estimators:
+        raise ValueError("estimators must hold at least one model: got an empty list")
+    pairs = [_is_pair(item) for item in estimators]
+    if any(pairs) and not all(pairs):
+        raise ValueError("estimators must be all models or all (name, model) pairs: got some of each")
+    if all(pairs):
+        names = [str(name) for name, _ in estimators]
+        models = [model for _, model in estimators]
+    else:
+        models = list(estimators)
+        kinds = [type(model).__name__.lower() for model in models]
+        often, seen = Counter(kinds), Counter[str]()
+        names = []
+        for kind in kinds:
+            seen[kind] += 1
+            names.append(f"{kind}-{seen[kind]}" if often[kind] > 1 else kind)
+    for model in models:
+        if isinstance(model, type):
+            raise TypeError(f"estimators must hold models, not classes: write {model.__name__}()")
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise ValueError(f"estimators must have different names: got {twice!r} more than once")
+    bad = next((name for name in names if "__" in name), None)
+    if bad is not None:
+        raise ValueError(f"the name of an estimator must not contain '__': got {bad!r}")
+    return list(zip(names, models, strict=True))
+
+
+def _is_pair(item: Any) -> bool:
+    return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str)
+
+
+class Composed(BaseEstimator):
+    """Parameters of an estimator that has ``estimators`` and may have a ``protocol``."""
+
+    estimators: Any
+    prefit: bool
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with ``deep`` also the models, their parameters and the protocol's fields."""
+        result: dict[str, Any] = super().get_params(deep=deep)
+        if deep:
+            for name, model in self._pairs():
+                result[name] = model
+                inner = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+                result.update({f"{name}__{key}": value for key, value in inner.items()})
+            protocol = result.get("protocol")
+            if isinstance(protocol, Query):
+                result.update({f"protocol__{f.name}": getattr(protocol, f.name) for f in fields(protocol)})
+        return result
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name: whole lists and protocols first, then what is inside them."""
+        for whole in ("estimators", "protocol"):
+            if whole in params:
+                super().set_params(**{whole: params.pop(whole)})
+        inside = {key: params.pop(key) for key in list(params) if key.startswith("protocol__")}
+        if inside:
+            self._set_protocol({key.removeprefix("protocol__"): value for key, value in inside.items()})
+        names = [name for name, _ in self._pairs()]
+        for name in [key for key in params if key in names]:
+            self._replace(names.index(name), params.pop(name))
+        models = dict(self._pairs())
+        for key in [key for key in params if "__" in key and key.partition("__")[0] in models]:
+            name, _, inner = key.partition("__")
+            models[name].set_params(**{inner: params.pop(key)})
+        super().set_params(**params)
+        return self
+
+    def _pairs(self) -> list[tuple[str, Any]]:
+        """The named models, or none if the list is not valid: ``fit`` says what is wrong with it."""
+        try:
+            return named_models(self.estimators)
+        except (TypeError, ValueError):
+            return []
+
+    def _replace(self, place: int, model: Any) -> None:
+        items = list(self.estimators)
+        items[place] = (items[place][0], model) if _is_pair(items[place]) else model
+        self.estimators = items
+
+    def _set_protocol(self, values: dict[str, Any]) -> None:
+        protocol = getattr(self, "protocol", None)
+        known = [f.name for f in fields(protocol)] if isinstance(protocol, Query) else []
+        unknown = next((name for name in values if name not in known), None)
+        if unknown is not None:
+            raise ValueError(f"protocol has no parameter {unknown!r}: expected one of {', '.join(known)}")
+        self.protocol: Any = replace(protocol, **values)  # type: ignore[type-var]
+
+    def __sklearn_clone__(self) -> Self:
+        """A copy with the same parameters; models that are fitted already stay as they are."""
+        if not self.prefit:
+            return super().__sklearn_clone__()  # type: ignore[no-any-return]
+        params = {name: clone(value, safe=False) for name, value in self.get_params(deep=False).items()
+                  if name != "estimators"}  # fmt: skip
+        return type(self)(estimators=self.estimators, **params)

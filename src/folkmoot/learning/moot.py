@@ -1,0 +1,222 @@
+"""What the estimators have in common: who takes part, whose rows are whose, fitting, and asking everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_random_state
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from folkmoot import checks
+from folkmoot.learning.composition import Composed, named_models
+from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
+from folkmoot.learning.tables import Rows, check_columns, check_inputs, columns_each, rows_of
+
+Array = npt.NDArray[Any]
+# Called with the participants done and all of them; for progress bars.
+Progress = Callable[[int, int], None]
+
+
+class Moot(Composed):
+    """Base of the estimators: participants, each with a model and rows of its own."""
+
+    columns: Any
+    adversaries: Any
+    n_jobs: int | None
+    random_state: Any
+
+    participants_: list[Participant]
+    seed_: int
+
+    # ---- who takes part ----------------------------------------------------------------------
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted models, one per participant."""
+        check_is_fitted(self, "participants_")
+        return [participant.model for participant in self.participants_]
+
+    @property
+    def named_estimators_(self) -> dict[str, Any]:
+        """The fitted models by the participants' names."""
+        check_is_fitted(self, "participants_")
+        return {participant.name: participant.model for participant in self.participants_}
+
+    def _share_out(self, y: Array, groups: Any, draw: np.random.Generator) -> list[tuple[str, Any, Rows]]:
+        """Name, model and rows of every participant."""
+        models = named_models(self.estimators)
+        if groups is None:
+            _enough(len(models), "estimators holds one model")
+            shards = stratified_shards(y, len(models), draw)
+            return [(name, model, rows) for (name, model), rows in zip(models, shards, strict=True)]
+        labels, whose = _check_groups(groups, len(y))
+        _enough(len(labels), "groups names one participant")
+        return [
+            (label, model, np.flatnonzero(whose == i))
+            for i, (label, model) in enumerate(zip(labels, _match(models, labels), strict=True))
+        ]
+
+    def _prefit(self) -> list[Participant]:
+        models = named_models(self.estimators)
+        _enough(len(models), "estimators holds one model")
+        names = [name for name, _ in models]
+        each = columns_each(self.columns, names)
+        return [
+            Participant(name, model, columns) for (name, model), columns in zip(models, each, strict=True)
+        ]
+
+    # ---- fitting and asking ------------------------------------------------------------------
+
+    def _draw_seed(self) -> np.random.Generator:
+        """The source of all randomness of a fit; what follows it hangs on ``seed_``."""
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return np.random.default_rng(self.seed_)
+
+    def _tasks(
+        self,
+        X: Any,
+        y: Array,
+        groups: Any,
+        weights: Array | None,
+        draw: np.random.Generator,
+        hold_out: Callable[[Array], Rows],
+    ) -> list[Task]:
+        shares = self._share_out(y if y.ndim == 1 else y[:, 0], groups, draw)
+        names = [name for name, _, _ in shares]
+        columns = columns_each(self.columns, names)
+        check_columns(columns, names, X)
+        seeds = draw.integers(0, 2**31, len(shares))
+        free = self.random_state is None  # then so are the models
+        return [
+            Task(
+                name, model, columns[i], rows_of(X, rows), y[rows],
+                None if weights is None else weights[rows], hold_out(y[rows]),
+                None if free else int(seeds[i]),
+            )
+            for i, (name, model, rows) in enumerate(shares)
+        ]  # fmt: skip
+
+    def _fit_all(
+        self, fit: Callable[[Task], Participant], tasks: Sequence[Task], progress: Progress | None
+    ) -> list[Participant]:
+        done: list[Participant] = self._everybody(fit, [(task,) for task in tasks], progress)
+        tell(
+            [p.name for p in done if p.constant],
+            "rows of one class only, so this participant always answers that class",
+        )
+        tell([p.name for p in done if not p.weighted], "the model takes no sample_weight; fitted without")
+        tell([f"{p.name} ({p.fault})" for p in done if p.fault], "cannot predict its held-out rows")
+        return done
+
+    def _ask(self, X: Any) -> list[Array | str]:
+        """Everybody's answers to X, or what went wrong with a participant."""
+        answers: list[Array | str] = self._everybody(_answer, [(p, X) for p in self.participants_], None)
+        if all(isinstance(each, str) for each in answers):
+            name, fault = self.participants_[0].name, answers[0]
+            raise ValueError(f"no participant can answer; the first, {name!r}, says {fault}")
+        return answers
+
+    def _everybody(self, do: Any, arguments: Sequence[tuple[Any, ...]], progress: Progress | None) -> Any:
+        jobs = (delayed(do)(*each) for each in arguments)
+        if progress is None:
+            return Parallel(n_jobs=self.n_jobs)(jobs)
+        results = []
+        for result in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
+            results.append(result)
+            progress(len(results), len(arguments))
+        return results
+
+    def _check_again(self, X: Any) -> Any:
+        check_is_fitted(self, "participants_")
+        # Models that came fitted, without rows, have nothing that X could be compared with.
+        X = check_inputs(self, X, reset=False, compare=hasattr(self, "n_features_in_"))
+        names = [p.name for p in self.participants_]
+        check_columns([p.columns for p in self.participants_], names, X)
+        return X
+
+    # ---- who lies ----------------------------------------------------------------------------
+
+    def _liars(self, given: Any, kind: type, default: Callable[[], Any]) -> dict[int, Any]:
+        """Byzantine participants by number, from ``adversaries=``: None, how many, or a mapping."""
+        n = len(self.participants_)
+        if given is None:
+            return {}
+        if not isinstance(given, Mapping):
+            _, liars = checks.population(n, checks.integer("adversaries", given))
+            order = np.random.default_rng(self.seed_).permutation(n)
+            return {int(i): default() for i in order[:liars]}
+        places = {participant.name: i for i, participant in enumerate(self.participants_)}
+        result = {}
+        for who, adversary in given.items():
+            if not isinstance(adversary, kind):
+                raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversary!r}")
+            if isinstance(who, str):
+                if who not in places:
+                    raise ValueError(f"adversaries must name participants: there is no {who!r}")
+                who = places[who]
+            elif not 0 <= checks.integer("a Byzantine participant", who) < n:
+                raise ValueError(f"adversaries must name participants 0..{n - 1}: got {who}")
+            result[int(who)] = adversary
+        return result
+
+
+def _answer(participant: Participant, X: Any) -> Array | str:
+    return participant.predict(X)
+
+
+def _enough(n: int, what: str) -> None:
+    if n < 2:
+        raise ValueError(f"a moot needs at least two participants: {what}")
+
+
+def _match(models: list[tuple[str, Any]], labels: list[str]) -> list[Any]:
+    """A model for each group: by name if the names are the groups, else in order; or one for all."""
+    by_name = dict(models)
+    if set(by_name) == set(labels):
+        return [by_name[label] for label in labels]
+    if len(models) == 1:
+        return [models[0][1]] * len(labels)
+    if len(models) != len(labels):
+        raise ValueError(
+            f"groups names {len(labels)} participants, and estimators holds {len(models)} models: "
+            "give one model for each, or a list of one model for all"
+        )
+    return [model for _, model in models]
+
+
+def _check_groups(groups: Any, rows: int) -> tuple[list[str], Array]:
+    """The participants' names, in the order of their groups, and the number of each row's participant."""
+    values = column_or_1d(np.asarray(groups))
+    if len(values) != rows:
+        raise ValueError(f"groups must say whose each of the {rows} rows is: got {len(values)} entries")
+    missing = np.flatnonzero([value is None or value != value for value in values.tolist()])
+    if missing.size:
+        raise ValueError(f"groups must say whose each row is: groups[{missing[0]}] is missing")
+    if values.dtype == object and len({type(value) for value in values.tolist()}) > 1:
+        values = values.astype(str)  # numbers and words have no common order
+    labels, whose = np.unique(values, return_inverse=True)
+    return [str(label) for label in labels.tolist()], whose
+
+
+def rows_by_group(groups: Any, names: list[str], rows: int) -> list[Rows]:
+    """The rows of each participant: of the group with its name, or else of the groups in their order."""
+    labels, whose = _check_groups(groups, rows)
+    if len(labels) != len(names):
+        raise ValueError(f"groups names {len(labels)} participants, and there are {len(names)} models")
+    order = names if set(labels) == set(names) else labels
+    return [np.flatnonzero(whose == labels.index(label)) for label in order]
+
+
+def check_weights(weights: Any, rows: int) -> Array | None:
+    """Sample weights, one per row, finite and not negative."""
+    if weights is None:
+        return None
+    values: Array = column_or_1d(np.asarray(weights, dtype=np.float64))
+    check_consistent_length(values, np.empty(rows))
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError("sample_weight must be finite and >= 0")
+    return values

@@ -1,0 +1,202 @@
+"""Participants: each fits its own model on its own rows, keeps some back to learn how good it is, and votes.
+
+Everything here concerns one participant at a time and is a pure function of its arguments, so joblib may
+run it in another process or on another machine. What comes out is a model and predictions, never rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from folkmoot import checks
+from folkmoot.learning.tables import Rows, columns_of, rows_of
+
+Array = npt.NDArray[Any]
+
+
+class ParticipantWarning(UserWarning):
+    """Something about single participants that the caller should know; the others go on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Participant:
+    """A fitted base learner and what its owner knows of it."""
+
+    name: str
+    model: Any
+    columns: list[Any] | None = None  # what it sees of an input; None is all
+    rows: int = 0  # it was fitted on
+    held_out: int = 0  # rows kept back
+    right: int = 0  # of them it answers right
+    constant: bool = False  # its rows held one class only, so it always says that
+    weighted: bool = True  # its model took the sample weights, if there were any
+    fault: str | None = None  # why it could not answer its held-out rows
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the held-out rows it answers right; nan if it kept none."""
+        return self.right / self.held_out if self.held_out else float("nan")
+
+    @property
+    def cautious_accuracy(self) -> float:
+        """Laplace's (right + 1) / (held out + 2): what to weigh votes by, never 0 or 1."""
+        return (self.right + 1) / (self.held_out + 2)
+
+    def predict(self, X: Any) -> Array | str:
+        """One answer per row of X; or, where the model fails, what went wrong."""
+        try:
+            answers = np.asarray(self.model.predict(columns_of(X, self.columns)))
+        except Exception as error:  # any model may be here, and it may fail in any way
+            return f"{type(error).__name__}: {_first_sentence(error)}"
+        if answers.ndim == 2 and answers.shape[1] == 1:
+            answers = answers[:, 0]
+        if answers.ndim == 0 or len(answers) != X.shape[0]:
+            return f"predict returned the shape {answers.shape} for {X.shape[0]} rows"
+        return answers
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What one participant is to do in ``fit``: plain data that can be sent to another process."""
+
+    name: str
+    model: Any
+    columns: list[Any] | None
+    X: Any  # its rows, and nobody else's
+    y: Array
+    weights: Array | None
+    held_out: Rows  # places in X that it keeps back
+    seed: int | None
+
+
+def fit_classifier(task: Task) -> Participant:
+    """Fit a clone on the rows not held out, and see how many of the others it answers right."""
+    kept = np.setdiff1d(np.arange(len(task.y)), task.held_out)
+    if len(np.unique(task.y[kept])) > 1:
+        model, weighted = _fit(task, kept)
+        constant = False
+    else:
+        # Many models refuse a single class. Its owner knows no other answer.
+        model = DummyClassifier(strategy="constant", constant=task.y[kept[0]])
+        model.fit(np.zeros((1, 1)), task.y[kept[:1]])
+        constant = weighted = True
+    done = Participant(task.name, model, task.columns, len(kept), constant=constant, weighted=weighted)
+    return measured(done, rows_of(task.X, task.held_out), task.y[task.held_out])
+
+
+def fit_regressor(task: Task) -> Participant:
+    """Fit a clone on all its rows."""
+    rows = np.arange(len(task.y))
+    model, weighted = _fit(task, rows)
+    return Participant(task.name, model, task.columns, len(rows), weighted=weighted)
+
+
+def measured(participant: Participant, X: Any, y: Array) -> Participant:
+    """The participant with what these rows, which it was not fitted on, say of it."""
+    if not len(y):
+        return participant
+    answers = participant.predict(X)
+    if isinstance(answers, str):
+        return replace(participant, fault=answers)
+    return replace(participant, held_out=len(y), right=int((answers == y).sum()))
+
+
+def _fit(task: Task, rows: Rows) -> tuple[Any, bool]:
+    """The fitted clone, and whether it took the weights. Errors are told with the participant's name."""
+    model = clone(task.model)
+    if task.seed is not None:
+        seed_model(model, task.seed)
+    options: dict[str, Any] = {}
+    if task.weights is not None:
+        key = weight_parameter(model)
+        if key is not None:
+            options[key] = task.weights[rows]
+    X = rows_of(columns_of(task.X, task.columns), rows)
+    try:
+        model.fit(X, task.y[rows], **options)
+    except Exception as error:
+        kind = type(error) if type(error) in (ValueError, TypeError) else RuntimeError
+        raise kind(f"participant {task.name!r} ({type(model).__name__}) cannot be fitted: {error}") from error
+    return model, task.weights is None or bool(options)
+
+
+def _first_sentence(error: Exception) -> str:
+    """Errors of models can be a page long; the first sentence says what is wrong."""
+    text = " ".join(str(error).split()).partition(". ")[0].rstrip(".")
+    return text if len(text) <= 160 else f"{text[:157]}..."
+
+
+def weight_parameter(model: Any) -> str | None:
+    """The name under which a model's ``fit`` takes sample weights, or None."""
+    if isinstance(model, Pipeline):
+        name, last = model.steps[-1]
+        inner = weight_parameter(last)
+        return None if inner is None else f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(model, "sample_weight") else None
+
+
+def seed_model(model: Any, seed: int) -> None:
+    """Give every ``random_state`` of a model that is None one that follows from the seed."""
+    params = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+    free = [k for k, v in sorted(params.items()) if v is None and k.rpartition("__")[2] == "random_state"]
+    if free:
+        seeds = np.random.default_rng(seed).integers(0, 2**31, len(free))
+        model.set_params(**{key: int(value) for key, value in zip(free, seeds, strict=True)})
+
+
+def stratified_shards(y: Array, n: int, rng: np.random.Generator) -> list[Rows]:
+    """n disjoint shards of the rows, with every class dealt out as evenly as it goes.
+
+    Rows are shuffled, sorted by class and dealt in turn, so sizes, and the counts of each class, differ by
+    one at the most.
+    """
+    rows = len(y)
+    if rows < n:
+        raise ValueError(
+            f"more participants than rows: {n} participants cannot share n_samples={rows} rows disjointly"
+        )
+    shuffled = rng.permutation(rows)
+    dealt = shuffled[np.argsort(y[shuffled], kind="stable")]
+    return [np.sort(dealt[i::n]) for i in range(n)]
+
+
+def held_out_rows(y: Array, share: float, rng: np.random.Generator) -> Rows:
+    """Places to keep back: ``share`` of the rows, spread over the classes, but never a class's only row."""
+    rows = len(y)
+    shuffled = rng.permutation(rows)
+    order = shuffled[np.argsort(y[shuffled], kind="stable")]
+    first = np.concatenate(([True], y[order][1:] != y[order][:-1]))
+    spare = order[~first]
+    wanted = min(round(share * rows), len(spare))
+    if share > 0 and len(spare) and wanted == 0:
+        wanted = 1
+    picks = ((np.arange(wanted) + 0.5) * len(spare) / max(wanted, 1)).astype(np.int64)
+    return np.sort(spare[picks])
+
+
+def check_holdout(holdout: object) -> float:
+    """The share to keep back, 0 <= holdout < 1; None is 0."""
+    share = checks.probability("holdout", 0.0 if holdout is None else holdout)
+    if share == 1.0:
+        raise ValueError(
+            "holdout must satisfy 0 <= holdout < 1: got holdout=1.0, which leaves nothing to fit"
+        )
+    return share
+
+
+def tell(participants: Sequence[str], what: str) -> None:
+    """One warning about some participants, by name."""
+    if participants:
+        some = ", ".join(map(repr, participants[:5]))
+        more = f" and {len(participants) - 5} more" if len(participants) > 5 else ""
+        warnings.warn(f"{some}{more}: {what}", ParticipantWarning, stacklevel=4)

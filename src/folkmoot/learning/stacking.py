@@ -1,0 +1,39 @@
+"""Stacking: a server learns from labelled inputs how to read votes (Wolpert, "Stacked generalization", 1992).
+
+Beyond what a moot can do: it needs a server, and inputs whose truth the server knows. Shown for comparison
+only. To be fair it never answers an input it has learnt from: five-fold cross-validation.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+from threadpoolctl import threadpool_limits
+
+from folkmoot.baselines.majority import Labels
+from folkmoot.votes import Votes
+
+
+def stacked(votes: Votes, truth: Votes, classes: int, seed: int, *, folds: int = 5) -> Labels | None:
+    """What logistic regression on the one-hot votes answers, out of fold; None if a class is too rare.
+
+    A class with a single input cannot be learnt and answered both.
+    """
+    counts = np.bincount(truth, minlength=classes)
+    rarest = int(counts[counts > 0].min())
+    if rarest < 2 or (counts > 0).sum() < 2:
+        return None
+    colours = [np.arange(-1, classes)] * len(votes)
+    learner = make_pipeline(OneHotEncoder(categories=colours), LogisticRegression(C=0.1, max_iter=200))
+    parts = StratifiedKFold(min(folds, rarest), shuffle=True, random_state=seed)
+    # The matrices are small: threads of the linear algebra would only wait for each other.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # close enough for a comparison
+        labels: Labels = cross_val_predict(learner, votes.T, truth, cv=parts)
+    return labels

@@ -1,0 +1,117 @@
+"""Rows and columns of whatever users hand in: arrays, sparse matrices, pandas and polars data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_array, validate_data
+
+Rows = npt.NDArray[np.int64]
+
+
+def column_names(X: Any) -> list[str] | None:
+    """The names of the columns of a data frame, else None."""
+    names = getattr(X, "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def check_inputs(estimator: Any, X: Any, *, reset: bool, compare: bool = True) -> Any:
+    """X, checked as far as every model would: two dimensions, as many and the same columns as in ``fit``.
+
+    Data frames stay data frames, since models may choose columns by name; NaN is for the models to judge.
+    """
+    if column_names(X) is not None:
+        if compare:
+            validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if _num_samples(X) == 0:
+            raise ValueError("X must hold at least one row: got 0 sample(s)")
+        return X
+    X = check_array(X, accept_sparse="csr", dtype=None, ensure_all_finite=False, estimator=estimator)
+    if X.dtype == object:
+        for (row, column), value in np.ndenumerate(X):
+            if isinstance(value, (dict, list, set, tuple)):
+                kind = type(value).__name__
+                raise TypeError(
+                    f"every argument must be a string or a number: X[{row}, {column}] is a {kind}"
+                )
+    if compare:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    return X
+
+
+def rows_of(X: Any, rows: Rows) -> Any:
+    """These rows of X."""
+    return _safe_indexing(X, rows, axis=0)
+
+
+def columns_of(X: Any, columns: Any) -> Any:
+    """These columns of X; all of them for None."""
+    if columns is None:
+        return X
+    if sparse.issparse(X):
+        return X[:, columns]  # type: ignore[index]
+    return _safe_indexing(X, list(columns), axis=1)
+
+
+def columns_each(columns: Any, names: Sequence[str]) -> list[list[Any] | None]:
+    """What each participant sees, from ``columns=``: None, one entry for each, or a mapping by name."""
+    if columns is None:
+        return [None] * len(names)
+    if isinstance(columns, Mapping):
+        unknown = next((name for name in columns if str(name) not in names), None)
+        if unknown is not None:
+            raise ValueError(f"columns names {unknown!r}, which is no participant: {_some(names)}")
+        by_name = {str(name): value for name, value in columns.items()}
+        return [_as_list(by_name.get(name), name) for name in names]
+    if isinstance(columns, str) or not isinstance(columns, Sequence):
+        raise TypeError(
+            f"columns must be a list with one entry per participant, or a mapping by name: got {columns!r}"
+        )
+    if len(columns) != len(names):
+        raise ValueError(
+            f"columns must hold one entry per participant ({len(names)}): got {len(columns)} entries"
+        )
+    return [_as_list(value, name) for value, name in zip(columns, names, strict=True)]
+
+
+def check_columns(each: Sequence[list[Any] | None], names: Sequence[str], X: Any) -> None:
+    """Every column that a participant wants is in X; the first that is not is named."""
+    there, width = column_names(X), X.shape[1]
+    for wanted, name in zip(each, names, strict=True):
+        for column in wanted or ():
+            if isinstance(column, str):
+                if there is None:
+                    raise ValueError(
+                        f"participant {name!r} wants the column {column!r}, but X has no column names: "
+                        f"give X as a data frame, or columns as numbers below {width}"
+                    )
+                if column not in there:
+                    raise ValueError(
+                        f"participant {name!r} wants the column {column!r}, which X has not: {_some(there)}"
+                    )
+            elif not -width <= column < width:
+                raise ValueError(
+                    f"participant {name!r} wants column {column}, but X has {width} columns (0..{width - 1})"
+                )
+
+
+def _as_list(value: Any, name: str) -> list[Any] | None:
+    if value is None:
+        return None
+    items = [value] if isinstance(value, str) or np.ndim(value) == 0 else list(value)
+    whole = all(isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in items)
+    if not items or not (whole or all(isinstance(item, str) for item in items)):
+        raise TypeError(
+            f"columns of participant {name!r} must be a list of names or of numbers: got {value!r}"
+        )
+    return [int(item) for item in items] if whole else items
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return f"there are {', '.join(map(repr, names[:12]))}{more}"

@@ -1,0 +1,83 @@
+"""One self-contained HTML page: text, tables and pictures, with no request to anywhere."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from html import escape
+
+from matplotlib.figure import Figure
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c2733; --soft: #5d6b79; --line: #d8dee4;
+        --paper: #fff; --mark: #eaf1f9; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e4e9ee; --soft: #9fadbb; --line: #37424d; --paper: #14191f; --mark: #1d2b3a; }
+  img { background: #fff; border-radius: 6px; }
+}
+body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
+       max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
+th, td { padding: .3rem .8rem .3rem 0; text-align: right; border-bottom: 1px solid var(--line);
+         white-space: pre; }
+th:first-child, td:first-child, th.text, td.text { text-align: left; }
+tr.bold td { font-weight: 650; background: var(--mark); }
+figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; }
+figcaption, footer { color: var(--soft); font-size: .88rem; }
+""".strip()
+
+
+class Page:
+    """Add parts in the order in which they are read, then take ``html()``."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._parts: list[str] = []
+
+    def heading(self, text: str) -> None:
+        """A heading below the title."""
+        self._parts.append(f"<h2>{escape(text)}</h2>")
+
+    def text(self, text: str) -> None:
+        """A paragraph."""
+        self._parts.append(f"<p>{escape(text)}</p>")
+
+    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], *, bold: str | None = None) -> None:
+        """A table, numbers to the right; ``bold`` names the first cell of a row to mark."""
+        words = [any(_is_word(row[i]) for row in rows) for i in range(len(header))]
+        kinds = [' class="text"' if word else "" for word in words]
+        head = "".join(f"<th{kind}>{escape(cell)}</th>" for cell, kind in zip(header, kinds, strict=True))
+        lines = []
+        for row in rows:
+            cells = "".join(f"<td{kind}>{escape(cell)}</td>" for cell, kind in zip(row, kinds, strict=True))
+            mark = ' class="bold"' if row[0] == bold else ""
+            lines.append(f"<tr{mark}>{cells}</tr>")
+        body = "\n".join(lines)
+        self._parts.append(f'<div class="scroll"><table>\n<tr>{head}</tr>\n{body}\n</table></div>')
+
+    def figure(self, figure: Figure, caption: str) -> None:
+        """A picture, drawn into the page itself."""
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        data = base64.b64encode(buffer.getvalue()).decode()
+        self._parts.append(
+            f'<figure><img alt="{escape(caption)}" src="data:image/svg+xml;base64,{data}">'
+            f"<figcaption>{escape(caption)}</figcaption></figure>"
+        )
+
+    def html(self) -> str:
+        """The whole page."""
+        body = "\n".join(self._parts)
+        return (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{escape(self._title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
+            f"<h1>{escape(self._title)}</h1>\n{body}\n<footer>Made by folkmoot.</footer>\n</body>\n</html>\n"
+        )
+
+
+def _is_word(cell: str) -> bool:
+    return any(character.isalpha() for character in cell) and cell not in ("-", "nan")

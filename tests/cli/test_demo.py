@@ -1,0 +1,47 @@
+"""``folkmoot demo``: what a newcomer sees first."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import matplotlib.image
+
+from command import assert_refused, run
+
+
+def test_demo(tmp_path: Path) -> None:
+    out = tmp_path / "a" / "report"
+    result = run("demo", "--out", out, "--jobs", 2)
+    assert result.returncode == 0, result.stderr
+    header = next(line for line in result.stdout.splitlines() if "malicious  " in line)
+    assert header.split() == ["malicious", "0", "5", "10", "15", "20", "25", "30"]
+    assert str(out / "report.html") in result.stderr
+
+    found = json.loads((out / "results.json").read_text())
+    assert found["byzantine"] == [0, 5, 10, 15, 20, 25, 30]
+    by_liars = [{line["name"]: line["accuracy"] for line in report["lines"]} for report in found["reports"]]
+    row = next(line for line in result.stdout.splitlines() if line.strip().startswith("consensus"))
+    assert row.split()[1:] == [f"{each['consensus']:.3f}" for each in by_liars]
+    # What the talk is for, and what it cannot bear:
+    assert by_liars[0]["consensus"] > by_liars[0]["best participant"] + 0.1
+    assert by_liars[-1]["consensus"] < 0.1
+    assert [report["participants"] for report in found["reports"]] == [101] * 7
+    assert len(found["reports"][2]["byzantine"]) == 10
+
+    page = (out / "report.html").read_text()
+    assert page.count("<img ") == 3
+    assert not re.search(
+        r"(src|href)=[\"'](?!data:)|@import|url\(|<script", page
+    )  # asks nothing of the network
+    for name in ("accuracy", "convergence", "data"):
+        assert matplotlib.image.imread(out / f"{name}.png").std() > 0.03
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    assert_refused(f"--out must name a folder: {file} is a file", "demo", "--out", file)
+    assert file.read_text() == "mine"
+    assert_refused("seed must satisfy seed >= 0: got seed=-1", "demo", "--seed", -1, "--out", tmp_path)

@@ -1,0 +1,143 @@
+"""``folkmoot learn``: a user's own table."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from command import assert_refused, run, run_json
+
+
+def write_table(path: Path, groups: int = 12, rows: int = 20, seed: int = 0) -> Path:
+    """Two numbers and a word decide; some numbers are missing."""
+    rng = np.random.default_rng(seed)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["age", "pressure", "town", "clinic", "ill"])
+        for i in range(groups * rows):
+            age, pressure, town = rng.normal(), rng.normal(), str(rng.choice(["ely", "york", "bath"]))
+            ill = age + pressure + 2 * (town == "york") > 1
+            shown = "" if rng.random() < 0.05 else f"{pressure:.3f}"
+            writer.writerow([f"{age:.3f}", shown, town, f"clinic {i % groups}", "yes" if ill else "no"])
+    return path
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_table(tmp_path / "patients.csv")
+
+
+def learn(table: Path, *more: Any) -> list[Any]:
+    return ["learn", table, "--target", "ill", "--group", "clinic", "--out", table.parent / "out", *more]
+
+
+def accuracies(found: Any, place: int = 0) -> dict[str, float]:
+    return {line["name"]: line["accuracy"] for line in found["reports"][place]["lines"]}
+
+
+def test_table_for_people(table: Path) -> None:
+    result = run(*learn(table))
+    assert result.returncode == 0, result.stderr
+    assert "10 participants, 40 inputs, 2 classes; Slush, k=9, alpha=5" in result.stdout
+    for name in ("mean participant", "best participant", "majority", "supermajority", "weighted majority",
+                 "Dawid-Skene", "stacking", "consensus", "agreement", "undecided"):  # fmt: skip
+        assert name in result.stdout
+    assert (table.parent / "out" / "report.html").is_file()
+
+
+def test_held_out_groups_take_no_part(table: Path) -> None:
+    found = run_json(*learn(table, "--test-groups", 0.5))
+    report = found["reports"][0]
+    assert (report["participants"], report["inputs"], found["training_rows"]) == (6, 120, 120)
+    assert found["byzantine"] == [0, 1, 2]
+    assert accuracies(found)["consensus"] > 0.7
+    assert json.loads((table.parent / "out" / "results.json").read_text())["byzantine"] == [0, 1, 2]
+
+
+def test_a_file_of_test_rows_and_a_share_of_rows(table: Path, tmp_path: Path) -> None:
+    other = write_table(tmp_path / "new.csv", groups=3, rows=10, seed=5)
+    found = run_json(*learn(table, "--test", other, "--model", "tree"))
+    assert (found["reports"][0]["participants"], found["reports"][0]["inputs"]) == (12, 30)
+    found = run_json(*learn(table, "--test-rows", 0.3))
+    assert (found["reports"][0]["participants"], found["reports"][0]["inputs"]) == (12, 72)
+
+
+@pytest.mark.parametrize("model", ["logistic", "nearest", "bayes", "svm", "boosting", "mixed"])
+def test_models(table: Path, model: str) -> None:
+    assert 0.3 < accuracies(run_json(*learn(table, "--model", model, "--byzantine", 0)))["consensus"] <= 1
+
+
+def test_protocols_and_the_same_seed(table: Path) -> None:
+    options = ["--protocol", "snowball", "--k", 4, "--alpha", 3, "--beta", 5, "--seed", 3, "--byzantine", 2]
+    one, two = (run_json(*learn(table, *options, "--jobs", jobs)) for jobs in (1, 2))
+    assert one["reports"] == two["reports"]
+    assert one["reports"][0]["protocol"] == "Snowball, k=4, alpha=3, beta=5"
+    assert one["byzantine"] == [0, 1, 2]
+    local = run_json(*learn(table, "--alpha", "local", "--holdout", 0.4, "--repeats", 2, "--rounds", 20))
+    assert "local alpha" in local["reports"][0]["protocol"]
+    dropped = run_json(*learn(table, "--drop", "town,age"))
+    assert accuracies(dropped)["mean participant"] < accuracies(run_json(*learn(table)))["mean participant"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--target", "sick"], "patients.csv has no column 'sick': it has age, pressure, town, clinic, ill"),
+        (["--group", "ill"], "target and group must be different columns: got 'ill' for both"),
+        (["--target", "age"], "age must be a class: it has"),
+        (["--drop", "hight"], "has no column 'hight'"),
+        (["--drop", "age,pressure,town"], "must have a column to predict 'ill' from"),
+        (["--model", "xgboost"], "model must be one of rf, logistic, nearest, tree"),
+        (["--protocol", "snow"], "--protocol must be one of slush, snowflake, snowball: got 'snow'"),
+        (["--alpha", "most"], "--alpha must be a whole number or 'local': got 'most'"),
+        (["--k", "4", "--alpha", "2"], "alpha must satisfy k/2 < alpha <= k: got alpha=2, k=4"),
+        (["--test-groups", "0.95"], "12 groups are too few to test on 11 of them"),
+        (["--test-groups", "0"], "test_groups must satisfy 0 < test_groups < 1"),
+        (["--test-rows", "0.001"], "leaves no row to test on"),
+        (["--byzantine", "10"], "byzantine must satisfy 0 <= byzantine < n: got byzantine=10, n=10"),
+        (["--holdout", "1"], "holdout must satisfy 0 <= holdout < 1"),
+        (["--test", "nowhere.csv"], "nowhere.csv: No such file or directory"),
+        (["--jobs", "two"], "expected a whole number, got 'two'"),
+    ],
+)  # fmt: skip
+def test_bad_options(table: Path, options: list[str], message: str) -> None:
+    assert_refused(message, *learn(table, *options))
+    assert not (table.parent / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty: expected a first line with the names of the columns"),
+        ("1,2,clinic 1,yes\n", "has no header: its first line is 1, 2, clinic 1, yes"),
+        ("age,clinic,ill\n", "has a header and no rows"),
+        ("age,age,ill\n1,2,yes\n", "must have different column names: got 'age' more than once"),
+        ("age,clinic,ill\n1,a\n", "line 2: expected 3 cells, got 2"),
+        ("age,clinic,ill\n1,,yes\n", "line 2: clinic is missing, which should say whose row it is"),
+        ("age,clinic,ill\n1,a,?\n", "line 2: ill is missing, which should say its class"),
+        ("age,clinic,ill\n1,a,yes\n2,b,yes\n", "ill must have at least two classes: all rows say 'yes'"),
+        ("age,clinic,ill\n1,a,yes\n2,b,no\n", "2 groups are too few to test on 1 of them"),
+    ],
+)
+def test_bad_tables(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    assert_refused(message, *learn(path))
+
+
+def test_bad_test_files(table: Path, tmp_path: Path) -> None:
+    other = tmp_path / "new.csv"
+    other.write_text("age,pressure,town,ill\n1,2,ely,perhaps\n")
+    assert_refused(
+        "new.csv, line 2: ill is 'perhaps', which no row of patients.csv has", *learn(table, "--test", other)
+    )
+    other.write_text("age,town,ill\n1,ely,yes\n")
+    assert_refused("new.csv has no column 'pressure'", *learn(table, "--test", other))
+    other.write_text("age,pressure,town,ill\n1,high,ely,yes\n")
+    assert_refused("new.csv, line 2: pressure must be a number: got 'high'", *learn(table, "--test", other))
+    assert_refused("new.csv is not a text file in UTF-8", *learn(table, "--test", other))

@@ -1,0 +1,237 @@
+"""``ConsensusClassifier``: who sees which rows, what is answered, and by which law."""
+
+from __future__ import annotations
+
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import oracle
+from folkmoot import Slush, adversaries
+from folkmoot.learning import ConsensusClassifier, ProtocolWarning
+from learning.models import Threshold, Witness
+from statistics_of_agreement import assert_rate
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(240, 3))
+Y = np.where(X[:, 0] + 0.3 * RNG.normal(size=240) > 0, "yes", "no")
+GROUPS = RNG.integers(0, 12, 240)
+
+
+def row_keys(rows: Any) -> set[bytes]:
+    return {row.tobytes() for row in np.ascontiguousarray(rows)}
+
+
+def cuts(n: int, **options: Any) -> ConsensusClassifier:
+    """n fitted models; on x in [0, 1) exactly the first floor(x n) + 1 say 1 (and at x < 0 none)."""
+    models = [Threshold(i / n - 1e-9) for i in range(n)]
+    return ConsensusClassifier(models, prefit=True, **options).fit()
+
+
+# ---- whose rows are whose --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["shards", "groups"])
+def test_every_participant_sees_its_own_rows_only(groups: Any) -> None:
+    moot = ConsensusClassifier([Witness()] * 12, holdout=0.25, random_state=0).fit(X, Y, groups)
+    seen = [row_keys(model.X_) for model in moot.estimators_]
+    assert sum(map(len, seen)) == len(set.union(*seen))  # disjoint
+    for i, participant in enumerate(moot.participants_):
+        own = participant.rows + participant.held_out
+        assert participant.rows == len(seen[i])
+        assert abs(participant.held_out - own / 4) <= 1
+        if groups is not None:
+            theirs = X[groups == i]
+            assert own == len(theirs)
+            assert seen[i] <= row_keys(theirs)
+            # Its accuracy is over the rows it did not see, by hand:
+            kept_back = [j for j in np.flatnonzero(groups == i) if X[j].tobytes() not in seen[i]]
+            right = sum(Y[j] == participant.model.answer_ for j in kept_back)
+            assert (participant.right, participant.held_out) == (right, len(kept_back))
+            assert moot.accuracies_[i] == right / len(kept_back)
+    if groups is None:
+        assert sum(p.rows + p.held_out for p in moot.participants_) == 240
+        sizes = [p.rows + p.held_out for p in moot.participants_]
+        assert max(sizes) - min(sizes) <= 1
+
+
+def test_shards_are_stratified() -> None:
+    y = np.repeat([0, 1, 2], [100, 30, 14])
+    moot = ConsensusClassifier([Witness()] * 7, holdout=0, protocol=Slush(4, 3)).fit(np.zeros((144, 1)), y)
+    counts = np.array([np.bincount(model.y_, minlength=3) for model in moot.estimators_])
+    assert (counts.max(axis=0) - counts.min(axis=0) <= 1).all()
+    assert counts.sum(axis=0).tolist() == [100, 30, 14]
+
+
+def test_no_row_is_kept_after_fitting() -> None:
+    secret = X.copy()
+    moot = ConsensusClassifier([Threshold(classes=("no", "yes"))] * 12, random_state=0).fit(secret, Y, GROUPS)
+    left = pickle.dumps(moot)
+    assert not any(value.tobytes() in left for value in secret.ravel())
+    assert moot.deliberate(secret).decisions.shape == (12, 240)
+
+
+def test_models_are_cloned_and_groups_matched_by_name() -> None:
+    models = [("b", Witness()), ("a", Threshold())]
+    groups = np.where(np.arange(240) % 2, "a", "b")
+    with pytest.warns(ProtocolWarning):
+        moot = ConsensusClassifier(models).fit(X, np.arange(240) % 3, groups)
+    assert [p.name for p in moot.participants_] == ["a", "b"]
+    assert isinstance(moot.named_estimators_["b"], Witness)
+    assert not hasattr(models[0][1], "X_")
+
+
+def test_one_model_serves_every_group() -> None:
+    moot = ConsensusClassifier([DecisionTreeClassifier()], random_state=0).fit(X, Y, GROUPS)
+    assert len(moot.participants_) == 12
+    seeds = {model.random_state for model in moot.estimators_}
+    assert len(seeds) == 12  # each has a seed of its own, drawn from random_state
+
+
+def test_the_same_seed_gives_the_same_moot() -> None:
+    def fitted(seed: int) -> Any:
+        return ConsensusClassifier([RandomForestClassifier(5)] * 11, random_state=seed).fit(X, Y)
+
+    assert np.array_equal(fitted(3).votes(X), fitted(3).votes(X))
+    assert not np.array_equal(fitted(3).votes(X), fitted(4).votes(X))
+    parallel = fitted(3).set_params(n_jobs=2).fit(X, Y)
+    assert np.array_equal(parallel.votes(X), fitted(3).votes(X))
+
+
+def test_sample_weights_reach_their_rows() -> None:
+    weights = np.arange(240.0)
+    moot = ConsensusClassifier([Witness()] * 12).fit(X, Y, GROUPS, sample_weight=weights)
+    place = {row.tobytes(): i for i, row in enumerate(X)}
+    for model in moot.estimators_:
+        assert model.weights_.tolist() == [place[row.tobytes()] for row in model.X_]
+
+
+# ---- what is answered, and by which law -------------------------------------------------------
+
+
+def exact_blue(n: int, k: int, alpha: int) -> list[Fraction]:
+    blue, red = oracle.absorption_sums(*oracle.rates(n, k, alpha, 0, self_sampling=False))
+    return [Fraction(b, b + r) for b, r in zip(blue, red, strict=True)]
+
+
+@pytest.mark.parametrize(("n", "k", "alpha"), [(7, 3, 2), (12, 4, 3), (25, 10, 6)])
+def test_predict_proba_is_the_exact_absorption(n: int, k: int, alpha: int) -> None:
+    moot = cuts(n, protocol=Slush(k, alpha))
+    inputs = np.array([[(b - 0.5) / n] for b in range(n + 1)])  # b of n say 1
+    assert moot.votes(inputs).sum(axis=0).tolist() == list(range(n + 1))
+    expected = np.array(exact_blue(n, k, alpha), dtype=float)
+    chances = moot.predict_proba(inputs)
+    assert np.abs(chances[:, 1] - expected).max() < 1e-12
+    assert np.abs(chances.sum(axis=1) - 1).max() < 1e-12
+
+
+def test_predict_is_drawn_from_predict_proba() -> None:
+    # The smallest case with open inputs: 4 of 9 at first, over 2,000 seeds.
+    moot = cuts(9, protocol=Slush(3, 2))
+    inputs = np.array([[3.5 / 9]])
+    says = 0
+    for seed in range(2000):
+        moot.seed_ = seed
+        says += int(moot.predict(inputs)[0])
+    assert_rate(says, 2000, float(exact_blue(9, 3, 2)[4]))
+
+
+def test_repeated_deliberations_follow_the_same_law() -> None:
+    # Three classes, of which nobody ever names the third: the sampled law has to be the two-class one.
+    models = [Threshold(i / 9 - 1e-9) for i in range(9)]
+    models[0] = Threshold(-1e-9, classes=(0, 1, 2))
+    moot = ConsensusClassifier(models, prefit=True, protocol=Slush(3, 2)).fit()
+    inputs = np.array([[3.5 / 9]])
+    total = np.zeros(3)
+    for seed in range(40):  # 100 deliberations each
+        moot.seed_ = seed
+        total += 100 * moot.predict_proba(inputs)[0]
+    assert total[2] == 0
+    assert_rate(round(total[1]), 4000, float(exact_blue(9, 3, 2)[4]))
+
+
+def test_an_input_keeps_its_answer_in_any_company() -> None:
+    moot = cuts(15, protocol=Slush(3, 2))
+    inputs = RNG.uniform(0.3, 0.7, size=(200, 1))
+    together = moot.predict(inputs)
+    assert np.array_equal(moot.predict(inputs[::-1])[::-1], together)
+    assert np.array_equal([moot.predict(row[None])[0] for row in inputs], together)
+    assert np.array_equal(moot.deliberate(inputs).decision == 1, together == 1)
+
+
+def test_score_is_the_accuracy_of_predict() -> None:
+    moot = ConsensusClassifier([GaussianNB()] * 12, random_state=0).fit(X, Y)
+    assert moot.score(X, Y) == np.mean(moot.predict(X) == Y)
+
+
+def test_strong_confidence_takes_thresholds_from_the_holdout() -> None:
+    moot = ConsensusClassifier(
+        [GaussianNB()], protocol=Slush(4, 3), thresholds="strong-confidence", random_state=0
+    ).fit(X, Y, GROUPS)
+    by_hand = [max(3, -(-4 * p.right // p.held_out)) for p in moot.participants_]
+    assert moot.protocol_.thresholds(12).tolist() == by_hand
+
+
+def test_few_participants_scale_the_protocol() -> None:
+    with pytest.warns(ProtocolWarning, match="4 participants are too few to ask k=10 others.*k=3, alpha=2"):
+        moot = ConsensusClassifier([GaussianNB()] * 4).fit(X, Y)
+    assert moot.protocol_ == Slush(3, 2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_learns_real_data(seed: int) -> None:
+    data = load_breast_cancer()
+    train = np.random.default_rng(seed).permutation(569)[:400]
+    test = np.setdiff1d(np.arange(569), train)
+    models = [GaussianNB(), DecisionTreeClassifier(max_depth=3), KNeighborsClassifier()] * 4
+    moot = ConsensusClassifier(models, random_state=seed).fit(data.data[train], data.target[train])
+    each = [np.mean(m.predict(data.data[test]) == data.target[test]) for m in moot.estimators_]
+    assert moot.score(data.data[test], data.target[test]) > np.mean(each)
+
+
+def test_ten_classes() -> None:
+    data = load_digits()
+    moot = ConsensusClassifier([LogisticRegression(max_iter=300)] * 12, random_state=0)
+    moot.fit(data.data[:1200] / 16, data.target[:1200])
+    assert moot.score(data.data[1200:] / 16, data.target[1200:]) > 0.85
+    chances = moot.predict_proba(data.data[1200:1210] / 16)
+    assert chances.shape == (10, 10)
+    assert np.abs(chances.sum(axis=1) - 1).max() < 1e-12
+
+
+# ---- liars -----------------------------------------------------------------------------------
+
+
+def test_malicious_participants_are_drawn_and_count() -> None:
+    moot = ConsensusClassifier([GaussianNB()] * 25, random_state=0, adversaries=3).fit(X, Y)
+    outcome = moot.deliberate(X, Y)
+    assert (~outcome.honest).sum() == 3
+    honest = set(np.flatnonzero(~outcome.honest).tolist())
+    more = moot.set_params(adversaries=8).deliberate(X, Y)
+    assert honest < set(np.flatnonzero(~more.honest).tolist())  # who turned first stays turned
+    assert moot.score(X, Y) <= moot.set_params(adversaries=0).score(X, Y)
+
+
+def test_liars_by_name_or_number() -> None:
+    moot = ConsensusClassifier([("a", GaussianNB()), ("b", GaussianNB()), ("c", GaussianNB())])
+    moot.set_params(protocol=Slush(2, 2), adversaries={"b": adversaries.ConstantColour(1)}).fit(X, Y)
+    assert moot.deliberate(X).honest.tolist() == [True, False, True]
+    moot.set_params(adversaries={2: adversaries.Silent()})
+    assert moot.deliberate(X).honest.tolist() == [True, True, False]
+
+
+def test_who_must_know_the_truth_cannot_predict() -> None:
+    moot = ConsensusClassifier([GaussianNB()] * 12, adversaries=1, random_state=0).fit(X, Y)
+    with pytest.raises(
+        ValueError, match=r"is PerfectlyMalicious, which must know the truth: use score\(X, y\)"
+    ):
+        moot.predict(X)
