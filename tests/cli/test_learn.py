@@ -78,10 +78,10 @@ def test_protocols_and_the_same_seed(table: Path) -> None:
     assert one["reports"] == two["reports"]
     assert one["reports"][0]["protocol"] == "Snowball, k=4, alpha=3, beta=5"
     assert one["byzantine"] == [0, 1, 2]
-    local = run_json(*learn(table, "--alpha", "local", "--holdout", 0.4, "--repeats", 2, "--rounds", 20))
-    assert "local alpha" in local["reports"][0]["protocol"]
-    dropped = run_json(*learn(table, "--drop", "town,age"))
-    assert accuracies(dropped)["mean participant"] < accuracies(run_json(*learn(table)))["mean participant"]
+    local = ["--alpha", "local", "--holdout", 0.4, "--repeats", 2, "--rounds", 20, "--drop", "town,age"]
+    other = run_json(*learn(table, *local, "--byzantine", 0))
+    assert "local alpha" in other["reports"][0]["protocol"]
+    assert accuracies(other)["mean participant"] < accuracies(one)["mean participant"]
 
 
 @pytest.mark.parametrize(
@@ -140,4 +140,5 @@ def test_bad_test_files(table: Path, tmp_path: Path) -> None:
     assert_refused("new.csv has no column 'pressure'", *learn(table, "--test", other))
     other.write_text("age,pressure,town,ill\n1,high,ely,yes\n")
     assert_refused("new.csv, line 2: pressure must be a number: got 'high'", *learn(table, "--test", other))
+    other.write_bytes(b"\xff\xfe,")
     assert_refused("new.csv is not a text file in UTF-8", *learn(table, "--test", other))

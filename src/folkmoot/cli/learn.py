@@ -82,9 +82,6 @@ def learn(
     """Let every group of a table fit a model of its own, and all agree on the test rows."""
     from folkmoot import checks
     from folkmoot.datasets import read_table
-    from folkmoot.experiments.study import liar_counts, study
-    from folkmoot.learning import ConsensusClassifier
-    from folkmoot.learning.models import for_table, models_for
 
     folder = check_folder(out)
     left_out = [name.strip() for name in drop.split(",")] if drop else []
@@ -95,15 +92,18 @@ def learn(
     size = min(10, participants - 1) if k is None else k
     given = None if alpha == "local" else whole_alpha(alpha)
     rule = named_protocol(protocol, size, smallest_alpha(size) if given is None else given, beta)
+    everyone, most = checks.population(participants, 0 if byzantine is None else byzantine)
+
+    # Heavy, so only once the table is known to be good.
+    from folkmoot.experiments.study import liar_counts, study
+    from folkmoot.learning import ConsensusClassifier
+    from folkmoot.learning.models import for_table, models_for
+
     models = [
         for_table(each, len(table.feature_names), table.categorical)
         for each in models_for(model, participants)
     ]
-    if byzantine is None:
-        counts = liar_counts(participants)
-    else:
-        _, most = checks.population(participants, byzantine)
-        counts = liar_counts(participants, most=most / participants) if most else [0]
+    counts = liar_counts(everyone) if byzantine is None else liar_counts(everyone, most=most)
     with collected_warnings() as warnings, progress_bars() as progress:
         classifier = ConsensusClassifier(
             models,

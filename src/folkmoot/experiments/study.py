@@ -71,10 +71,10 @@ def study(
     )
 
 
-def liar_counts(participants: int, steps: int = 7, most: float = 0.3) -> list[int]:
-    """About ``steps`` numbers of liars, from none to ``most`` of the participants."""
-    top = min(round(most * participants), participants - 1)
-    return sorted({round(value) for value in np.linspace(0, max(top, min(1, participants - 2)), steps)})
+def liar_counts(participants: int, most: int | None = None, *, steps: int = 7) -> list[int]:
+    """About ``steps`` numbers of liars, from none to ``most`` (30% of the participants, but at least one)."""
+    top = min(max(1, round(0.3 * participants)), participants - 1) if most is None else most
+    return sorted({round(value) for value in np.linspace(0, top, steps)})
 
 
 def _saying(what: str, progress: Progress | None) -> Any:
