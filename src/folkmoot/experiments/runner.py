@@ -1,0 +1,61 @@
+"""Runs the cells of experiments: what is stored is taken as it is, the rest is shared out by joblib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from joblib import Parallel, delayed
+
+from folkmoot.experiments.experiment import Cell, Experiment, Result
+from folkmoot.experiments.store import MISSING, Store
+
+# Called with the name of the experiment, its cells done, and its cells in all.
+Progress = Callable[[str, int, int], None]
+
+
+def settings(experiment: Experiment[Any], *, quick: bool, data: str | None) -> Any:
+    """The config of a run: full or quick, with the path of the data where it needs one."""
+    config = experiment.quick if quick else experiment.full
+    return replace(config, data=data) if experiment.needs_data else config
+
+
+def run(
+    experiment: Experiment[Any],
+    config: Any,
+    seed: int,
+    store: Store,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """The result of an experiment; every cell is stored as soon as it is done."""
+    cells = list(experiment.cells(config, seed))
+    results = [store.load(cell) for cell in cells]
+    todo = [i for i, result in enumerate(results) if result is MISSING]
+    done = len(cells) - len(todo)
+    if progress:
+        progress(experiment.name, done, len(cells))
+    for i, result in _computed([cells[i] for i in todo], jobs):
+        store.save(cells[todo[i]], result)
+        # As it would be read back, so that a resumed run cannot differ from one that was not interrupted.
+        results[todo[i]] = store.load(cells[todo[i]])
+        done += 1
+        if progress:
+            progress(experiment.name, done, len(cells))
+    return experiment.result(config, results)
+
+
+def _computed(cells: Sequence[Cell], jobs: int | None) -> Iterator[tuple[int, Any]]:
+    """Results as they come, with the places of their cells."""
+    if jobs in (None, 1):
+        for i, cell in enumerate(cells):
+            yield i, cell()
+        return
+    tasks = (delayed(_numbered)(i, cell) for i, cell in enumerate(cells))
+    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
+
+
+def _numbered(i: int, cell: Cell) -> tuple[int, Any]:
+    return i, cell()
