@@ -12,6 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import Slush
+from folkmoot.adversaries import Silent
 from folkmoot.learning import ConsensusClassifier, ParticipantWarning
 from learning.models import Broken, Threshold, Witness
 
@@ -19,6 +20,13 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
 Y = (X[:, 0] > 0).astype(int)
 THREE = np.arange(60) % 3
+
+
+class Bare:
+    """A model that can only predict, and always the same."""
+
+    def predict(self, X: Any) -> Any:
+        return np.zeros(len(X), dtype=int)
 
 
 def three(**options: Any) -> ConsensusClassifier:
@@ -56,6 +64,15 @@ def three(**options: Any) -> ConsensusClassifier:
         ({"columns": [["age"], None, None]}, {}, "wants the column 'age', but X has no column names"),
         ({"columns": [[0.5], None, None]}, {}, "must be a list of names or of numbers"),
         ({"columns": {"nobody": [0]}}, {}, "columns names 'nobody', which is no participant: there are"),
+        ({"estimators": [("rounds", GaussianNB()), ("b", GaussianNB())]}, {}, "of a parameter: got 'rounds'"),
+        ({"estimators": [("a", GaussianNB()), ("b", GaussianNB()), ("zz", GaussianNB())]},
+         {"groups": np.array(["a", "b", "c"])[THREE]}, "estimators names 'zz', and no group has that name"),
+        ({}, {"groups": np.array([1, "1", *[2] * 58], dtype=object)}, "must be all words or all numbers"),
+        ({}, {"groups": pd.Series(["a", pd.NA, *["b"] * 58], dtype="string")}, r"groups\[1\] is missing"),
+        ({}, {"y": [None, *Y[1:]]}, r"y\[0\] is missing"),
+        ({"adversaries": {99: Silent()}}, {}, r"adversaries must name participants 0..2: got 99"),
+        ({"estimators": [Bare()] * 3}, {}, "the model of participant 'bare-1' must have fit and get_params"),
+        ({"prefit": True}, {"sample_weight": np.ones(60)}, "sample_weight is for fitting"),
         ({"protocol": Slush(2, [2, 2])}, {}, r"alpha must hold one threshold per participant \(3\): got 2"),
     ],
 )  # fmt: skip
@@ -144,15 +161,11 @@ def test_models_that_disagree_on_what_a_class_is() -> None:
         ConsensusClassifier(models, prefit=True, protocol=Slush(1, 1)).fit()
     numbers = ConsensusClassifier(models[:1] * 2, prefit=True)
     numbers.set_params(estimators=[models[0], ("c", Threshold())], protocol=Slush(1, 1))
-    with pytest.raises(ValueError, match=r"the models says \[0, 1\], y says \['no', 'yes'\]"):
+    with pytest.raises(ValueError, match=r"the models say \[0, 1\], y says \['no', 'yes'\]"):
         numbers.fit(X, np.where(Y, "yes", "no"))
 
 
 def test_prefit_models_that_know_no_classes() -> None:
-    class Bare:
-        def predict(self, X: Any) -> Any:
-            return np.zeros(len(X), dtype=int)
-
     with pytest.raises(ValueError, match=r"they have no classes_\): fit\(X, y\) with some rows"):
         ConsensusClassifier([Bare(), Bare()], prefit=True).fit()
     agreed = ConsensusClassifier([Bare(), Bare()], prefit=True, protocol=Slush(1, 1)).fit(X, Y)
@@ -166,6 +179,22 @@ def test_an_answer_that_is_no_class_is_no_vote() -> None:
     with pytest.warns(ParticipantWarning, match="'odd': answers that are none of the classes"):
         votes = agreed.votes(np.array([[1.0], [-1.0]]))
     assert votes.tolist() == [[1, 0], [1, 0], [-1, 0]]
+
+
+def test_too_many_classes() -> None:
+    with pytest.raises(ValueError, match="at most 127 classes can be deliberated: got 200"):
+        ConsensusClassifier([Witness()] * 3).fit(np.zeros((400, 1)), np.arange(400) // 2)
+
+
+def test_thresholds_from_accuracies_that_nobody_knows() -> None:
+    models = [Threshold(), Threshold(), Threshold()]
+    with pytest.warns(ParticipantWarning, match="'threshold-3': accuracy not known"):
+        ConsensusClassifier(models, prefit=True, protocol=Slush(2, 2), thresholds="strong-confidence").fit()
+
+
+def test_models_on_other_columns_after_a_refit() -> None:
+    moot = ConsensusClassifier([Threshold(), Threshold()], prefit=True, protocol=Slush(1, 1)).fit(X, Y)
+    assert moot.fit().predict(X[:, :1]).shape == (60,)
 
 
 def test_labels_that_nobody_knows_count_as_wrong() -> None:

@@ -55,6 +55,15 @@ def test_parameters_by_name() -> None:
     assert pairs.estimators[0][1].var_smoothing == 0.5
 
 
+def test_a_model_that_stands_in_the_list_several_times() -> None:
+    model = GaussianNB()
+    same = ConsensusClassifier([model] * 3).set_params(**{"gaussiannb-2__var_smoothing": 0.5})
+    assert [each.var_smoothing for each in same.estimators] == [1e-9, 0.5, 1e-9]
+    fitted = GaussianNB().fit(X, Y)
+    ConsensusClassifier([fitted, fitted], prefit=True).set_params(**{"gaussiannb-1__var_smoothing": 0.5})
+    assert fitted.var_smoothing == 1e-9  # the caller's model is left alone
+
+
 def test_unknown_parameters_are_refused() -> None:
     with pytest.raises(ValueError, match="protocol has no parameter 'gamma': expected one of k, alpha"):
         moot().set_params(protocol__gamma=1)

@@ -12,15 +12,23 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious, Silent, handed_in
+from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious
+from folkmoot.learning.ballot import Ballot
+from folkmoot.learning.composition import has_names
+from folkmoot.learning.labels import (
+    as_colours,
+    check_class_count,
+    check_labels,
+    known_classes,
+    same_kind,
+    with_strangers,
+)
 from folkmoot.learning.moot import Moot, Progress, check_weights, rows_by_group
 from folkmoot.learning.participants import (
-    Participant,
     check_holdout,
     fit_classifier,
     held_out_rows,
@@ -30,9 +38,8 @@ from folkmoot.learning.participants import (
 from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Query, Slush
-from folkmoot.simulation import deliberate
 from folkmoot.thresholds import StrongConfidence
-from folkmoot.votes import UNCOLOURED, Votes, vote_keys
+from folkmoot.votes import UNCOLOURED, Votes
 
 if TYPE_CHECKING:
     from folkmoot.learning.comparison import Report
@@ -131,20 +138,26 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         weights = fit_params.pop("sample_weight", None)
         if fit_params:
             raise TypeError(f"fit takes no argument {next(iter(fit_params))!r}: only sample_weight, progress")
+        if self.prefit and weights is not None:
+            raise ValueError("sample_weight is for fitting: models with prefit=True are fitted already")
         self._check_parameters()
-        draw = self._draw_seed()
+        draw = self._start()
         if self.prefit:
             self._fit_prefit(X, y, groups)
         else:
             X, y = self._check_rows(X, y)
             self.classes_ = np.unique(y)
-            if len(self.classes_) < 2:
-                raise ValueError(f"y must hold at least two classes: got one class, {self.classes_[0]!r}")
+            check_class_count(self.classes_)
             share = check_holdout(self.holdout)
             hold_out = partial(held_out_rows, share=share, rng=draw)
             tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, hold_out)
             self.participants_ = self._fit_all(fit_classifier, tasks, progress)
+        check_class_count(self.classes_)
         self._tell_if_scaled(self.protocol_)
+        self._liars(self.adversaries, Adversary, PerfectlyMalicious)  # complains about strangers
+        if self.thresholds == "strong-confidence":
+            unknown = [p.name for p in self.participants_ if np.isnan(p.accuracy)]
+            tell(unknown, "accuracy not known, so this participant has the least threshold")
         return self
 
     def _check_parameters(self) -> None:
@@ -161,14 +174,15 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
                 "fit(X, y), or prefit=True for models that are fitted already"
             )
         X = check_inputs(self, X, reset=True)
-        labels = column_or_1d(y, warn=True)
+        column_or_1d(y, warn=True)
+        labels = check_labels(y)
         check_consistent_length(X, labels)
         check_classification_targets(labels)
         return X, labels
 
     def _fit_prefit(self, X: Any, y: Any, groups: Any) -> None:
         self.participants_ = self._prefit()
-        known = _known_classes(self.participants_)
+        known = known_classes(self.participants_)
         if X is None:
             if known is None:
                 raise ValueError(
@@ -181,11 +195,15 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         if known is None:
             self.classes_ = np.unique(y)
         else:
-            _same_kind(known, np.unique(y), "the models", "y")
+            same_kind(known, np.unique(y), "the models say", "y says")
             self.classes_ = np.union1d(known, y)
         X = self._check_again(X)
         names = [participant.name for participant in self.participants_]
-        rows = [np.arange(len(y))] * len(names) if groups is None else rows_by_group(groups, names, len(y))
+        rows = (
+            [np.arange(len(y))] * len(names)
+            if groups is None
+            else rows_by_group(groups, names, len(y), has_names(self.estimators))
+        )
         self.participants_ = [
             measured(participant, rows_of(X, own), y[own])
             for participant, own in zip(self.participants_, rows, strict=True)
@@ -227,31 +245,35 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
 
         A participant whose ``predict`` fails has no votes, and a warning says so.
         """
-        return self._votes(X)[0]
+        return self._ballot(X).votes
 
-    def _votes(self, X: Any, labels: Array | None = None) -> tuple[Votes, dict[int, str]]:
-        """The votes as places in ``labels`` (or ``classes_``), and what went wrong with whom."""
+    def _ballot(self, X: Any, labels: Array | None = None) -> Ballot:
+        """Everybody's votes as places in ``labels`` (or ``classes_``), and what went wrong with whom."""
         X = self._check_again(X)
-        place = {label: i for i, label in enumerate((self.classes_ if labels is None else labels).tolist())}
+        known = self.classes_ if labels is None else labels
         votes = np.full((len(self.participants_), X.shape[0]), UNCOLOURED, dtype=np.int64)
         faults: dict[int, str] = {}
         strange: list[str] = []
         for i, answers in enumerate(self._ask(X)):
-            if isinstance(answers, str) or answers.ndim != 1:
-                shape = "" if isinstance(answers, str) else f"predict returned the shape {answers.shape}"
-                faults[i] = shape or str(answers)
+            if isinstance(answers, str):
+                faults[i] = answers
                 continue
-            said, which = np.unique(answers, return_inverse=True)
-            colours = np.array([place.get(label, UNCOLOURED) for label in said.tolist()])
-            votes[i] = colours[which]
-            if (colours == UNCOLOURED).any():
+            if answers.ndim != 1:
+                faults[i] = f"predict returned the shape {answers.shape}"
+                continue
+            try:
+                votes[i] = as_colours(answers, known)
+            except TypeError:
+                faults[i] = "predict returned what cannot be a label"
+                continue
+            if (votes[i] == UNCOLOURED).any():
                 strange.append(self.participants_[i].name)
         tell(
             [f"{self.participants_[i].name} ({fault})" for i, fault in faults.items()],
             "predict failed; faulty, so the others go on without",
         )
         tell(strange, "answers that are none of the classes; taken as no vote")
-        return votes, faults
+        return Ballot(votes, known, faults)
 
     def transform(self, X: Any) -> Array:
         """(input, participant): the votes as columns, named after the participants in ``set_output``."""
@@ -268,26 +290,27 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         The outcome of a row depends on the votes on it and on ``random_state`` alone, whatever else is
         in X. ``y`` is for adversaries that must know the truth.
         """
-        votes, faults = self._votes(X)
+        ballot = self._ballot(X)
         truth = None if y is None else self._truth(y, self.classes_)
-        liars = self._byzantine(faults)
-        return self._talk(votes, liars, truth, len(self.classes_), repeats=repeats, record=record)
+        return self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
 
     def _truth(self, y: Any, labels: Array) -> Votes:
-        values = column_or_1d(y)
-        place = {label: i for i, label in enumerate(labels.tolist())}
-        unknown = next((label for label in values.tolist() if label not in place), None)
-        if unknown is not None:
-            raise ValueError(f"y holds the label {unknown!r}, which is none of the classes the moot knows")
-        return np.array([place[label] for label in values.tolist()], dtype=np.int64)
+        values = check_labels(y)
+        truth = as_colours(values, labels)
+        unknown = np.flatnonzero(truth == UNCOLOURED)
+        if unknown.size:
+            label = values.tolist()[unknown[0]]
+            raise ValueError(f"y holds the label {label!r}, which is none of the classes the moot knows")
+        return truth
 
-    def _byzantine(self, faults: dict[int, str], adversaries: Any = None) -> dict[int, Adversary]:
-        """The adversaries; a faulty participant is a silent one, whatever else it would be."""
+    def _byzantine(self, ballot: Ballot, adversaries: Any = None) -> dict[int, Adversary]:
+        """The adversaries among those who can answer."""
         given = self.adversaries if adversaries is None else adversaries
-        return self._liars(given, Adversary, PerfectlyMalicious) | {i: Silent() for i in faults}
+        liars = self._liars(given, Adversary, PerfectlyMalicious)
+        return {i: liar for i, liar in liars.items() if i not in ballot.faults}
 
     def _talk(
-        self, votes: Votes, liars: dict[int, Adversary], truth: Votes | None, classes: int, **options: Any
+        self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
     ) -> Outcome:
         seer = next((i for i, liar in liars.items() if Knows.TRUTH in liar.knows), None)
         if truth is None and seer is not None:
@@ -295,17 +318,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
                 f"participant {self.participants_[seer].name!r} is {type(liars[seer]).__name__}, which must "
                 "know the truth: use score(X, y), report(X, y) or deliberate(X, y)"
             )
-        return deliberate(
-            votes,
-            self.protocol_,
-            adversaries=liars,
-            truth=truth,
-            rounds=self.rounds,
-            classes=classes,
-            seed=self.seed_,
-            keys=vote_keys(votes),
-            **options,
-        )
+        return ballot.talk(self.protocol_, liars, truth, rounds=self.rounds, seed=self.seed_, **options)
 
     # ---- answers -----------------------------------------------------------------------------
 
@@ -313,47 +326,48 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         """The label that the moot agrees on for each row: one deliberation, drawn by ``random_state``.
 
         Where no label has more than half of the honest participants, it is the one that most of them
-        hold; ``deliberate`` tells which inputs those are.
+        hold, or the first of several that are level, as in ``VotingClassifier``; ``deliberate`` tells which
+        inputs those are.
         """
-        return self._labels(self.deliberate(X))
+        ballot = self._ballot(X)
+        return self._labels(ballot, self._talk(ballot, self._byzantine(ballot), None))
 
-    def _labels(self, outcome: Outcome) -> Array:
-        labels: Array = self.classes_[outcome.counts.argmax(axis=-1)]
-        return labels
+    def _labels(self, ballot: Ballot, outcome: Outcome) -> Array:
+        return np.asarray(ballot.labels[ballot.answers(outcome)])
 
     def predict_proba(self, X: Any) -> Floats:
-        """(input, class): the law that ``predict`` is drawn from.
+        """(input, class): how likely each answer of the moot is, over its randomness.
 
         Two classes, Slush with one alpha for all, everybody honest: the exact absorption probability of
-        the vote count. Otherwise the shares of 100 deliberations.
+        the vote count, which ``predict`` is drawn from if the rounds suffice. Otherwise the shares of 100
+        deliberations, where labels that are level share.
         """
-        votes, faults = self._votes(X)
+        ballot = self._ballot(X)
+        liars = self._byzantine(ballot)
         protocol = self.protocol_
-        if self._exact(protocol, votes, faults):
-            return _absorption(protocol, votes)
-        liars = self._byzantine(faults)
-        outcome = self._talk(votes, liars, None, len(self.classes_), repeats=_REPEATS)
-        said = outcome.counts.argmax(axis=-1)
-        return np.stack([(said == c).mean(axis=0) for c in range(len(self.classes_))], axis=1)
+        if not liars and self._exact(protocol, ballot):
+            return _absorption(protocol, ballot.votes)
+        # Inputs with the same votes have the same law, and here the same draws.
+        columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
+        few = Ballot(columns, ballot.labels, ballot.faults)
+        return few.shares(self._talk(few, liars, None, repeats=_REPEATS))[which]
 
-    def _exact(self, protocol: Query[Any], votes: Votes, faults: dict[int, str]) -> bool:
+    def _exact(self, protocol: Query[Any], ballot: Ballot) -> bool:
         return (
             type(protocol) is Slush
             and isinstance(protocol.alpha, int)
             and protocol.weights is None
-            and len(self.classes_) == 2
-            and not self._byzantine(faults)
-            and bool((votes != UNCOLOURED).all())
+            and ballot.classes == 2
+            and not ballot.faults
+            and bool((ballot.votes != UNCOLOURED).all())
         )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of what ``predict`` would answer; here the adversaries may know the truth."""
-        votes, faults = self._votes(X)
-        liars = self._byzantine(faults)
-        seers = any(Knows.TRUTH in liar.knows for liar in liars.values())
-        truth = self._truth(y, self.classes_) if seers else None
-        outcome = self._talk(votes, liars, truth, len(self.classes_))
-        return float(accuracy_score(y, self._labels(outcome), sample_weight=sample_weight))
+        labels = with_strangers(self.classes_, check_labels(y))
+        ballot = self._ballot(X, labels)
+        outcome = self._talk(ballot, self._byzantine(ballot), self._truth(y, labels))
+        return float(accuracy_score(y, self._labels(ballot, outcome), sample_weight=sample_weight))
 
     def report(self, X: Any, y: Any, *, repeats: int = 10, stacking: bool = True) -> Report:
         """Consensus beside every honest comparison: single participants and centralised rules.
@@ -387,20 +401,20 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         from folkmoot.learning.comparison import compare
 
         check_is_fitted(self, "participants_")
-        labels = _all_labels(self.classes_, column_or_1d(y))
-        votes, faults = self._votes(X, labels)
+        labels = with_strangers(self.classes_, check_labels(y))
+        ballot = self._ballot(X, labels)
         truth = self._truth(y, labels)
-        check_consistent_length(truth, votes.T)
+        check_consistent_length(truth, ballot.votes.T)
         for each in adversaries:
-            liars = self._byzantine(faults, each)
+            liars = self._byzantine(ballot, each)
             yield compare(
-                self._talk(votes, liars, truth, len(labels), repeats=repeats),
-                handed_in(votes, liars, truth, len(labels)),
+                self._talk(ballot, liars, truth, repeats=repeats),
+                ballot.handed_in(liars, truth),
                 truth,
                 protocol=self.protocol_,
                 skills=np.array([participant.cautious_accuracy for participant in self.participants_]),
-                faulty={self.participants_[i].name: fault for i, fault in faults.items()},
-                byzantine=[self.participants_[i].name for i in sorted(liars) if i not in faults],
+                faulty={self.participants_[i].name: fault for i, fault in ballot.faults.items()},
+                byzantine=[self.participants_[i].name for i in sorted(liars)],
                 stacking=stacking,
                 seed=self.seed_,
             )
@@ -410,9 +424,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
-        inner = [get_tags(model).input_tags for _, model in self._pairs() if hasattr(model, "fit")]
-        tags.input_tags.allow_nan = bool(inner) and all(each.allow_nan for each in inner)
-        tags.input_tags.sparse = bool(inner) and all(each.sparse for each in inner)
+        self._inherit_tags(tags)
         return tags
 
 
@@ -421,44 +433,10 @@ def _absorption(protocol: Query[Any], votes: Votes) -> Floats:
     from folkmoot.theory import SlushChain
 
     chain = SlushChain(len(votes), protocol.k, protocol.thresholds(1)[0], self_sampling=False)
-    blue = votes.sum(axis=0)
-    return np.asarray(np.exp(np.stack([chain.log_red[blue], chain.log_blue[blue]], axis=1)))
-
-
-def _known_classes(participants: list[Participant]) -> Array | None:
-    """The union of the models' classes; they must be of one kind."""
-    there = [(p.name, np.asarray(p.model.classes_)) for p in participants if hasattr(p.model, "classes_")]
-    if not there:
-        return None
-    first, reference = there[0]
-    for name, classes in there[1:]:
-        _same_kind(reference, classes, f"participant {first!r}", f"participant {name!r}")
-    union = np.unique(np.concatenate([classes for _, classes in there]))
-    alone = [
-        name
-        for name, classes in there
-        if not any(np.isin(classes, other).any() for who, other in there if who != name)
-    ]
-    tell(alone if len(there) > 1 else [], "knows none of the classes that the others know")
-    return union
-
-
-def _same_kind(left: Array, right: Array, who: str, whom: str) -> None:
-    """Numbers with numbers, words with words: 1 and '1' are not the same answer."""
-    if (left.dtype.kind in "biuf") != (right.dtype.kind in "biuf"):
-        raise ValueError(
-            f"participants must agree on what the classes are: {who} says {_few(left)}, "
-            f"{whom} says {_few(right)}"
-        )
-
-
-def _few(classes: Array) -> str:
-    more = ", ..." if len(classes) > 5 else ""
-    return "[" + ", ".join(map(repr, classes[:5].tolist())) + more + "]"
-
-
-def _all_labels(classes: Array, y: Array) -> Array:
-    """The classes, and any labels of y that nobody knows (everybody is wrong on those)."""
-    _same_kind(classes, np.unique(y), "the moot", "y")
-    strangers = np.setdiff1d(y, classes)
-    return np.concatenate((classes, strangers)) if strangers.size else classes
+    count = votes.sum(axis=0)
+    chances = np.exp(np.stack([chain.log_red[count], chain.log_blue[count]], axis=1))
+    # Where neither colour can win a query nobody ever moves: the first votes are the answer.
+    stuck = chances.sum(axis=1) == 0
+    split = np.sign(2 * count[stuck] - len(votes)) / 2
+    chances[stuck] = np.stack([0.5 - split, 0.5 + split], axis=1)
+    return np.asarray(chances)

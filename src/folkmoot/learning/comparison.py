@@ -90,6 +90,8 @@ class Report:
             f"agreement {self.agreement:.3f}, settled {self.settled:.3f}, {self.rounds:.1f} rounds a "
             f"participant, {self.queries:,} queries, {size(self.bytes)} of votes on the wire"
         ]
+        if self.undecided or any(line.undecided for line in self.lines):
+            lines.append("undecided inputs count as wrong here; predict gives the most common label instead")
         return lines + who_is_not_honest(self.byzantine, self.faulty)
 
     def _repr_html_(self) -> str:

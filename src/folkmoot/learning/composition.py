@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from dataclasses import fields, replace
 from typing import Any, Self
@@ -50,6 +51,11 @@ def named_models(estimators: Any) -> list[tuple[str, Any]]:
     return list(zip(names, models, strict=True))
 
 
+def has_names(estimators: Any) -> bool:
+    """Whether the models came with names."""
+    return all(map(_is_pair, estimators))
+
+
 def _is_pair(item: Any) -> bool:
     return isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str)
 
@@ -84,10 +90,15 @@ class Composed(BaseEstimator):
         names = [name for name, _ in self._pairs()]
         for name in [key for key in params if key in names]:
             self._replace(names.index(name), params.pop(name))
-        models = dict(self._pairs())
-        for key in [key for key in params if "__" in key and key.partition("__")[0] in models]:
-            name, _, inner = key.partition("__")
-            models[name].set_params(**{inner: params.pop(key)})
+        inner: dict[str, dict[str, Any]] = {}
+        for key in [key for key in params if "__" in key and key.partition("__")[0] in names]:
+            name, _, parameter = key.partition("__")
+            inner.setdefault(name, {})[parameter] = params.pop(key)
+        for name, values in inner.items():
+            # A copy: in [model] * 3 all three are one object, and a fitted model is the caller's.
+            model = dict(self._pairs())[name]
+            changed = copy.deepcopy(model) if self.prefit else clone(model)
+            self._replace(names.index(name), changed.set_params(**values))
         super().set_params(**params)
         return self
 

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from folkmoot import checks
-from folkmoot.learning.composition import Composed, named_models
+from folkmoot.learning.composition import Composed, has_names, named_models
+from folkmoot.learning.labels import is_missing
 from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
 from folkmoot.learning.tables import Rows, check_columns, check_inputs, columns_each, rows_of
 
@@ -48,7 +49,7 @@ class Moot(Composed):
 
     def _share_out(self, y: Array, groups: Any, draw: np.random.Generator) -> list[tuple[str, Any, Rows]]:
         """Name, model and rows of every participant."""
-        models = named_models(self.estimators)
+        models = self._named()
         if groups is None:
             _enough(len(models), "estimators holds one model")
             shards = stratified_shards(y, len(models), draw)
@@ -57,11 +58,20 @@ class Moot(Composed):
         _enough(len(labels), "groups names one participant")
         return [
             (label, model, np.flatnonzero(whose == i))
-            for i, (label, model) in enumerate(zip(labels, _match(models, labels), strict=True))
+            for i, (label, model) in enumerate(
+                zip(labels, _match(models, labels, has_names(self.estimators)), strict=True)
+            )
         ]
 
-    def _prefit(self) -> list[Participant]:
+    def _named(self) -> list[tuple[str, Any]]:
         models = named_models(self.estimators)
+        taken = next((name for name, _ in models if name in self.get_params(deep=False)), None)
+        if taken is not None:
+            raise ValueError(f"the name of an estimator must not be that of a parameter: got {taken!r}")
+        return models
+
+    def _prefit(self) -> list[Participant]:
+        models = self._named()
         _enough(len(models), "estimators holds one model")
         names = [name for name, _ in models]
         each = columns_each(self.columns, names)
@@ -71,8 +81,10 @@ class Moot(Composed):
 
     # ---- fitting and asking ------------------------------------------------------------------
 
-    def _draw_seed(self) -> np.random.Generator:
-        """The source of all randomness of a fit; what follows it hangs on ``seed_``."""
+    def _start(self) -> np.random.Generator:
+        """Forget an earlier fit; the randomness of this one. What follows it hangs on ``seed_``."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         return np.random.default_rng(self.seed_)
 
@@ -140,6 +152,19 @@ class Moot(Composed):
 
     # ---- who lies ----------------------------------------------------------------------------
 
+    def _inherit_tags(self, tags: Any) -> None:
+        """NaN and sparse rows are fine if they are with every model; models that do not say are no help."""
+        inner = [get_tags(m) if hasattr(m, "__sklearn_tags__") else None for _, m in self._pairs()]
+        said = [each for each in inner if each is not None]
+        whole = bool(said) and len(said) == len(inner)
+        tags.input_tags.allow_nan = whole and all(each.input_tags.allow_nan for each in said)
+        tags.input_tags.sparse = whole and all(each.input_tags.sparse for each in said)
+        tags.target_tags.multi_output = (
+            tags.estimator_type == "regressor"
+            and whole
+            and all(each.target_tags.multi_output for each in said)
+        )
+
     def _liars(self, given: Any, kind: type, default: Callable[[], Any]) -> dict[int, Any]:
         """Byzantine participants by number, from ``adversaries=``: None, how many, or a mapping."""
         n = len(self.participants_)
@@ -173,8 +198,8 @@ def _enough(n: int, what: str) -> None:
         raise ValueError(f"a moot needs at least two participants: {what}")
 
 
-def _match(models: list[tuple[str, Any]], labels: list[str]) -> list[Any]:
-    """A model for each group: by name if the names are the groups, else in order; or one for all."""
+def _match(models: list[tuple[str, Any]], labels: list[str], by_user: bool) -> list[Any]:
+    """A model for each group: by name if the user gave names, else in order; or one for all."""
     by_name = dict(models)
     if set(by_name) == set(labels):
         return [by_name[label] for label in labels]
@@ -185,6 +210,12 @@ def _match(models: list[tuple[str, Any]], labels: list[str]) -> list[Any]:
             f"groups names {len(labels)} participants, and estimators holds {len(models)} models: "
             "give one model for each, or a list of one model for all"
         )
+    if by_user:
+        strange = sorted(set(by_name) - set(labels))
+        raise ValueError(
+            f"estimators names {strange[0]!r}, and no group has that name: name the models after the groups "
+            f"({', '.join(map(repr, labels[:5]))}{', ...' if len(labels) > 5 else ''}), or give a plain list"
+        )
     return [model for _, model in models]
 
 
@@ -193,20 +224,22 @@ def _check_groups(groups: Any, rows: int) -> tuple[list[str], Array]:
     values = column_or_1d(np.asarray(groups))
     if len(values) != rows:
         raise ValueError(f"groups must say whose each of the {rows} rows is: got {len(values)} entries")
-    missing = np.flatnonzero([value is None or value != value for value in values.tolist()])
+    missing = np.flatnonzero([is_missing(value) for value in values.tolist()])
     if missing.size:
         raise ValueError(f"groups must say whose each row is: groups[{missing[0]}] is missing")
-    if values.dtype == object and len({type(value) for value in values.tolist()}) > 1:
-        values = values.astype(str)  # numbers and words have no common order
+    kinds = {isinstance(value, str) for value in values.tolist()} if values.dtype == object else set()
+    if len(kinds) > 1:
+        raise TypeError("groups must be all words or all numbers: got some of each")
     labels, whose = np.unique(values, return_inverse=True)
     return [str(label) for label in labels.tolist()], whose
 
 
-def rows_by_group(groups: Any, names: list[str], rows: int) -> list[Rows]:
-    """The rows of each participant: of the group with its name, or else of the groups in their order."""
+def rows_by_group(groups: Any, names: list[str], rows: int, by_user: bool) -> list[Rows]:
+    """The rows of each participant: of the group with its name, or of the groups in order if it has none."""
     labels, whose = _check_groups(groups, rows)
     if len(labels) != len(names):
         raise ValueError(f"groups names {len(labels)} participants, and there are {len(names)} models")
+    _match([(name, None) for name in names], labels, by_user)  # complains about names that do not fit
     order = names if set(labels) == set(names) else labels
     return [np.flatnonzero(whose == labels.index(label)) for label in order]
 

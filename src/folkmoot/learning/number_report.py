@@ -153,7 +153,7 @@ def _stacked(sent: Floats, truth: Floats, seed: int, folds: int = 5) -> Floats |
     inputs = sent.shape[1]
     if inputs < 10:
         return None
-    columns = np.nan_to_num(sent.transpose(1, 0, 2).reshape(inputs, -1))
+    columns = np.nan_to_num(sent.transpose(1, 0, 2).reshape(inputs, -1)).clip(-1e9, 1e9)
     parts = KFold(min(folds, inputs), shuffle=True, random_state=seed)
     with threadpool_limits(1):  # the matrices are small: threads would only wait for each other
         labels: Floats = cross_val_predict(RidgeCV(np.logspace(-3, 6, 10)), columns, truth, cv=parts)

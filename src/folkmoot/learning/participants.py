@@ -87,11 +87,11 @@ def fit_classifier(task: Task) -> Participant:
         constant = False
     else:
         # Many models refuse a single class. Its owner knows no other answer.
-        model = DummyClassifier(strategy="constant", constant=task.y[kept[0]])
-        model.fit(np.zeros((1, 1)), task.y[kept[:1]])
+        model = DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), task.y[kept[:1]])
         constant = weighted = True
     done = Participant(task.name, model, task.columns, len(kept), constant=constant, weighted=weighted)
-    return measured(done, rows_of(task.X, task.held_out), task.y[task.held_out])
+    # Who knows one answer has nothing to measure: on rows of that one class it would be perfect.
+    return done if constant else measured(done, rows_of(task.X, task.held_out), task.y[task.held_out])
 
 
 def fit_regressor(task: Task) -> Participant:
@@ -108,11 +108,19 @@ def measured(participant: Participant, X: Any, y: Array) -> Participant:
     answers = participant.predict(X)
     if isinstance(answers, str):
         return replace(participant, fault=answers)
-    return replace(participant, held_out=len(y), right=int((answers == y).sum()))
+    if answers.shape != y.shape:
+        return replace(participant, fault=f"predict returned the shape {answers.shape}")
+    right = sum(said == true for said, true in zip(answers.tolist(), y.tolist(), strict=True))
+    return replace(participant, held_out=len(y), right=int(right))
 
 
 def _fit(task: Task, rows: Rows) -> tuple[Any, bool]:
     """The fitted clone, and whether it took the weights. Errors are told with the participant's name."""
+    if not (hasattr(task.model, "get_params") and hasattr(task.model, "fit")):
+        raise TypeError(
+            f"the model of participant {task.name!r} must have fit and get_params, as scikit-learn's have: "
+            f"got {type(task.model).__name__} (prefit=True needs predict only)"
+        )
     model = clone(task.model)
     if task.seed is not None:
         seed_model(model, task.seed)

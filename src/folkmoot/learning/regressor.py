@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin, TransformerMixin
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from folkmoot import checks
 from folkmoot.adversaries import FarAway, NumberAdversary, numbers_handed_in
-from folkmoot.aggregation import RULES, Rule, Trimming
+from folkmoot.aggregation import LARGEST, RULES, Rule, Trimming
 from folkmoot.learning.classifier import ProtocolWarning
 from folkmoot.learning.moot import Moot, Progress, check_weights
 from folkmoot.learning.participants import fit_regressor, tell
@@ -108,7 +107,11 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, Moot):
         if fit_params:
             raise TypeError(f"fit takes no argument {next(iter(fit_params))!r}: only sample_weight, progress")
         self._rule()
-        draw = self._draw_seed()
+        if self.prefit and weights is not None:
+            raise ValueError("sample_weight is for fitting: models with prefit=True are fitted already")
+        if self.k is not None:
+            checks.integer("k", self.k, least=1)
+        draw = self._start()
         self.n_outputs_ = 1
         if self.prefit:
             self.participants_ = self._prefit()
@@ -121,6 +124,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, Moot):
             self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
             tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, lambda own: _NOBODY)  # noqa: ARG005
             self.participants_ = self._fit_all(fit_regressor, tasks, progress)
+        self._liars(self.adversaries, NumberAdversary, FarAway)  # complains about strangers
         n = len(self.participants_)
         if self.k is not None and self.k > n - 1:
             warnings.warn(
@@ -161,13 +165,15 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, Moot):
         answers = self._ask(X)
         faults: dict[int, str] = {}
         shapes = [a.shape[1:] for a in answers if not isinstance(a, str)]
-        usual = max(set(shapes), key=shapes.count)
+        usual = max(set(shapes), key=shapes.count)  # of models that came fitted nobody has said
+        if not self.prefit:
+            usual = () if self.n_outputs_ == 1 else (self.n_outputs_,)
         for i, answer in enumerate(answers):
             if isinstance(answer, str):
                 faults[i] = answer
             elif answer.shape[1:] != usual:
                 faults[i] = f"predict returned the shape {answer.shape}"
-            elif answer.dtype.kind not in "biuf" or not np.isfinite(answer).all():
+            elif answer.dtype.kind not in "biuf" or not (np.abs(answer) <= LARGEST).all():
                 faults[i] = "predict returned what is no finite number"
         tell(
             [f"{self.participants_[i].name} ({fault})" for i, fault in faults.items()],
@@ -203,8 +209,9 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, Moot):
     def deliberate(self, X: Any, *, record: bool = False) -> Agreement:
         """Let the participants that can answer draw nearer on every row of X.
 
-        The outcome of a row depends on the numbers for it and on ``random_state`` alone. Rows of the
-        ``Agreement`` are the participants that could answer, in their order.
+        Who fails on one row of X is left out of all of them. Otherwise the outcome of a row depends on the
+        numbers for it and on ``random_state`` alone. Rows of the ``Agreement`` are the participants that
+        could answer, in their order.
         """
         values, there, _, flat = self._numbers(X)
         return self._talk(values[:, :, 0] if flat else values, self._byzantine(there), record=record)
@@ -256,8 +263,5 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, Moot):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
-        inner = [get_tags(model) for _, model in self._pairs() if hasattr(model, "fit")]
-        tags.input_tags.allow_nan = bool(inner) and all(each.input_tags.allow_nan for each in inner)
-        tags.input_tags.sparse = bool(inner) and all(each.input_tags.sparse for each in inner)
-        tags.target_tags.multi_output = bool(inner) and all(each.target_tags.multi_output for each in inner)
+        self._inherit_tags(tags)
         return tags

@@ -14,10 +14,10 @@ from sklearn.utils.validation import _num_samples, check_array, validate_data
 Rows = npt.NDArray[np.int64]
 
 
-def column_names(X: Any) -> list[str] | None:
+def column_names(X: Any) -> list[Any] | None:
     """The names of the columns of a data frame, else None."""
     names = getattr(X, "columns", None)
-    return None if names is None else [str(name) for name in names]
+    return None if names is None else list(names)
 
 
 def check_inputs(estimator: Any, X: Any, *, reset: bool, compare: bool = True) -> Any:
@@ -112,6 +112,6 @@ def _as_list(value: Any, name: str) -> list[Any] | None:
     return [int(item) for item in items] if whole else items
 
 
-def _some(names: Sequence[str]) -> str:
+def _some(names: Sequence[Any]) -> str:
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return f"there are {', '.join(map(repr, names[:12]))}{more}"

@@ -82,6 +82,18 @@ class Query(ABC, Generic[State]):
             return replace(self, k=size, alpha=_scaled(self.alpha, self.k, size))
         return replace(self, k=size, alpha=[_scaled(int(alpha), self.k, size) for alpha in self.alpha])
 
+    def restricted(self, participants: Sequence[int]) -> Self:
+        """The same protocol among some of the participants: their thresholds and weights."""
+        if not isinstance(self.alpha, int):
+            alpha = self.alpha.p if isinstance(self.alpha, StrongConfidence) else self.alpha
+            chosen: Any = [alpha[i] for i in participants]
+            kept = StrongConfidence(chosen) if isinstance(self.alpha, StrongConfidence) else chosen
+            return replace(self, alpha=kept, weights=self._weights_of(participants))
+        return replace(self, weights=self._weights_of(participants))
+
+    def _weights_of(self, participants: Sequence[int]) -> list[float] | None:
+        return None if self.weights is None else [self.weights[i] for i in participants]
+
     @abstractmethod
     def start(self, colour: Colour) -> State:
         """The state of a node whose first vote is this colour."""
