@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import deliberate, demo, learn, theory
+from folkmoot.cli import deliberate, demo, learn, reproduce, theory
 
 app = typer.Typer(
     name="folkmoot",
@@ -19,6 +19,7 @@ app = typer.Typer(
 app.add_typer(theory.app, name="theory")
 app.command()(demo.demo)
 app.command()(learn.learn)
+app.command()(reproduce.reproduce)
 app.command()(deliberate.deliberate)
 
 

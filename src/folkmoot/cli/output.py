@@ -36,15 +36,22 @@ def print_json(result: Mapping[str, object]) -> None:
     print("{\n" + ",\n".join(lines) + "\n}")
 
 
-def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> None:
-    """A table on stdout, first column to the left, the rest to the right."""
+def print_table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "", *, words: bool = False
+) -> None:
+    """A table on stdout, first column to the left, the rest to the right; ``words`` to the left, wrapped."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for index, name in enumerate(header):
-        table.add_column(name, justify="right" if index else "left", no_wrap=True)
+        table.add_column(
+            name,
+            justify="right" if index and not words else "left",
+            no_wrap=not words,
+            overflow="fold" if words else "ellipsis",
+        )
     for row in rows:
         table.add_row(*row)
     console = Console(highlight=False)

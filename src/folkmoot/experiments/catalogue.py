@@ -11,6 +11,9 @@ from folkmoot.experiments.experiment import Experiment
 # Name and module, in the order in which the report shows them.
 MODULES: Final = {
     "absorption": "absorption",
+    "beta": "beta",
+    "liveness": "liveness",
+    "design": "design",
 }
 
 

@@ -9,6 +9,8 @@ from html import escape
 
 from matplotlib.figure import Figure
 
+# Nothing from anywhere, and the browser sees to it.
+_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2733; --soft: #5d6b79; --line: #d8dee4;
         --paper: #fff; --mark: #eaf1f9; }
@@ -22,7 +24,8 @@ h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .3rem .8rem .3rem 0; text-align: right; border-bottom: 1px solid var(--line);
-         white-space: pre; }
+         white-space: pre; vertical-align: top; }
+th.long, td.long { white-space: normal; min-width: 14rem; text-align: left; }
 th:first-child, td:first-child, th.text, td.text { text-align: left; }
 tr.bold td { font-weight: 650; background: var(--mark); }
 figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; }
@@ -45,10 +48,13 @@ class Page:
         """A paragraph."""
         self._parts.append(f"<p>{escape(text)}</p>")
 
+    def strong(self, text: str) -> None:
+        """A paragraph that is not to be missed."""
+        self._parts.append(f"<p><strong>{escape(text)}</strong></p>")
+
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], *, bold: str | None = None) -> None:
         """A table, numbers to the right; ``bold`` names the first cell of a row to mark."""
-        words = [any(_is_word(row[i]) for row in rows) for i in range(len(header))]
-        kinds = [' class="text"' if word else "" for word in words]
+        kinds = [_kind([row[i] for row in rows]) for i in range(len(header))]
         head = "".join(f"<th{kind}>{escape(cell)}</th>" for cell, kind in zip(header, kinds, strict=True))
         lines = []
         for row in rows:
@@ -74,9 +80,17 @@ class Page:
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
             f"<title>{escape(self._title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
             f"<h1>{escape(self._title)}</h1>\n{body}\n<footer>Made by folkmoot.</footer>\n</body>\n</html>\n"
         )
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """Numbers to the right, words to the left, sentences wrapped."""
+    if any(len(cell) > 40 for cell in cells):
+        return ' class="long"'
+    return ' class="text"' if any(map(_is_word, cells)) else ""
 
 
 def _is_word(cell: str) -> bool:

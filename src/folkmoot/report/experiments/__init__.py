@@ -11,6 +11,9 @@ from matplotlib.figure import Figure
 # Experiment and the module here whose ``draw(result)`` makes its picture.
 _MODULES: Final = {
     "absorption": "absorption",
+    "beta": "beta",
+    "liveness": "liveness",
+    "design": "design",
 }
 
 

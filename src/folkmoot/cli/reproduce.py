@@ -1,0 +1,200 @@
+"""``folkmoot reproduce``: the paper's tables and figures recomputed, each beside what the paper says."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.options import Json, Seed, whole_number
+from folkmoot.cli.output import print_json, print_table, progress_bars
+from folkmoot.cli.study import check_folder
+
+if TYPE_CHECKING:
+    from folkmoot.experiments.experiment import Experiment
+    from folkmoot.report.reproduction import Done
+
+FAILED = 1  # some experiment could not be run; the others were
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Experiments; all of them if none is named.", show_default=False
+        ),
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Name the experiments and exit.")] = False,
+    out: Annotated[Path, typer.Option("--out", help="Folder for results, pictures and the report.")] = Path(
+        "folkmoot-reproduce"
+    ),
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", help="FEMNIST: a parquet or LEAF JSON file, or a folder.", show_default="download"
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Smaller settings, and no CNN unless it is named.")
+    ] = False,
+    jobs: Annotated[
+        int,
+        typer.Option("--jobs", help="Processes; -1 is one a core.", parser=whole_number, metavar="<int>"),
+    ] = -1,
+    ray: Annotated[
+        str | None,
+        typer.Option("--ray", help="Use this Ray cluster: an address, or 'local'.", show_default=False),
+    ] = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Recompute every table and figure of the paper. Finished parts are kept: run it again to go on."""
+    from folkmoot import checks
+    from folkmoot.experiments.catalogue import MODULES, experiment
+
+    if list_:
+        _list([experiment(name) for name in MODULES], json)
+        return
+    checks.integer("seed", seed, least=0)
+    if jobs == 0:
+        raise ValueError("--jobs must be a number of processes, or -1 for one a core: got 0")
+    if data is not None and not data.exists():
+        raise ValueError(f"--data must name a file or a folder of FEMNIST: there is no {data}")
+    chosen = [experiment(name) for name in names] if names else [experiment(name) for name in MODULES]
+    if quick and not names:
+        chosen = [each for each in chosen if each.name != "femnist-cnn"]
+    folder = check_folder(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _cluster(ray):
+        done = [_run(each, folder, data, quick, jobs, seed) for each in chosen]
+    # The page shows all that is finished, in the order of the paper, also what was not asked for now.
+    asked = {each.experiment.name: each for each in done}
+    rest = [experiment(name) for name in MODULES if name not in asked]
+    kept = {each.name: _run(each, folder, data, quick, jobs, seed) for each in rest
+            if _is_finished(each, folder, data, quick, seed)}  # fmt: skip
+    shown = asked | kept
+    _write_page(folder, [shown[name] for name in MODULES if name in shown], quick=quick, seed=seed, data=data)
+    if json:
+        print_json({each.experiment.name: _as_dict(each) for each in done})
+    else:
+        _print(done)
+    print(f"wrote {folder / 'report.html'} (open it in a browser)", file=sys.stderr)
+    failures = [each for each in done if each.failure]
+    for each in failures:
+        print(f"folkmoot: {each.experiment.name} was not run: {each.failure}", file=sys.stderr)
+    if failures:
+        raise typer.Exit(FAILED)
+
+
+def _run(
+    experiment: Experiment[Any], folder: Path, data: Path | None, quick: bool, jobs: int, seed: int
+) -> Done:
+    """One experiment, numbers and pictures written. What it lacks (data, an extra) does not stop others."""
+    from msgspec import json as coded
+
+    from folkmoot.experiments.runner import run
+    from folkmoot.experiments.store import Store
+    from folkmoot.report.experiments import picture_of
+    from folkmoot.report.reproduction import Done
+
+    store = Store(folder / "cells")
+    config = _config(experiment, data, quick)
+    started = time.perf_counter()
+    try:
+        with progress_bars() as progress:
+            result = run(experiment, config, seed, store, jobs=jobs, progress=progress)
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        return Done(experiment, failure=" ".join(str(error).split()), seconds=time.perf_counter() - started)
+    finally:
+        for complaint in store.complaints:
+            print(f"folkmoot: warning: {complaint}", file=sys.stderr)
+    seconds = time.perf_counter() - started
+    (folder / f"{experiment.name}.json").write_bytes(coded.format(coded.encode(result), indent=1))
+    figure = picture_of(experiment.name)(result)
+    figure.savefig(folder / f"{experiment.name}.png", dpi=150)
+    figure.savefig(folder / f"{experiment.name}.svg", metadata={"Date": None})
+    return Done(experiment, result, figure, seconds)
+
+
+def _is_finished(
+    experiment: Experiment[Any], folder: Path, data: Path | None, quick: bool, seed: int
+) -> bool:
+    """Whether all cells of an experiment are stored."""
+    from folkmoot.experiments.store import MISSING, Store
+
+    store = Store(folder / "cells")
+    cells = experiment.cells(_config(experiment, data, quick), seed)
+    return all(store.load(cell) is not MISSING for cell in cells)
+
+
+def _config(experiment: Experiment[Any], data: Path | None, quick: bool) -> Any:
+    from folkmoot.experiments.runner import settings
+
+    return settings(experiment, quick=quick, data=None if data is None else str(data.resolve()))
+
+
+def _write_page(folder: Path, done: list[Done], *, quick: bool, seed: int, data: Path | None) -> None:
+    from folkmoot import __version__
+    from folkmoot.report.reproduction import page
+
+    about = {
+        "folkmoot": __version__,
+        "settings": "quick" if quick else "full",
+        "seed": seed,
+        "FEMNIST": "downloaded" if data is None else data.name,
+    }
+    (folder / "report.html").write_text(page(done, about), encoding="utf-8")
+
+
+def _print(done: list[Done]) -> None:
+    from folkmoot.report.reproduction import findings_table
+
+    for each in done:
+        if each.result is not None:
+            _, rows = findings_table(each.result.findings)
+            judged = [finding.holds for finding in each.result.findings if finding.holds is not None]
+            held = f"{sum(judged)} of {len(judged)} claims hold; " if judged else ""
+            print_table(
+                f"{each.experiment.name}: {each.result.verdict}",
+                ["", "the paper", "here"],
+                [row[:3] for row in rows],
+                f"{held}{each.seconds:.1f} s",
+                words=True,
+            )
+
+
+def _list(experiments: list[Experiment[Any]], json: bool) -> None:
+    if json:
+        print_json({each.name: each.about for each in experiments})
+        return
+    width = max(len(each.name) for each in experiments)
+    for each in experiments:
+        print(f"{each.name:<{width}}  {each.about}")
+
+
+def _as_dict(each: Done) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    result = each.result
+    return {
+        "claim": each.experiment.claim,
+        "verdict": None if result is None else result.verdict,
+        "failure": each.failure,
+        "seconds": round(each.seconds, 3),
+        "findings": [] if result is None else [asdict(finding) for finding in result.findings],
+        "notes": [] if result is None else list(result.notes),
+    }
+
+
+def _cluster(address: str | None) -> Any:
+    """Where joblib sends the cells: processes of this machine, or a Ray cluster."""
+    from contextlib import nullcontext
+
+    if address is None:
+        return nullcontext()
+    from folkmoot.experiments.cluster import ray_cluster
+
+    return ray_cluster(address)
