@@ -14,6 +14,7 @@ MODULES: Final = {
     "beta": "beta",
     "liveness": "liveness",
     "design": "design",
+    "homogeneous": "homogeneous",
 }
 
 

@@ -14,6 +14,7 @@ _MODULES: Final = {
     "beta": "beta",
     "liveness": "liveness",
     "design": "design",
+    "homogeneous": "homogeneous",
 }
 
 
