@@ -15,6 +15,7 @@ MODULES: Final = {
     "liveness": "liveness",
     "design": "design",
     "homogeneous": "homogeneous",
+    "thresholds": "thresholds",
 }
 
 
