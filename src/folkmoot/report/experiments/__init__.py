@@ -16,6 +16,7 @@ _MODULES: Final = {
     "design": "design",
     "homogeneous": "homogeneous",
     "thresholds": "thresholds",
+    "performance-groups": "performance_groups",
 }
 
 
