@@ -17,6 +17,7 @@ _MODULES: Final = {
     "homogeneous": "homogeneous",
     "thresholds": "thresholds",
     "performance-groups": "performance_groups",
+    "byzantine-theory": "byzantine_theory",
 }
 
 
