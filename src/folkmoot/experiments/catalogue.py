@@ -11,13 +11,13 @@ from folkmoot.experiments.experiment import Experiment
 # Name and module, in the order in which the report shows them.
 MODULES: Final = {
     "absorption": "absorption",
-    "beta": "beta",
-    "liveness": "liveness",
-    "design": "design",
     "homogeneous": "homogeneous",
     "thresholds": "thresholds",
     "performance-groups": "performance_groups",
     "byzantine-theory": "byzantine_theory",
+    "beta": "beta",
+    "liveness": "liveness",
+    "design": "design",
 }
 
 

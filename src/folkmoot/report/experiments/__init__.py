@@ -11,13 +11,13 @@ from matplotlib.figure import Figure
 # Experiment and the module here whose ``draw(result)`` makes its picture.
 _MODULES: Final = {
     "absorption": "absorption",
-    "beta": "beta",
-    "liveness": "liveness",
-    "design": "design",
     "homogeneous": "homogeneous",
     "thresholds": "thresholds",
     "performance-groups": "performance_groups",
     "byzantine-theory": "byzantine_theory",
+    "beta": "beta",
+    "liveness": "liveness",
+    "design": "design",
 }
 
 
