@@ -23,6 +23,7 @@ def main(path: str | None = None, writers: str = "101", test_writers: str = "100
     moot.fit(data.X, data.y, groups=data.groups)
     fitted = time.perf_counter()
     votes = moot.votes(data.X_test)
+    deliberate(votes[:, :1], moot.protocol_)  # compiles
     voted = time.perf_counter()
     deliberate(votes, moot.protocol_)
     talked = time.perf_counter() - voted

@@ -44,4 +44,4 @@ def test_bad_input(tmp_path: Path) -> None:
     file.write_text("mine")
     assert_refused(f"--out must name a folder: {file} is a file", "demo", "--out", file)
     assert file.read_text() == "mine"
-    assert_refused("seed must satisfy seed >= 0: got seed=-1", "demo", "--seed", -1, "--out", tmp_path)
+    assert_refused("seed must satisfy 0 <= seed < 2^32, got -1", "demo", "--seed", -1, "--out", tmp_path)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +98,9 @@ def test_protocols_and_the_same_seed(table: Path) -> None:
         (["--protocol", "snow"], "--protocol must be one of slush, snowflake, snowball: got 'snow'"),
         (["--alpha", "most"], "--alpha must be a whole number or 'local': got 'most'"),
         (["--k", "4", "--alpha", "2"], "alpha must satisfy k/2 < alpha <= k: got alpha=2, k=4"),
-        (["--test-groups", "0.95"], "12 groups are too few to test on 11 of them"),
+        (["--test-groups", "0.95"], "12 groups are too few to leave 11 of them out"),
+        (["--test-rows", "0.2", "--test-groups", "0.2"], "give one of test, test_groups and test_rows"),
+        (["--drop", "ill"], "drop must not name the target or the group: got 'ill'"),
         (["--test-groups", "0"], "test_groups must satisfy 0 < test_groups < 1"),
         (["--test-rows", "0.001"], "leaves no row to test on"),
         (["--byzantine", "10"], "byzantine must satisfy 0 <= byzantine < n: got byzantine=10, n=10"),
@@ -118,16 +122,78 @@ def test_bad_options(table: Path, options: list[str], message: str) -> None:
         ("age,clinic,ill\n", "has a header and no rows"),
         ("age,age,ill\n1,2,yes\n", "must have different column names: got 'age' more than once"),
         ("age,clinic,ill\n1,a\n", "line 2: expected 3 cells, got 2"),
-        ("age,clinic,ill\n1,,yes\n", "line 2: clinic is missing, which should say whose row it is"),
-        ("age,clinic,ill\n1,a,?\n", "line 2: ill is missing, which should say its class"),
+        ("age,clinic,ill\n1,,yes\n", "line 2: clinic is empty, which should say whose row it is"),
+        ("age,clinic,ill\n1,a,\n", "line 2: ill is empty, which should say its class"),
+        (
+            "age;clinic;ill\n1;a;yes\n",
+            "must have commas between its cells: its first line is 'age;clinic;ill'",
+        ),
+        (
+            f"age,clinic,ill\n{'1,a,yes' + chr(10)}" * 1 + "1,b,no\n" * 9 + "1.2O,a,no\n",
+            "line 12: age must be a number",
+        ),
+        (
+            "age,clinic,ill\n" + '"1,5",a,yes\n"2,5",b,no\n',
+            "line 2: age must be a number, as in other rows: got '1,5'",
+        ),
         ("age,clinic,ill\n1,a,yes\n2,b,yes\n", "ill must have at least two classes: all rows say 'yes'"),
-        ("age,clinic,ill\n1,a,yes\n2,b,no\n", "2 groups are too few to test on 1 of them"),
+        ("age,clinic,ill\n1,a,yes\n2,b,no\n", "2 groups are too few to leave 1 of them out"),
     ],
 )
 def test_bad_tables(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
     assert_refused(message, *learn(path))
+
+
+def test_a_mistake_in_a_column_of_numbers(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "patients.csv", groups=4)
+    text = path.read_text().splitlines()
+    text[30] = text[30].replace(text[30].split(",")[0], "1.2O", 1)
+    path.write_text("\n".join(text))
+    assert_refused(
+        "line 31: age must be a number, as in other rows: got '1.2O'; correct it, leave", *learn(path)
+    )
+
+
+def test_names_that_look_like_nothing(tmp_path: Path) -> None:
+    """Numbers as column names, NA as a group, none as a class, 1 and 1.0 as one class."""
+    path = tmp_path / "odd.csv"
+    rows = [
+        f"{i % 7},{i % 5},{('NA', 'ZA', '9', '10')[i % 4]},{('none', 'mild')[i % 7 > 3]}" for i in range(80)
+    ]
+    path.write_text("\n".join(["", "0,1,land,pain", *rows]))
+    found = run_json(
+        "learn", path, "--target", "pain", "--group", "land", "--out", tmp_path / "out", "--model", "tree"
+    )
+    assert found["reports"][0]["classes"] == 2
+    assert found["reports"][0]["participants"] == 3
+    path.write_text(
+        "\n".join(
+            ["a,id,empty,g,y", *(f"{i % 9},x{i},,{i % 4},{('1', '1.0', '0')[i % 3]}" for i in range(80))]
+        )
+    )
+    found = run_json(
+        "learn", path, "--target", "y", "--group", "g", "--out", tmp_path / "out", "--model", "tree"
+    )
+    assert found["reports"][0]["classes"] == 2
+    assert found["warnings"][:2] == [
+        "left out, as they have no values: empty",
+        "id has another word in nearly every row: an id? (drop it)",
+    ]
+
+
+def test_the_report_is_there_even_if_nobody_reads_the_table(table: Path) -> None:
+    command = " ".join(map(str, [sys.executable, "-m", "folkmoot", *learn(table, "--byzantine", 0)]))
+    subprocess.run(["bash", "-c", f"{command} | head -1"], capture_output=True, timeout=120)  # noqa: S607
+    assert (table.parent / "out" / "report.html").is_file()
+
+
+def test_narrow_terminals_cut_no_number(table: Path) -> None:
+    wide = run(*learn(table, "--byzantine", 5), env={"COLUMNS": "200"}).stdout
+    narrow = run(*learn(table, "--byzantine", 5), env={"COLUMNS": "40"}).stdout
+    assert "…" not in narrow
+    assert [line.split() for line in wide.splitlines()] == [line.split() for line in narrow.splitlines()]
 
 
 def test_bad_test_files(table: Path, tmp_path: Path) -> None:

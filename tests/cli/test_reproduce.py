@@ -113,7 +113,7 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
         ),
         (["absorption", "--jobs", "0"], "--jobs must be a number of processes"),
         (["absorption", "--jobs", "many"], "expected a whole number, got 'many'"),
-        (["absorption", "--seed", "-1"], "seed must satisfy seed >= 0"),
+        (["absorption", "--seed", "-1"], "seed must satisfy 0 <= seed < 2^32, got -1"),
     ],
 )
 def test_bad_input(tmp_path: Path, arguments: list[str], message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -27,18 +28,20 @@ def demo(
     folder = check_folder(out)
     with collected_warnings() as warnings, progress_bars() as progress:
         study = play(Demo(), seed, n_jobs=jobs, progress=progress)
+    where = write_study(study, folder, "folkmoot: 101 private models, one agreed answer", warnings)
     if json:
-        print_json(as_dict(study) | {"warnings": warnings})
+        print_json(as_dict(study, warnings))
     else:
         report = study.report(study.watched)
         sizes = study.data.summary().sizes
         few, many = sizes.min(), sizes.max()
         print_study(
             study,
-            f"{report.participants} participants, each with a small model of its own, fitted on {few} to "
-            f"{many} digits\nthat it shows to nobody, talk about {report.inputs} new digits "
-            f"({report.protocol}).\nAccuracy, by how many of them are perfectly malicious:",
-            f"With {study.watched} of them malicious: {report.notes[0]}.\nThe rules above consensus need a "
+            f"{report.participants} participants have {few} to {many} digits each, show them to nobody, fit "
+            "small models of\ntheir own to four fifths and measure them on the rest. Then they talk about "
+            f"{report.inputs} new digits\n({report.protocol}). Accuracy, by how many of them are perfectly "
+            "malicious:",
+            f"With {study.watched} of them malicious: {report.notes[0]}.\nMajority to stacking need a "
             "server that sees all votes; stacking needs labels there as well.",
         )
-    write_study(study, folder, "folkmoot: 101 private models, one agreed answer")
+    print(where, file=sys.stderr)

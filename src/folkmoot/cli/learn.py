@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -48,9 +49,11 @@ def learn(
         Path | None, typer.Option("--test", help="Test on the rows of this file.", show_default=False)
     ] = None,
     test_groups: Annotated[
-        float,
-        typer.Option("--test-groups", help="Else test on this share of the groups, left out.", **FLOAT),
-    ] = 0.2,
+        float | None,
+        typer.Option(
+            "--test-groups", help="Or on this share of the groups, left out.", show_default="0.2", **FLOAT
+        ),
+    ] = None,
     test_rows: Annotated[
         float | None,
         typer.Option(
@@ -85,10 +88,22 @@ def learn(
 
     folder = check_folder(out)
     left_out = [name.strip() for name in drop.split(",")] if drop else []
-    table = read_table(
-        data, target, group, drop=left_out, test=test, test_groups=test_groups, test_rows=test_rows, seed=seed
-    )
+    with collected_warnings() as about_the_table:
+        table = read_table(
+            data,
+            target,
+            group,
+            drop=left_out,
+            test=test,
+            test_groups=test_groups,
+            test_rows=test_rows,
+            seed=seed,
+        )
     participants = len(table.participants)
+    if participants < 2:
+        raise ValueError(f"--group must name at least two participants: all rows of {data} are of one")
+    if jobs == 0:
+        raise ValueError("--jobs must be a number of processes, or -1 for one a core: got 0")
     size = min(10, participants - 1) if k is None else k
     given = None if alpha == "local" else whole_alpha(alpha)
     rule = named_protocol(protocol, size, smallest_alpha(size) if given is None else given, beta)
@@ -115,8 +130,10 @@ def learn(
             random_state=seed,
         )
         result = study(classifier, table, counts, watched=0, repeats=repeats, progress=progress)
+    warnings[:0] = about_the_table
+    where = write_study(result, folder, f"folkmoot: {table.description}", warnings)
     if json:
-        print_json(as_dict(result) | {"warnings": warnings})
+        print_json(as_dict(result, warnings))
     else:
         report = result.report(0)
         print_study(
@@ -124,4 +141,4 @@ def learn(
             f"{report.title}.\nAccuracy, by how many participants are perfectly malicious:",
             "\n".join(report.notes),
         )
-    write_study(result, folder, f"folkmoot: {table.description}")
+    print(where, file=sys.stderr)

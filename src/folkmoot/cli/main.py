@@ -17,7 +17,8 @@ def main() -> NoReturn:
     """Run ``folkmoot`` with the arguments of this process."""
     try:
         code = _run()
-        sys.stdout.flush()
+        if sys.stdout is not None:  # closed by whoever started us
+            sys.stdout.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BrokenPipeError:
@@ -40,7 +41,9 @@ def _run() -> int:
         if not error.format_message():  # a bare command: its help has been shown
             return BAD_INPUT
         command = getattr(getattr(error, "ctx", None), "command_path", "folkmoot")
-        return _complain(f"{error.format_message().rstrip('.')}. Try '{command} --help'.")
+        message = error.format_message().rstrip(".")
+        end = "" if message.endswith("?") else "."
+        return _complain(f"{message}{end} Try '{command} --help'.")
     except BrokenPipeError:
         raise
     except MemoryError as error:

@@ -22,6 +22,14 @@ def whole_number(text: str) -> int:
         raise typer.BadParameter(f"expected a whole number, got {text!r}") from None
 
 
+def seed_number(text: str) -> int:
+    """Option parser: a seed that every source of randomness takes."""
+    seed = whole_number(text)
+    if not 0 <= seed < 2**32:
+        raise typer.BadParameter(f"seed must satisfy 0 <= seed < 2^32, got {seed}")
+    return seed
+
+
 def real_number(text: str) -> float:
     """Option parser: a number, or a line that shows what was typed."""
     try:
@@ -133,7 +141,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (null:
 Plot = Annotated[
     Path | None, typer.Option("--plot", help="Draw into this .png, .svg or .pdf file.", show_default=False)
 ]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed, the same result.", **INT)]
+Seed = Annotated[
+    int,
+    typer.Option("--seed", help="The same seed, the same result.", parser=seed_number, metavar="<int>"),
+]
 Protocol = Annotated[str, typer.Option("--protocol", help="slush, snowflake or snowball.")]
 Beta = Annotated[int, typer.Option("--beta", help="Wins in a row that decide (snowflake, snowball).", **INT)]
 KOrAll = Annotated[

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.console import Console, ConsoleOptions
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -56,9 +57,15 @@ def print_table(
         table.add_row(*row)
     console = Console(highlight=False)
     console.print(title, style="bold", soft_wrap=True)
+    if not words:  # a number cut short is worse than a line that wraps
+        console.width = max(console.width, console.measure(table, options=_unbounded(console)).maximum)
     console.print(table)
     if note:
         console.print(note, soft_wrap=True)
+
+
+def _unbounded(console: Console) -> ConsoleOptions:
+    return console.options.update(width=10_000)
 
 
 @contextmanager

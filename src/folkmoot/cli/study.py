@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import shutil
+import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +15,17 @@ if TYPE_CHECKING:
 
 
 def check_folder(path: Path) -> Path:
-    """``--out`` checked before the work is done: a folder, or a name for one."""
+    """``--out`` tried before the work is done: a folder that can be written, or a name for one."""
     if path.exists() and not path.is_dir():
         raise ValueError(f"--out must name a folder: {path} is a file")
+    new = next((each for each in reversed([path, *path.parents]) if not each.exists()), None)
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    finally:
+        if new is not None:  # nothing is left behind if what comes next fails
+            shutil.rmtree(new)
     return path
 
 
@@ -27,24 +37,26 @@ def print_study(study: Study, title: str, note: str) -> None:
     print_table(title, header, rows, note)
 
 
-def write_study(study: Study, folder: Path, title: str) -> Path:
-    """Pictures, numbers and the page that holds everything; returns the page."""
+def write_study(study: Study, folder: Path, title: str, warned: list[str]) -> str:
+    """Pictures, numbers and the page that holds everything; returns a line that says where."""
     from msgspec import json
 
     from folkmoot.report.study import page, pictures
 
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = pictures(study)
-    for name, figure in drawn.items():
-        figure.savefig(folder / f"{name}.png", dpi=150)
-    (folder / "results.json").write_bytes(json.format(json.encode(as_dict(study)), indent=1))
+    with warnings.catch_warnings():  # about fonts that lack the letters of some name
+        warnings.simplefilter("ignore", UserWarning)
+        drawn = pictures(study)
+        for name, figure in drawn.items():
+            figure.savefig(folder / f"{name}.png", dpi=150)
+        html = page(study, title, drawn)
+    (folder / "results.json").write_bytes(json.format(json.encode(as_dict(study, warned)), indent=1))
     report = folder / "report.html"
-    report.write_text(page(study, title, drawn), encoding="utf-8")
-    print(f"wrote {report} (open it in a browser), the pictures and results.json beside it", file=sys.stderr)
-    return report
+    report.write_text(html, encoding="utf-8")
+    return f"wrote {report} (open it in a browser), the pictures and results.json beside it"
 
 
-def as_dict(study: Study) -> dict[str, Any]:
+def as_dict(study: Study, warned: list[str]) -> dict[str, Any]:
     """A study in plain numbers and strings, for JSON."""
     return {
         "data": study.data.description,
@@ -53,4 +65,5 @@ def as_dict(study: Study) -> dict[str, Any]:
         "reports": [report.to_dict() for report in study.reports],
         "seconds_fitting": round(study.seconds_fitting, 3),
         "seconds_comparing": round(study.seconds_comparing, 3),
+        "warnings": warned,
     }

@@ -82,7 +82,7 @@ class Summary:
         floor = np.zeros(len(self.participants))
         for c, name in enumerate(self.classes):
             axes.bar(
-                np.arange(floor.size), self.counts[:, c], width, floor, color=colours(c), label=str(name)
+                np.arange(floor.size), self.counts[:, c], width, floor, color=colours(c), label=_short(name)
             )
             floor += self.counts[:, c]
         axes.set_ylabel("rows")
@@ -112,7 +112,7 @@ class Summary:
 
     def _name_participants(self, axes: Axes) -> None:
         every = -(-len(self.participants) // 26)
-        names = [str(name) for name in self.participants[::every]]
+        names = [_short(name) for name in self.participants[::every]]
         crowded = sum(map(len, names)) > 70
         axes.set_xticks(
             np.arange(0, len(self.participants), every),
@@ -137,6 +137,11 @@ def summarise(groups: npt.ArrayLike, y: npt.ArrayLike, participants: npt.ArrayLi
     counts = np.zeros((names.size, classes.size), dtype=np.int64)
     np.add.at(counts, (row, column), 1)
     return Summary(names, classes, counts)
+
+
+def _short(name: object) -> str:
+    text = str(name)
+    return text if len(text) <= 24 else f"{text[:23]}…"
 
 
 def _spread(values: Ints) -> str:

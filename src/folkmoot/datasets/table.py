@@ -1,7 +1,8 @@
 """A user's own CSV table as ``MootData``: one column to predict, one that says whose row it is.
 
-Columns whose cells are all numbers are numbers; any other column is words, numbered in their sorted order
-(``MootData.categorical`` says which those are). An empty cell, ``NA``, ``NaN``, ``?`` or ``null`` is missing.
+The file has commas and a header. Columns whose cells are all numbers are numbers; any other column is words,
+numbered in their sorted order (``MootData.categorical`` says which those are). A feature that is empty,
+``NA``, ``N/A``, ``NaN``, ``?``, ``null`` or ``none`` is missing; a target or group is only if it is empty.
 """
 
 from __future__ import annotations
@@ -9,21 +10,22 @@ from __future__ import annotations
 import csv
 import math
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot import checks
 from folkmoot.datasets.arguments import generator
 from folkmoot.datasets.moot_data import Features, MootData
 
 MISSING = frozenset({"", "na", "n/a", "nan", "?", "null", "none"})
 # More different numbers than this, and than the root of the number of rows, are a measurement, no class.
 _MOST_CLASSES = 20
+_FEW = 0.2  # other cells than this share of a column of numbers are mistakes
 
 
 class _Sheet(NamedTuple):
@@ -31,6 +33,10 @@ class _Sheet(NamedTuple):
     columns: list[str]
     rows: list[list[str]]
     lines: list[int]  # where each row stands in the file
+
+    def column(self, name: str) -> list[str]:
+        place = self.columns.index(name)
+        return [row[place] for row in self.rows]
 
 
 def read_table(
@@ -40,32 +46,42 @@ def read_table(
     *,
     drop: Sequence[str] = (),
     test: str | os.PathLike[str] | None = None,
-    test_groups: float = 0.2,
+    test_groups: float | None = None,
     test_rows: float | None = None,
     seed: int = 0,
 ) -> MootData:
     """The rows of a CSV file by participant, and rows to test on.
 
     Test rows are those of the file ``test`` (the same columns; ``group`` may be missing); or a share
-    ``test_rows`` of every participant's rows; or, by default, all rows of a share ``test_groups`` of the
-    groups (at least one of them, and two must be left), which then take no part. Drawn by ``seed``.
+    ``test_rows`` of every participant's rows; or all rows of a share ``test_groups`` of the groups (a fifth,
+    if nothing is said; at least one of them, and two must be left), which then take no part. Drawn by
+    ``seed``.
     """
-    sheet = _read(Path(path))
+    given = {"test": test, "test_groups": test_groups, "test_rows": test_rows}
+    both = [name for name, value in given.items() if value is not None]
+    if len(both) > 1:
+        raise ValueError(f"give one of test, test_groups and test_rows: got {' and '.join(both)}")
+    sheet = _read(Path(path), (target, group))
     _check_columns(sheet, target, group, drop)
     features = [name for name in sheet.columns if name not in (target, group, *drop)]
+    empty = [name for name in features if all(cell.lower() in MISSING for cell in sheet.column(name))]
+    if empty:
+        warnings.warn(f"left out, as they have no values: {_short(empty)}", stacklevel=2)
+        features = [name for name in features if name not in empty]
     if not features:
         raise ValueError(f"{sheet.path}: must have a column to predict {target!r} from: there is no other")
     whose = _cells(sheet, group, "whose row it is")
     labels = _cells(sheet, target, "its class")
-    other = None if test is None else _read(Path(test))
+    other = None if test is None else _read(Path(test), (target,))
     if other is not None:
         _check_columns(other, target, None, (), also=features)
     classes = _classes(sheet, target, labels)
+    place = {_plain(label): i for i, label in enumerate(classes)}
     vocabulary = [_vocabulary(sheet, name) for name in features]
     data = MootData(
         X=_numbers(sheet, features, vocabulary),
-        y=np.array([classes.index(label) for label in labels], dtype=np.int64),
-        groups=np.array(whose),
+        y=np.array([place[_plain(label)] for label in labels], dtype=np.int64),
+        groups=_groups(whose),
         feature_names=tuple(features),
         classes=np.array(classes),
         description=f"{sheet.path.name}: {target} by {group}",
@@ -79,7 +95,7 @@ def read_table(
             X_test=data.X[tested], y_test=data.y[tested], groups_test=data.groups[tested],
         )  # fmt: skip
     asked = _cells(other, target, "its class")
-    strange = next((i for i, label in enumerate(asked) if label not in classes), None)
+    strange = next((i for i, label in enumerate(asked) if _plain(label) not in place), None)
     if strange is not None:
         raise ValueError(
             f"{other.path}, line {other.lines[strange]}: {target} is {asked[strange]!r}, which no row of "
@@ -88,32 +104,34 @@ def read_table(
     return replace(
         data,
         X_test=_numbers(other, features, vocabulary),
-        y_test=np.array([classes.index(label) for label in asked], dtype=np.int64),
+        y_test=np.array([place[_plain(label)] for label in asked], dtype=np.int64),
     )
 
 
-def _read(path: Path) -> _Sheet:
+def _read(path: Path, wanted: Sequence[str]) -> _Sheet:
+    """The cells of a file. Its first line is a header if it has the columns wanted, or no numbers."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         try:
-            columns = [name.strip() for name in next(reader, [])]
+            filled = ((reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row))
+            _, columns = next(filled, (0, []))
             rows, lines = [], []
-            for row in reader:
-                if not any(cell.strip() for cell in row):
+            for line, row in filled:
+                if not any(row):
                     continue
                 if len(row) != len(columns):
-                    raise ValueError(
-                        f"{path}, line {reader.line_num}: expected {len(columns)} cells, got {len(row)}"
-                    )
-                rows.append([cell.strip() for cell in row])
-                lines.append(reader.line_num)
+                    raise ValueError(f"{path}, line {line}: expected {len(columns)} cells, got {len(row)}")
+                rows.append(row)
+                lines.append(line)
         except UnicodeDecodeError:
             raise ValueError(f"{path} is not a text file in UTF-8") from None
         except csv.Error as error:
             raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
     if not columns:
         raise ValueError(f"{path} is empty: expected a first line with the names of the columns")
-    if any(_number(name) is not None for name in columns):
+    if len(columns) == 1 and any(mark in columns[0] for mark in ";\t"):
+        raise ValueError(f"{path} must have commas between its cells: its first line is {columns[0]!r}")
+    if any(name not in columns for name in wanted) and any(_number(name) is not None for name in columns):
         raise ValueError(
             f"{path} has no header: its first line is {_short(columns)}; expected the names of the columns"
         )
@@ -130,6 +148,9 @@ def _check_columns(
 ) -> None:
     if target == group:
         raise ValueError(f"target and group must be different columns: got {target!r} for both")
+    used = next((name for name in drop if name in (target, group)), None)
+    if used is not None:
+        raise ValueError(f"drop must not name the target or the group: got {used!r}")
     for name in (target, *([] if group is None else [group]), *drop, *also):
         if name not in sheet.columns:
             raise ValueError(f"{sheet.path} has no column {name!r}: it has {_short(sheet.columns)}")
@@ -137,16 +158,16 @@ def _check_columns(
 
 def _cells(sheet: _Sheet, name: str, what: str) -> list[str]:
     """A column in which nothing may be missing."""
-    place = sheet.columns.index(name)
-    cells = [row[place] for row in sheet.rows]
-    bad = next((i for i, cell in enumerate(cells) if cell.lower() in MISSING), None)
+    cells = sheet.column(name)
+    bad = next((i for i, cell in enumerate(cells) if not cell), None)
     if bad is not None:
-        raise ValueError(f"{sheet.path}, line {sheet.lines[bad]}: {name} is missing, which should say {what}")
+        raise ValueError(f"{sheet.path}, line {sheet.lines[bad]}: {name} is empty, which should say {what}")
     return cells
 
 
 def _classes(sheet: _Sheet, target: str, labels: list[str]) -> list[str]:
-    found = sorted(set(labels), key=lambda text: (_number(text) is None, _number(text) or 0.0, text))
+    first = {_plain(label): label for label in reversed(labels)}  # 1 and 1.0 are one class
+    found = sorted(first.values(), key=lambda text: (_number(text) is None, _number(text) or 0.0, text))
     if len(found) < 2:
         raise ValueError(f"{sheet.path}: {target} must have at least two classes: all rows say {found[0]!r}")
     numbers = all(_number(label) is not None for label in found)
@@ -159,12 +180,38 @@ def _classes(sheet: _Sheet, target: str, labels: list[str]) -> list[str]:
 
 
 def _vocabulary(sheet: _Sheet, name: str) -> dict[str, int] | None:
-    """The words of a column and their numbers, or None if it holds numbers only."""
-    place = sheet.columns.index(name)
-    cells = [row[place] for row in sheet.rows if row[place].lower() not in MISSING]
-    if all(_number(cell) is not None for cell in cells):
+    """The words of a column and their numbers, or None if it holds numbers only.
+
+    A column of numbers with a few other cells is a column with mistakes: as words it would say nothing.
+    """
+    cells = [(i, cell) for i, cell in enumerate(sheet.column(name)) if cell.lower() not in MISSING]
+    wrong = [(i, cell) for i, cell in cells if _number(cell) is None]
+    if not wrong:
         return None
-    return {word: i for i, word in enumerate(sorted(set(cells)))}
+    commas = all(_number(cell.replace(",", ".")) is not None for _, cell in wrong)
+    if commas or len(wrong) < _FEW * len(cells):
+        i, cell = wrong[0]
+        raise ValueError(
+            f"{sheet.path}, line {sheet.lines[i]}: {name} must be a number, as in other rows: got {cell!r}; "
+            "correct it, leave it empty, or drop the column"
+        )
+    words = sorted({cell for _, cell in cells})
+    if len(words) > max(20, 0.9 * len(cells)):
+        warnings.warn(f"{name} has another word in nearly every row: an id? (drop it)", stacklevel=3)
+    return {word: i for i, word in enumerate(words)}
+
+
+def _groups(whose: list[str]) -> npt.NDArray[Any]:
+    """Names, or numbers where all are whole numbers, so that 9 comes before 10."""
+    try:
+        numbers = [int(name) for name in whose]
+    except ValueError:
+        return np.array(whose)
+    return (
+        np.array(numbers)
+        if all(str(n) == w for n, w in zip(numbers, whose, strict=True))
+        else np.array(whose)
+    )
 
 
 def _numbers(sheet: _Sheet, features: list[str], vocabulary: list[dict[str, int] | None]) -> Features:
@@ -186,7 +233,7 @@ def _numbers(sheet: _Sheet, features: list[str], vocabulary: list[dict[str, int]
 
 
 def _held_out(
-    data: MootData, test_groups: float, test_rows: float | None, rng: np.random.Generator
+    data: MootData, test_groups: float | None, test_rows: float | None, rng: np.random.Generator
 ) -> npt.NDArray[np.bool_]:
     names = data.participants
     if test_rows is not None:
@@ -198,20 +245,19 @@ def _held_out(
         if not tested.any():
             raise ValueError(f"test_rows={share} leaves no row to test on: give more, or a file of test rows")
         return tested
-    count = max(1, round(_share("test_groups", test_groups) * len(names)))
+    count = max(1, round(_share("test_groups", 0.2 if test_groups is None else test_groups) * len(names)))
     if len(names) - count < 2:
         raise ValueError(
-            f"{len(names)} groups are too few to test on {count} of them and let two others talk: "
+            f"{len(names)} groups are too few to leave {count} of them out and let two others talk: "
             "give test rows in a file of their own, or test on a share of every group's rows"
         )
     return np.isin(data.groups, rng.permutation(names)[:count])
 
 
 def _share(name: str, value: float) -> float:
-    share = checks.probability(name, value)
-    if not 0 < share < 1:
-        raise ValueError(f"{name} must satisfy 0 < {name} < 1: got {name}={share}")
-    return share
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must satisfy 0 < {name} < 1: got {name}={value}")
+    return value
 
 
 def _number(text: str) -> float | None:
@@ -220,6 +266,12 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def _plain(label: str) -> float | str:
+    """What makes two labels the same: their value, or their text if they have none."""
+    value = _number(label)
+    return label if value is None else value
 
 
 def _short(names: list[str]) -> str:

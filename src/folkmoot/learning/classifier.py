@@ -405,6 +405,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         ballot = self._ballot(X, labels)
         truth = self._truth(y, labels)
         check_consistent_length(truth, ballot.votes.T)
+        skills = np.array([participant.cautious_accuracy for participant in self.participants_])
         for each in adversaries:
             liars = self._byzantine(ballot, each)
             yield compare(
@@ -412,7 +413,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
                 ballot.handed_in(liars, truth),
                 truth,
                 protocol=self.protocol_,
-                skills=np.array([participant.cautious_accuracy for participant in self.participants_]),
+                skills=skills if any(p.held_out for p in self.participants_) else None,
                 faulty={self.participants_[i].name: fault for i, fault in ballot.faults.items()},
                 byzantine=[self.participants_[i].name for i in sorted(liars)],
                 stacking=stacking,

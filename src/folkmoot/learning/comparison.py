@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,6 +90,8 @@ class Report:
             f"agreement {self.agreement:.3f}, settled {self.settled:.3f}, {self.rounds:.1f} rounds a "
             f"participant, {self.queries:,} queries, {size(self.bytes)} of votes on the wire"
         ]
+        if self.settled < 1 and self.byzantine:
+            lines.append("settled: nothing can undo it any more, which alpha or more liars always can")
         if self.undecided or any(line.undecided for line in self.lines):
             lines.append("undecided inputs count as wrong here; predict gives the most common label instead")
         return lines + who_is_not_honest(self.byzantine, self.faulty)
@@ -129,7 +131,7 @@ def compare(
     truth: Votes,
     *,
     protocol: Query[Any],
-    skills: npt.NDArray[np.float64],
+    skills: npt.NDArray[np.float64] | None,
     faulty: dict[str, str],
     byzantine: Sequence[str],
     stacking: bool,
@@ -141,6 +143,11 @@ def compare(
         Line(verdict.name, verdict.accuracy, None, verdict.undecided, NEEDS.get(verdict.name, ""))
         for verdict in centralised(votes, classes, truth, outcome.honest, skills)
     ]
+    if skills is None:  # nobody knows how good it is
+        lines = [
+            replace(line, accuracy=None, undecided=None) if line.name == "weighted majority" else line
+            for line in lines
+        ]
     if stacking:
         labels = stacked(votes, truth, classes, seed)
         right = None if labels is None else float(share_right(labels, truth))

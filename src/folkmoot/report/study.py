@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from folkmoot.experiments.study import Study
 from folkmoot.learning.printing import CONSENSUS
@@ -51,6 +52,7 @@ def accuracy_by_liars(study: Study) -> Figure:
     axes.set_xlabel("perfectly malicious participants")
     axes.set_ylabel("accuracy")
     axes.set_ylim(-0.02, 1.02)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
@@ -73,16 +75,18 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
     sizes = study.data.summary().sizes
     result = Page(title)
     result.text(
-        f"{study.data.description}. {report.participants} participants fitted models of their own on "
-        f"{sizes.min()} to {sizes.max()} rows each and then talked about {report.inputs:,} new inputs: "
-        f"{report.protocol}. Nobody saw another's rows or model; only votes were exchanged."
+        f"{study.data.description}. {report.participants} participants with {sizes.min()} to {sizes.max()} "
+        "rows each fitted models of their own, measured them on the rows they had held out, and then talked "
+        f"about {report.inputs:,} new inputs: {report.protocol}. Nobody saw another's rows or model; only "
+        "votes were exchanged."
     )
     result.heading("Accuracy, by how many participants lie")
     result.table(*table(study), bold=CONSENSUS)
     result.text(
         "A perfectly malicious participant knows the truth and always answers wrong. Mean and best "
         "participant are of the honest ones. The rules between them and the consensus see all votes at "
-        "once, which needs a server; stacking also needs labels there, and reads liars backwards with them."
+        "once, which needs a server; stacking also needs labels there. It and Dawid-Skene can read those who "
+        "always lie backwards."
     )
     result.figure(pictures["accuracy"], "Accuracy against the number of perfectly malicious participants")
     result.heading(f"With {study.watched} malicious participants")
