@@ -53,7 +53,7 @@ def squares(folder: Path, *numbers: int) -> tuple[Experiment[Config], Config, Pa
 
 
 def test_processes_find_what_one_finds(tmp_path: Path) -> None:
-    chart = experiment("design")
+    chart = experiment("thresholds")
     stores = [Store(tmp_path / "one"), Store(tmp_path / "two")]
     one, two = (run(chart, chart.quick, 0, store, jobs=i + 1) for i, store in enumerate(stores))
     assert one == two
