@@ -33,6 +33,22 @@ def make_rows(writers: Iterable[str], each: int = 12, seed: int = 0) -> list[Row
     ]
 
 
+def learnable_rows(writers: Iterable[str], each: int = 60, seed: int = 0) -> list[Row]:
+    """As ``make_rows``, but upper case has its ink in the top half, lower case in the bottom half, mostly."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for writer in writers:
+        slip = rng.uniform(0.05, 0.25)  # how often this writer puts the ink in the wrong half
+        for j in range(each):
+            label = (7 * j) % 62
+            top = (label < 36) != (rng.random() < slip)
+            gray = rng.integers(160, 256, (28, 28), dtype=np.uint8)
+            gray[:14] //= 2 if top else 1
+            gray[14:] //= 1 if top else 2
+            rows.append(Row(writer, label, gray))
+    return rows
+
+
 def write_parquet(path: Path, rows: list[Row], row_group_size: int = 5) -> Path:
     images = []
     for row in rows:

@@ -5,7 +5,7 @@ The loaders keep what they downloaded; ``docs/datasets.md`` says where. Large pa
 
 from folkmoot.datasets.digits import load_digits_moot
 from folkmoot.datasets.download import DownloadError
-from folkmoot.datasets.femnist import load_femnist
+from folkmoot.datasets.femnist import femnist_counts, load_femnist
 from folkmoot.datasets.heart import load_heart
 from folkmoot.datasets.moot_data import MootData
 from folkmoot.datasets.split import Split
@@ -30,6 +30,7 @@ __all__ = [
     "beta_accuracies",
     "beta_parameters",
     "beta_votes",
+    "femnist_counts",
     "group_votes",
     "homogeneous_votes",
     "load_digits_moot",

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.datasets.arguments import generator
 from folkmoot.datasets.download import Pointer, cache_folder, check_sha256, fetch
-from folkmoot.datasets.femnist_files import FemnistRows, open_femnist
+from folkmoot.datasets.femnist_files import CLASSES, FemnistRows, open_femnist
 from folkmoot.datasets.moot_data import MootData
 
 # Flower Labs' copy of LEAF's FEMNIST on the Hugging Face hub: one file of 200 MB.
@@ -85,6 +85,19 @@ def load_femnist(
         y_test=y_test,
         groups_test=groups_test,
     )
+
+
+def femnist_counts(
+    path: str | os.PathLike[str] | None = None, *, cache: str | os.PathLike[str] | None = None
+) -> tuple[npt.NDArray[Any], Ints]:
+    """The writers' names, sorted, and how often each wrote each of the 62 characters: (writer, character).
+
+    To choose writers by; no image is decoded. ``path`` and ``cache`` as in ``load_femnist``.
+    """
+    source = open_femnist(_downloaded(cache, FEMNIST_URL, None, False) if path is None else Path(path))
+    places = source.codes * CLASSES + source.labels
+    counts = np.bincount(places, minlength=source.names.size * CLASSES)
+    return source.names, counts.reshape(-1, CLASSES)
 
 
 def _downloaded(cache: str | os.PathLike[str] | None, url: str, sha256: str | None, verify: bool) -> Path:

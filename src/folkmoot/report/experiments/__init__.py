@@ -18,6 +18,10 @@ _MODULES: Final = {
     "beta": "beta",
     "liveness": "liveness",
     "design": "design",
+    "femnist-individual": "femnist_individual",
+    "femnist-byzantine": "femnist_byzantine",
+    "femnist-cnn": "femnist_cnn",
+    "training-sizes": "training_sizes",
 }
 
 
