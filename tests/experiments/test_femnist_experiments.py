@@ -119,8 +119,8 @@ def test_networks_are_judged_and_drawn(tmp_path: Path) -> None:
     """Without torch: votes that networks might have cast."""
     rng = np.random.default_rng(0)
     config = replace(femnist_cnn.EXPERIMENT.quick, groups=21, byzantine=(0, 2, 7), talk=TALK)
-    assert len(femnist_cnn.cells(config, 0)) == 7
-    assert [cell.arguments["last"] for cell in femnist_cnn.cells(config, 0)][-1] == 21
+    assert len(femnist_cnn.cells(config, 0)) == 1 + 7
+    assert femnist_cnn.cells(config, 0)[-1].arguments["last"] == 21
     truth = rng.integers(0, 2, 120)
     parts = []
     for first in range(0, 21, 3):
@@ -129,9 +129,11 @@ def test_networks_are_judged_and_drawn(tmp_path: Path) -> None:
         parts.append(
             MemberVotes(0, names, Packed.of(votes), Packed.of(truth), [12] * 10, [80] * 3, [20] * 3, [13] * 3)
         )
-    found = femnist_cnn.result(config, parts)
+    forests = replace(parts[0], votes=Packed.of(np.stack([truth, 1 - truth, 1 - truth])))
+    found = femnist_cnn.result(config, [forests, *parts])
     assert [test.letters for test in found.ensemble.tests] == [12, 60, 120]
     for each, test in zip(found.sweeps, found.ensemble.tests, strict=True):
         assert each.curve("majority").accuracy[0] == test.method("majority").accuracy
-    assert found.findings[0].paper == "0.800, 0.816, 0.090"
+    assert found.findings[0].ours.endswith(", 0.333")
+    assert found.findings[1].paper == "0.800, 0.816, 0.090"
     picture_of("femnist-cnn")(found).savefig(tmp_path / "picture.png")

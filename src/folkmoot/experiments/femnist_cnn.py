@@ -28,7 +28,7 @@ from folkmoot.experiments.byzantine_sweep import (
     sweep,
 )
 from folkmoot.experiments.cnn import fit_groups
-from folkmoot.experiments.ensemble import BEYOND, LOCAL, LOCAL_TEST, PAPER, Talk
+from folkmoot.experiments.ensemble import BEYOND, LOCAL, LOCAL_TEST, PAPER, SLUSH, Talk
 from folkmoot.experiments.experiment import Cell, Experiment, Finding, Result
 from folkmoot.experiments.femnist_ensemble import (
     Ensemble,
@@ -39,6 +39,7 @@ from folkmoot.experiments.femnist_ensemble import (
     members_of,
     on_writers,
 )
+from folkmoot.experiments.femnist_individual import votes_cell
 from folkmoot.experiments.femnist_votes import MemberVotes, joined
 from folkmoot.experiments.femnist_writers import letters_of_test_sets, notes_on_groups, sizes_of_test_sets
 
@@ -48,6 +49,7 @@ PRINTED: Final = (
     Statistics(0.711, 0.726, 0.044),
     Statistics(0.715, 0.727, 0.044),
 )
+_TURNED: Final = "representative"
 _CELL: Final = 3  # networks in a cell: those of one of LEAF's files
 
 
@@ -60,6 +62,7 @@ class Config:
     writers: int = 101
     test_writers: tuple[int, ...] = (1, 10, 100)
     epochs: int = 10
+    trees: int = 100  # of the forests
     byzantine: tuple[int, ...] = tuple(range(41))
     talk: Talk = field(default_factory=Talk)
 
@@ -74,23 +77,27 @@ class CnnResult(Result):
 
 
 def cells(config: Config, seed: int) -> list[Cell]:
-    """Three networks each, so that little is lost when a run is interrupted."""
+    """The forests of single writers to compare with; then three networks each, so that little is lost."""
+    forests = votes_cell(config.data, seed, "rf", config.writers, max(config.test_writers), config.trees)
     return [
-        Cell(
-            fit_groups,
-            {
-                "data": config.data,
-                "seed": seed,
-                "groups": config.groups,
-                "first": first,
-                "last": min(first + _CELL, config.groups),
-                "writers": config.writers,
-                "test_writers": max(config.test_writers),
-                "epochs": config.epochs,
-            },
-            MemberVotes,
-        )
-        for first in range(0, config.groups, _CELL)
+        forests,
+        *(
+            Cell(
+                fit_groups,
+                {
+                    "data": config.data,
+                    "seed": seed,
+                    "groups": config.groups,
+                    "first": first,
+                    "last": min(first + _CELL, config.groups),
+                    "writers": config.writers,
+                    "test_writers": max(config.test_writers),
+                    "epochs": config.epochs,
+                },
+                MemberVotes,
+            )
+            for first in range(0, config.groups, _CELL)
+        ),
     ]
 
 
@@ -105,18 +112,34 @@ def representative_order(accuracies: npt.NDArray[np.float64], seed: int) -> list
 
 def result(config: Config, found: Sequence[MemberVotes]) -> CnnResult:
     """Vote, talk, turn members malicious, and judge."""
-    votes = joined(found)
+    forests, *networks = found
+    votes = joined(networks)
     ensemble = assess("CNN", votes, config.test_writers, config.talk, (*PAPER, *BEYOND))
     sizes = sizes_of_test_sets(config.test_writers, len(votes.letters))
     members = {size: members_of(votes, size) for size in sizes}
     order = representative_order(members[sizes[-1]].accuracies, votes.seed)
     sweeps = tuple(
-        sweep(members[size], config.talk, votes.seed, order, config.byzantine, turned="any", writers=size)
+        sweep(
+            members[size],
+            config.talk,
+            votes.seed,
+            order,
+            config.byzantine,
+            turned="representative",
+            writers=size,
+        )
         for size in sizes
     )
     last = ensemble.tests[-1]
     local = (LOCAL_TEST, LOCAL)
+    singles = float(members_of(forests, sizes[-1]).accuracies.mean())
     findings = [
+        Finding(
+            f"mean accuracy on {on_writers(last.writers)}: networks of groups, forests of single writers",
+            "generalise much better",
+            f"{last.mean:.3f}, {singles:.3f}",
+            holds=last.mean > singles,
+        ),
         *(
             statistics_finding(
                 "turned", PRINTED[place], size, statistics(members[size].accuracies[order[:SAMPLE]])
@@ -124,7 +147,8 @@ def result(config: Config, found: Sequence[MemberVotes]) -> CnnResult:
             for place, size in enumerate(sizes)
         ),
         *accuracy_findings(ensemble),
-        *lead_findings(sweeps, PAPER, FEW, "increased robustness"),
+        *lead_findings(sweeps, local, FEW, "increased robustness"),
+        *lead_findings(sweeps, (SLUSH,), FEW, ""),
         *lead_findings(sweeps, local, SOME, "can outperform even for larger f"),
         *lead_findings(sweeps, local, MOST, ""),
         *(finding for each in sweeps for finding in loss_finding(each)),
@@ -136,7 +160,7 @@ def result(config: Config, found: Sequence[MemberVotes]) -> CnnResult:
         ),
     ]
     return CnnResult(
-        verdict=_verdict(ensemble, sweeps),
+        verdict=_verdict(ensemble, sweeps, singles),
         findings=tuple(findings),
         notes=(
             letters_of_test_sets(config.test_writers, votes.letters),
@@ -153,16 +177,18 @@ def result(config: Config, found: Sequence[MemberVotes]) -> CnnResult:
     )
 
 
-def _verdict(ensemble: Ensemble, sweeps: Sequence[Sweep]) -> str:
+def _verdict(ensemble: Ensemble, sweeps: Sequence[Sweep], singles: float) -> str:
     last = ensemble.tests[-1]
     found = {
         (name, which): leads(sweeps, name, which) for which in (FEW, SOME) for name in (LOCAL_TEST, LOCAL)
     }
     parts = [f"{name} with {which} is {counted(each)}" for (name, which), each in found.items() if each]
+    better = "better" if last.mean > singles else "no better"
     return (
-        f"{in_a_word([each for each in found.values() if each])} Against the majority, over the test sets: "
-        f"{'; '.join(parts)}. The networks have a mean accuracy of {last.mean:.3f} on "
-        f"{on_writers(last.writers)}, their majority {last.method('majority')}."
+        f"Networks of groups generalise {better} than forests of single writers: {last.mean:.3f} against "
+        f"{singles:.3f} on {on_writers(last.writers)}. That local Slush outperforms the majority among "
+        f"liars: {in_a_word([each for each in found.values() if each]).lower()} Against the majority, "
+        f"over the test sets: {'; '.join(parts)}."
     )
 
 
@@ -181,6 +207,7 @@ EXPERIMENT = Experiment(
         writers=25,
         test_writers=(1, 5, 10),
         epochs=3,
+        trees=25,
         byzantine=(0, 1, 2, 3, 4),
         talk=Talk(repeats=5),
     ),

@@ -19,7 +19,8 @@ STYLES: Final[dict[str, dict[str, Any]]] = {
     LOCAL_TEST: {"color": BLUE, "ls": "--"},
     LOCAL: {"color": "#17a2b8", "ls": ":"},
 }
-_BINS: Final = np.linspace(0, 1, 41)
+_BINS, _FINE_BINS = np.linspace(0, 1, 41), np.linspace(0, 1, 101)
+_MANY: Final = 200  # letters from which on accuracies are fine enough for fine bins
 
 
 def draw_validation(axes: Any, ensemble: Ensemble) -> None:
@@ -32,7 +33,8 @@ def draw_validation(axes: Any, ensemble: Ensemble) -> None:
 
 def draw_test(axes: Any, test: OnTestSet) -> None:
     """The distribution of accuracies on one test set, with what the ensembles reach."""
-    axes.hist(test.accuracies, bins=_BINS, color=ORANGE, alpha=0.6)
+    bins = _BINS if test.letters < _MANY else _FINE_BINS
+    axes.hist(test.accuracies, bins=bins, color=ORANGE, alpha=0.6)
     for name, style in STYLES.items():
         axes.axvline(test.method(name).accuracy, lw=1.6, label=name, **style)
     for place, (name, style) in enumerate(STYLES.items()):  # lines may lie on each other, so numbers too
