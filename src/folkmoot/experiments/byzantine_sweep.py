@@ -212,7 +212,7 @@ def notes_on_sweeps(talk: Talk, sweeps: Sequence[Sweep]) -> tuple[str, ...]:
     return (
         "The standard deviations of our samples are those of n - 1; the paper does not say which it prints.",
         f"The talk was repeated {talk.repeats} times{fewer}. Leads over the majority have a standard error "
-        "over letters, taken as independent; ahead and behind mean by more than two of them.",
+        "over letters, taken as independent; ahead and behind mean by more than three of them.",
         f"Whoever has turned stays turned. The paper describes samples of {SAMPLE}, so its claims are judged "
         f"up to f = {SAMPLE}. From f = {talk.alpha} on, liars alone can win a query: no agreement is final.",
     )

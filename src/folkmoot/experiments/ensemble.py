@@ -30,7 +30,7 @@ LOCAL: Final = "local Slush (validation)"
 LOCAL_TEST: Final = "local Slush (test, as the paper)"
 PAPER: Final = (SLUSH, LOCAL, LOCAL_TEST)
 BEYOND: Final = ("Snowflake", "Snowball", "weighted Slush", "weighted majority", "Dawid-Skene")
-_CLEAR: Final = 2.0  # standard errors
+_CLEAR: Final = 3.0  # standard errors; there are dozens of comparisons, so two would often be chance
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Lead:
 
     @property
     def sign(self) -> int:
-        """1 if ahead, -1 if behind, by more than two standard errors; else 0."""
+        """1 if ahead, -1 if behind, by more than three standard errors; else 0."""
         return int(np.sign(self.mean)) if abs(self.mean) > _CLEAR * self.error else 0
 
     def __str__(self) -> str:

@@ -82,7 +82,7 @@ def result(config: Config, found: Sequence[MemberVotes]) -> IndividualResult:
             *notes_on_writers(config.writers, len(first.members), config.test_writers, first.letters),
             f"The talk was repeated {config.talk.repeats} times; ± is the standard error over repetitions. "
             "Leads over the majority have a standard error over letters, taken as independent; ahead and "
-            "behind mean by more than two of them.",
+            "behind mean by more than three of them.",
             "Local thresholds 'by test' are set from the accuracy on the test letters themselves, as the "
             "paper does: no participant could know it. 'By validation' are from the 20% each held out, about "
             f"{round(sum(first.held_out) / len(first.held_out))} letters, so they are coarse.",
@@ -121,7 +121,7 @@ def _better(name: str, leads: Sequence[Lead]) -> Finding:
         f"{name} against the majority, all families and test sets",
         "can perform better",
         counted(leads),
-        reason="holds if ahead more often than behind, by more than two standard errors over letters",
+        reason="holds if ahead more often than behind, by more than three standard errors over letters",
         holds=sum(lead.sign for lead in leads) > 0,
     )
 
