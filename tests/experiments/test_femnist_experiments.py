@@ -40,9 +40,10 @@ def individual(letters: str, store: Store) -> Any:
 
 @pytest.fixture(scope="module")
 def byzantine(letters: str, store: Store, individual: Any) -> Any:  # noqa: ARG001
-    before = list(store.folder.iterdir())
+    before = sorted(store.folder.glob("fit_family-*"))
     found = run(femnist_byzantine.EXPERIMENT, replace(BYZANTINE, data=letters), 1, store)
-    assert list(store.folder.iterdir()) == before  # the forests are those of femnist-individual
+    assert sorted(store.folder.glob("fit_family-*")) == before  # the forests of femnist-individual
+    assert len(list(store.folder.glob("sweep_votes-*"))) == 6
     return found
 
 
@@ -130,7 +131,8 @@ def test_networks_are_judged_and_drawn(tmp_path: Path) -> None:
             MemberVotes(0, names, Packed.of(votes), Packed.of(truth), [12] * 10, [80] * 3, [20] * 3, [13] * 3)
         )
     forests = replace(parts[0], votes=Packed.of(np.stack([truth, 1 - truth, 1 - truth])))
-    found = femnist_cnn.result(config, [forests, *parts])
+    fitted = [forests, *parts]
+    found = femnist_cnn.result(config, [*fitted, *(cell() for cell in femnist_cnn.then(config, fitted))])
     assert [test.letters for test in found.ensemble.tests] == [12, 60, 120]
     for each, test in zip(found.sweeps, found.ensemble.tests, strict=True):
         assert each.curve("majority").accuracy[0] == test.method("majority").accuracy

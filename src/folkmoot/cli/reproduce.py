@@ -15,6 +15,7 @@ from folkmoot.cli.study import check_folder
 
 if TYPE_CHECKING:
     from folkmoot.experiments.experiment import Experiment
+    from folkmoot.experiments.store import Store
     from folkmoot.report.reproduction import Done
 
 FAILED = 1  # some experiment could not be run; the others were
@@ -54,6 +55,7 @@ def reproduce(
     """Recompute every table and figure of the paper. Finished parts are kept: run it again to go on."""
     from folkmoot import checks
     from folkmoot.experiments.catalogue import MODULES, experiment
+    from folkmoot.experiments.runner import is_finished
 
     if list_:
         _list([experiment(name) for name in MODULES], json)
@@ -73,8 +75,11 @@ def reproduce(
     # The page shows all that is finished, in the order of the paper, also what was not asked for now.
     asked = {each.experiment.name: each for each in done}
     rest = [experiment(name) for name in MODULES if name not in asked]
-    kept = {each.name: _run(each, folder, data, quick, jobs, seed) for each in rest
-            if _is_finished(each, folder, data, quick, seed)}  # fmt: skip
+    kept = {
+        each.name: _run(each, folder, data, quick, jobs, seed)
+        for each in rest
+        if is_finished(each, _config(each, data, quick), seed, _store(each, folder, data))
+    }
     shown = asked | kept
     _write_page(folder, [shown[name] for name in MODULES if name in shown], quick=quick, seed=seed, data=data)
     if json:
@@ -96,11 +101,10 @@ def _run(
     from msgspec import json as coded
 
     from folkmoot.experiments.runner import run
-    from folkmoot.experiments.store import Store
     from folkmoot.report.experiments import picture_of
     from folkmoot.report.reproduction import Done
 
-    store = Store(folder / "cells")
+    store = _store(experiment, folder, data)
     config = _config(experiment, data, quick)
     started = time.perf_counter()
     try:
@@ -119,21 +123,18 @@ def _run(
     return Done(experiment, result, figure, seconds)
 
 
-def _is_finished(
-    experiment: Experiment[Any], folder: Path, data: Path | None, quick: bool, seed: int
-) -> bool:
-    """Whether all cells of an experiment are stored."""
-    from folkmoot.experiments.store import MISSING, Store
-
-    store = Store(folder / "cells")
-    cells = experiment.cells(_config(experiment, data, quick), seed)
-    return all(store.load(cell) is not MISSING for cell in cells)
-
-
 def _config(experiment: Experiment[Any], data: Path | None, quick: bool) -> Any:
     from folkmoot.experiments.runner import settings
 
     return settings(experiment, quick=quick, data=None if data is None else str(data.resolve()))
+
+
+def _store(experiment: Experiment[Any], folder: Path, data: Path | None) -> Store:
+    """Where the cells of an experiment are kept; those of other data, or of data that changed, elsewhere."""
+    from folkmoot.experiments.store import Store, stamp
+
+    cells = folder / "cells"
+    return Store(cells / stamp(data) if experiment.needs_data and data is not None else cells)
 
 
 def _write_page(folder: Path, done: list[Done], *, quick: bool, seed: int, data: Path | None) -> None:

@@ -26,8 +26,9 @@ from folkmoot.experiments.ensemble import (
     lead,
     methods,
 )
-from folkmoot.experiments.experiment import Finding
-from folkmoot.experiments.femnist_ensemble import DRAWN, counted, on_writers
+from folkmoot.experiments.experiment import Cell, Finding
+from folkmoot.experiments.femnist_ensemble import DRAWN, counted, members_of, on_writers
+from folkmoot.experiments.femnist_votes import MemberVotes
 
 Floats = npt.NDArray[np.float64]
 
@@ -145,6 +146,29 @@ def sweep(
             for name, line in lines.items()
         ],
     )
+
+
+def sweep_cell(
+    votes: MemberVotes, writers: int, talk: Talk, order: Sequence[int], counts: Sequence[int], turned: str
+) -> Cell:
+    """A sweep on the test set of so many writers, as a cell."""
+    arguments = {
+        "votes": votes,
+        "writers": writers,
+        "talk": talk,
+        "order": list(order),
+        "counts": list(counts),
+        "turned": turned,
+    }
+    return Cell(sweep_votes, arguments, Sweep)
+
+
+def sweep_votes(
+    votes: MemberVotes, writers: int, talk: Talk, order: list[int], counts: list[int], turned: str
+) -> Sweep:
+    """A sweep from the votes of an ensemble."""
+    members = members_of(votes, writers)
+    return sweep(members, talk, votes.seed, order, counts, turned=turned, writers=writers)
 
 
 def _mean_lead(ahead: list[Floats], where: npt.NDArray[np.bool_]) -> Lead:

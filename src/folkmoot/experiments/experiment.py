@@ -18,10 +18,7 @@ Config = TypeVar("Config")
 
 @dataclass(frozen=True)
 class Cell:
-    """A module-level function, its plain arguments (numbers, strings, lists), and the type it returns.
-
-    The type is a dataclass, or whatever else JSON can hold.
-    """
+    """A module-level function, its arguments and its type: plain values, lists, dataclasses of them."""
 
     function: Callable[..., Any]
     arguments: dict[str, Any]
@@ -68,9 +65,13 @@ class Experiment(Generic[Config]):
     full: Config
     quick: Config
     cells: Callable[[Config, int], Sequence[Cell]]  # of (config, seed)
-    result: Callable[[Config, Sequence[Any]], Result]  # of config and what the cells returned, in order
+    result: Callable[[Config, Sequence[Any]], Result]  # of config and what all cells returned, in order
+    then: Callable[[Config, Sequence[Any]], Sequence[Cell]] | None = None  # more cells, from the first ones
     needs_data: bool = False  # FEMNIST: the config has a field ``data``, a path or None
 
     def run(self, config: Config, seed: int) -> Result:
         """All of it, here and now: a pure function of (config, seed)."""
-        return self.result(config, [cell() for cell in self.cells(config, seed)])
+        found = [cell() for cell in self.cells(config, seed)]
+        if self.then:
+            found += [cell() for cell in self.then(config, found)]
+        return self.result(config, found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from folkmoot.experiments.byzantine_sweep import (
     notes_on_sweeps,
     statistics,
     statistics_finding,
-    sweep,
+    sweep_cell,
 )
 from folkmoot.experiments.ensemble import LOCAL, LOCAL_TEST, PAPER, Talk
 from folkmoot.experiments.experiment import Cell, Experiment, Result
@@ -72,7 +72,7 @@ class ByzantineResult(Result):
 
 
 def cells(config: Config, seed: int) -> list[Cell]:
-    """The forests, and nothing else: the talk is quick."""
+    """The forests."""
     return [votes_cell(config.data, seed, "rf", config.writers, max(config.test_writers), config.trees)]
 
 
@@ -84,20 +84,31 @@ def turning_order(accuracies: npt.NDArray[np.float64], kind: str, seed: int) -> 
     return [*chosen.tolist(), *rest[np.argsort(-away[rest], kind="stable")].tolist()]
 
 
-def result(config: Config, found: Sequence[MemberVotes]) -> ByzantineResult:
-    """Turn the strong, turn the weak, and judge."""
+def _orders(votes: MemberVotes, sizes: Sequence[int]) -> dict[str, list[int]]:
+    """Who turns, in which order: by the accuracy on the largest test set."""
+    skill = members_of(votes, sizes[-1]).accuracies
+    return {kind: turning_order(skill, kind, votes.seed) for kind in (STRONG, WEAK)}
+
+
+def then(config: Config, found: Sequence[MemberVotes]) -> list[Cell]:
+    """A sweep for the strong and one for the weak on each test set."""
     (votes,) = found
+    sizes = sizes_of_test_sets(config.test_writers, len(votes.letters))
+    return [
+        sweep_cell(votes, size, config.talk, order, config.byzantine, kind)
+        for kind, order in _orders(votes, sizes).items()
+        for size in sizes
+    ]
+
+
+def result(config: Config, found: Sequence[Any]) -> ByzantineResult:
+    """The paper's statements, judged."""
+    votes: MemberVotes = found[0]
+    sweeps: tuple[Sweep, ...] = tuple(found[1:])
     sizes = sizes_of_test_sets(config.test_writers, len(votes.letters))
     members = {size: members_of(votes, size) for size in sizes}
     skill = members[sizes[-1]].accuracies  # on the largest test set
-    orders = {kind: turning_order(skill, kind, votes.seed) for kind in (STRONG, WEAK)}
-    sweeps = tuple(
-        sweep(
-            members[size], config.talk, votes.seed, orders[kind], config.byzantine, turned=kind, writers=size
-        )
-        for kind in (STRONG, WEAK)
-        for size in sizes
-    )
+    orders = _orders(votes, sizes)
     strong = [each for each in sweeps if each.turned == STRONG]
     local = (LOCAL_TEST, LOCAL)
     findings = [
@@ -157,5 +168,6 @@ EXPERIMENT = Experiment(
     quick=Config(writers=25, test_writers=(1, 5, 10), trees=25, byzantine=tuple(range(11))),
     cells=cells,
     result=result,
+    then=then,
     needs_data=True,
 )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,15 +25,15 @@ from folkmoot.experiments.byzantine_sweep import (
     notes_on_sweeps,
     statistics,
     statistics_finding,
-    sweep,
+    sweep_cell,
 )
 from folkmoot.experiments.cnn import fit_groups
-from folkmoot.experiments.ensemble import BEYOND, LOCAL, LOCAL_TEST, PAPER, SLUSH, Talk
+from folkmoot.experiments.ensemble import BEYOND, LOCAL, LOCAL_TEST, SLUSH, Talk
 from folkmoot.experiments.experiment import Cell, Experiment, Finding, Result
 from folkmoot.experiments.femnist_ensemble import (
     Ensemble,
     accuracy_findings,
-    assess,
+    assess_cell,
     counted,
     in_a_word,
     members_of,
@@ -49,7 +49,6 @@ PRINTED: Final = (
     Statistics(0.711, 0.726, 0.044),
     Statistics(0.715, 0.727, 0.044),
 )
-_TURNED: Final = "representative"
 _CELL: Final = 3  # networks in a cell: those of one of LEAF's files
 
 
@@ -110,26 +109,27 @@ def representative_order(accuracies: npt.NDArray[np.float64], seed: int) -> list
     return [*first.tolist(), *rng.permutation(rest).tolist()]
 
 
-def result(config: Config, found: Sequence[MemberVotes]) -> CnnResult:
-    """Vote, talk, turn members malicious, and judge."""
-    forests, *networks = found
+def then(config: Config, found: Sequence[MemberVotes]) -> list[Cell]:
+    """The talk about the test sets, and a sweep on each."""
+    votes = joined(found[1:])
+    sizes = sizes_of_test_sets(config.test_writers, len(votes.letters))
+    order = representative_order(members_of(votes, sizes[-1]).accuracies, votes.seed)
+    return [
+        assess_cell("CNN", votes, config.test_writers, config.talk),
+        *(sweep_cell(votes, size, config.talk, order, config.byzantine, "representative") for size in sizes),
+    ]
+
+
+def result(config: Config, found: Sequence[Any]) -> CnnResult:
+    """The paper's statements, judged."""
+    first = next(i for i, each in enumerate(found) if isinstance(each, Ensemble))
+    ensemble: Ensemble = found[first]
+    sweeps: tuple[Sweep, ...] = tuple(found[first + 1 :])
+    forests, *networks = found[:first]
     votes = joined(networks)
-    ensemble = assess("CNN", votes, config.test_writers, config.talk, (*PAPER, *BEYOND))
     sizes = sizes_of_test_sets(config.test_writers, len(votes.letters))
     members = {size: members_of(votes, size) for size in sizes}
     order = representative_order(members[sizes[-1]].accuracies, votes.seed)
-    sweeps = tuple(
-        sweep(
-            members[size],
-            config.talk,
-            votes.seed,
-            order,
-            config.byzantine,
-            turned="representative",
-            writers=size,
-        )
-        for size in sizes
-    )
     last = ensemble.tests[-1]
     local = (LOCAL_TEST, LOCAL)
     singles = float(members_of(forests, sizes[-1]).accuracies.mean())
@@ -213,5 +213,6 @@ EXPERIMENT = Experiment(
     ),
     cells=cells,
     result=result,
+    then=then,
     needs_data=True,
 )

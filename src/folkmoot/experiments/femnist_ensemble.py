@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from folkmoot.experiments.ensemble import PAPER, Lead, Members, Method, Talk, answers, methods
-from folkmoot.experiments.experiment import Finding
+from folkmoot.experiments.ensemble import BEYOND, PAPER, Lead, Members, Method, Talk, answers, methods
+from folkmoot.experiments.experiment import Cell, Finding
 from folkmoot.experiments.femnist_votes import MemberVotes
 from folkmoot.experiments.femnist_writers import sizes_of_test_sets
 
@@ -73,6 +73,12 @@ def assess(name: str, votes: MemberVotes, sizes: Sequence[int], talk: Talk, name
             )
         )
     return Ensemble(name, votes.validation.tolist(), tests)
+
+
+def assess_cell(name: str, votes: MemberVotes, sizes: Sequence[int], talk: Talk) -> Cell:
+    """The talk of an ensemble about its test sets, with all methods, as a cell."""
+    arguments = {"name": name, "votes": votes, "sizes": list(sizes), "talk": talk, "names": [*PAPER, *BEYOND]}
+    return Cell(assess, arguments, Ensemble)
 
 
 def accuracy_findings(ensemble: Ensemble) -> list[Finding]:

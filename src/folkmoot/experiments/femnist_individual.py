@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from folkmoot.experiments.ensemble import BEYOND, LOCAL, LOCAL_TEST, PAPER, SLUSH, Lead, Talk
 from folkmoot.experiments.experiment import Cell, Experiment, Finding, Result
 from folkmoot.experiments.femnist_ensemble import (
     Ensemble,
     accuracy_findings,
-    assess,
+    assess_cell,
     counted,
     in_a_word,
     on_writers,
@@ -60,12 +61,17 @@ def cells(config: Config, seed: int) -> list[Cell]:
     ]
 
 
-def result(config: Config, found: Sequence[MemberVotes]) -> IndividualResult:
-    """Vote and talk; then the paper's statements, judged."""
-    ensembles = tuple(
-        assess(FAMILIES[family], votes, config.test_writers, config.talk, (*PAPER, *BEYOND))
+def then(config: Config, found: Sequence[MemberVotes]) -> list[Cell]:
+    """The talk of each family."""
+    return [
+        assess_cell(FAMILIES[family], votes, config.test_writers, config.talk)
         for family, votes in zip(config.families, found, strict=True)
-    )
+    ]
+
+
+def result(config: Config, found: Sequence[Any]) -> IndividualResult:
+    """The paper's statements, judged."""
+    ensembles: tuple[Ensemble, ...] = tuple(found[len(config.families) :])
     leads = {name: [t.method(name).lead for e in ensembles for t in e.tests] for name in PAPER}
     findings = [
         *(_validation(ensemble) for ensemble in ensembles),
@@ -74,7 +80,7 @@ def result(config: Config, found: Sequence[MemberVotes]) -> IndividualResult:
         *(_better(name, leads[name]) for name in PAPER),
         *(_beyond(ensemble) for ensemble in ensembles),
     ]
-    first = found[0]
+    first: MemberVotes = found[0]
     return IndividualResult(
         verdict=_verdict(leads, ensembles),
         findings=tuple(findings),
@@ -167,5 +173,6 @@ EXPERIMENT = Experiment(
     quick=Config(writers=25, test_writers=(1, 5, 10), trees=25),
     cells=cells,
     result=result,
+    then=then,
     needs_data=True,
 )

@@ -31,20 +31,44 @@ def run(
     progress: Progress | None = None,
 ) -> Result:
     """The result of an experiment; every cell is stored as soon as it is done."""
-    cells = list(experiment.cells(config, seed))
+    told = 0
+
+    def tell(done: int, whole: int) -> None:
+        nonlocal told
+        if progress:
+            progress(experiment.name, told + done, told + whole)
+
+    found = _stage(list(experiment.cells(config, seed)), store, jobs, tell)
+    if experiment.then:
+        more = list(experiment.then(config, found))
+        told = len(found)
+        found += _stage(more, store, jobs, tell)
+    return experiment.result(config, found)
+
+
+def is_finished(experiment: Experiment[Any], config: Any, seed: int, store: Store) -> bool:
+    """Whether all cells of an experiment are stored."""
+    found = [store.load(cell) for cell in experiment.cells(config, seed)]
+    if any(each is MISSING for each in found):
+        return False
+    return not experiment.then or all(
+        store.load(cell) is not MISSING for cell in experiment.then(config, found)
+    )
+
+
+def _stage(cells: list[Cell], store: Store, jobs: int | None, tell: Callable[[int, int], None]) -> list[Any]:
+    """What these cells return, in their order."""
     results = [store.load(cell) for cell in cells]
     todo = [i for i, result in enumerate(results) if result is MISSING]
     done = len(cells) - len(todo)
-    if progress:
-        progress(experiment.name, done, len(cells))
+    tell(done, len(cells))
     for i, result in _computed([cells[i] for i in todo], jobs):
         store.save(cells[todo[i]], result)
         # As it would be read back, so that a resumed run cannot differ from one that was not interrupted.
         results[todo[i]] = store.load(cells[todo[i]])
         done += 1
-        if progress:
-            progress(experiment.name, done, len(cells))
-    return experiment.result(config, results)
+        tell(done, len(cells))
+    return results
 
 
 def _computed(cells: Sequence[Cell], jobs: int | None) -> Iterator[tuple[int, Any]]:

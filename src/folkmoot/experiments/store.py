@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +12,13 @@ import msgspec
 from folkmoot.experiments.experiment import Cell
 
 MISSING: Final = object()
+
+
+def stamp(data: Path) -> str:
+    """A name for the state of a file, or of the files in a folder: it changes when one of them does."""
+    files = sorted(each for each in data.iterdir() if each.is_file()) if data.is_dir() else [data]
+    state = [(each.name, each.stat().st_size, each.stat().st_mtime_ns) for each in files]
+    return f"data-{hashlib.blake2b(msgspec.json.encode(state), digest_size=6).hexdigest()}"
 
 
 class Store:

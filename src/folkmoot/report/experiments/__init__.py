@@ -15,13 +15,13 @@ _MODULES: Final = {
     "thresholds": "thresholds",
     "performance-groups": "performance_groups",
     "byzantine-theory": "byzantine_theory",
-    "beta": "beta",
-    "liveness": "liveness",
-    "design": "design",
     "femnist-individual": "femnist_individual",
     "femnist-byzantine": "femnist_byzantine",
     "femnist-cnn": "femnist_cnn",
     "training-sizes": "training_sizes",
+    "beta": "beta",
+    "liveness": "liveness",
+    "design": "design",
 }
 
 
