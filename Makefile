@@ -44,7 +44,7 @@ test: check
 	$(BIN)/pytest -n auto
 
 $(VENV)/slow: $(VENV)/dev
-	@$(INSTALL) --editable '.[dev,ray]'
+	@$(INSTALL) --editable '.[dev,ray,torch]'
 	@touch $@
 
 test-slow: $(VENV)/slow

@@ -11,13 +11,15 @@ import time
 from typing import Any
 
 
-def run(*arguments: object, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: object, env: dict[str, str] | None = None, seconds: float = 120
+) -> subprocess.CompletedProcess[str]:
     """``folkmoot`` with these arguments."""
     return subprocess.run(
         [sys.executable, "-m", "folkmoot", *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=seconds,
         env=os.environ | (env or {}),
     )
 

@@ -75,6 +75,27 @@ def test_quick_from_end_to_end(tmp_path: Path) -> None:
     assert seen.fetched == []
 
 
+@pytest.mark.slow
+def test_real_handwriting_with_networks(tmp_path: Path) -> None:
+    """The FEMNIST experiments in quick settings, the CNN among them, on real letters if they are at hand."""
+    data = Path(__file__).parents[3] / "shared" / "data" / "femnist"
+    if not data.exists():
+        pytest.skip("no FEMNIST beside this clone")
+    names = [name for name in MODULES if name.startswith(("femnist", "training"))]
+    result = run(
+        "reproduce", *names, "--quick", "--data", data, "--out", tmp_path, "--json", "--jobs", 2, seconds=900
+    )
+    assert result.returncode == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert list(found) == names
+    generalises = found["femnist-cnn"]["findings"][0]
+    assert generalises["quantity"].startswith("mean accuracy on 10 new writers: networks of groups")
+    numbers = json.loads((tmp_path / "femnist-individual.json").read_text())
+    forests = numbers["families"][0]
+    assert len(forests["validation"]) == 25
+    assert sum(forests["tests"][-1]["accuracies"]) / 25 > 0.55  # real letters can be learnt
+
+
 def test_missing_parts_do_not_stop_the_others(tmp_path: Path) -> None:
     other = tmp_path / "other.parquet"
     other.write_bytes(b"not a parquet file")
