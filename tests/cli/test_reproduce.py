@@ -134,6 +134,14 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
         ),
         (["absorption", "--jobs", "0"], "--jobs must be a number of processes"),
         (["absorption", "--jobs", "many"], "expected a whole number, got 'many'"),
+        (
+            ["absorption", "--ray", "127.0.0.1:9"],
+            "there is no Ray cluster at 127.0.0.1:9: Connection refused",
+        ),
+        (
+            ["absorption", "--ray", "nowhere"],
+            "--ray must be HOST:PORT of a cluster, or 'local': got 'nowhere'",
+        ),
         (["absorption", "--seed", "-1"], "seed must satisfy 0 <= seed < 2^32, got -1"),
     ],
 )

@@ -36,11 +36,13 @@ def test_two_workers_fit_what_one_process_fits() -> None:
     try:
         register_ray()
         with joblib.parallel_config(backend="ray"):
-            together = moot.set_params(n_jobs=2).fit(X, y)
+            seen: list[tuple[int, int]] = []
+            together = moot.set_params(n_jobs=2).fit(X, y, progress=lambda *step: seen.append(step))
             answers = together.predict(X)
         processes = {model.process_ for model in together.estimators_}
     finally:
         ray.shutdown()
     assert np.array_equal(answers, alone)
+    assert seen[-1] == (24, 24)
     assert os.getpid() not in processes
     assert len(processes) == 2

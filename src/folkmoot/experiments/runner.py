@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from joblib import Parallel, delayed
-
 from folkmoot.experiments.experiment import Cell, Experiment, Result
 from folkmoot.experiments.store import MISSING, Store
+from folkmoot.learning.parallel import shared_out
 
 # Called with the name of the experiment, its cells done, and its cells in all.
 Progress = Callable[[str, int, int], None]
@@ -73,13 +72,4 @@ def _stage(cells: list[Cell], store: Store, jobs: int | None, tell: Callable[[in
 
 def _computed(cells: Sequence[Cell], jobs: int | None) -> Iterator[tuple[int, Any]]:
     """Results as they come, with the places of their cells."""
-    if jobs in (None, 1):
-        for i, cell in enumerate(cells):
-            yield i, cell()
-        return
-    tasks = (delayed(_numbered)(i, cell) for i, cell in enumerate(cells))
-    yield from Parallel(n_jobs=jobs, return_as="generator_unordered")(tasks)
-
-
-def _numbered(i: int, cell: Cell) -> tuple[int, Any]:
-    return i, cell()
+    return shared_out(Cell.__call__, [(cell,) for cell in cells], jobs)

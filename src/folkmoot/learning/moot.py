@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from folkmoot import checks
 from folkmoot.learning.composition import Composed, has_names, named_models
 from folkmoot.learning.labels import is_missing
+from folkmoot.learning.parallel import shared_out
 from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
 from folkmoot.learning.tables import Rows, check_columns, check_inputs, columns_each, rows_of
 
@@ -133,13 +133,11 @@ class Moot(Composed):
         return answers
 
     def _everybody(self, do: Any, arguments: Sequence[tuple[Any, ...]], progress: Progress | None) -> Any:
-        jobs = (delayed(do)(*each) for each in arguments)
-        if progress is None:
-            return Parallel(n_jobs=self.n_jobs)(jobs)
-        results = []
-        for result in Parallel(n_jobs=self.n_jobs, return_as="generator")(jobs):
-            results.append(result)
-            progress(len(results), len(arguments))
+        results: list[Any] = [None] * len(arguments)
+        for done, (i, result) in enumerate(shared_out(do, arguments, self.n_jobs), start=1):
+            results[i] = result
+            if progress:
+                progress(done, len(arguments))
         return results
 
     def _check_again(self, X: Any) -> Any:

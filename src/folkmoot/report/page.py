@@ -19,13 +19,14 @@ _STYLE = """
   img { background: #fff; border-radius: 6px; }
 }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-       max-width: 56rem; margin: 2rem auto; padding: 0 1rem; }
+       max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+p { max-width: 52rem; }
 h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .3rem .8rem .3rem 0; text-align: right; border-bottom: 1px solid var(--line);
          white-space: pre; vertical-align: top; }
-th.long, td.long { white-space: normal; min-width: 14rem; text-align: left; }
+th.long, td.long { white-space: normal; min-width: 9rem; text-align: left; }
 th:first-child, td:first-child, th.text, td.text { text-align: left; }
 tr.bold td { font-weight: 650; background: var(--mark); }
 figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; }

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from folkmoot.experiments.experiment import Experiment, Finding, Result
 from folkmoot.report.page import Page
 
-_WORDS = {True: "holds", False: "does not hold", None: ""}
+_WORDS = {True: "yes", False: "no", None: ""}
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def page(done: Sequence[Done], about: Mapping[str, object]) -> str:
 
 def findings_table(findings: Sequence[Finding]) -> tuple[list[str], list[list[str]]]:
     """Header and rows; columns that are empty throughout are left out."""
-    header = ["", "the paper", "here", "difference", "", "why"]
+    header = ["", "the paper", "here", "difference", "holds", "why"]
     rows = [
         [each.quantity, each.paper, each.ours, each.difference, _WORDS[each.holds], each.reason]
         for each in findings
