@@ -72,4 +72,4 @@ def _stage(cells: list[Cell], store: Store, jobs: int | None, tell: Callable[[in
 
 def _computed(cells: Sequence[Cell], jobs: int | None) -> Iterator[tuple[int, Any]]:
     """Results as they come, with the places of their cells."""
-    return shared_out(Cell.__call__, [(cell,) for cell in cells], jobs)
+    return shared_out(Cell.__call__, [(cell,) for cell in cells], jobs, batch=8)

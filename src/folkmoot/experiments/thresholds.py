@@ -254,10 +254,14 @@ def result(config: Config, found: Sequence[Crossing | float]) -> ThresholdsResul
         ),
     ]
     good = sum(entry.agrees for entry in entries)
+    wrong = [entry.reason for entry in entries if not entry.agrees]
+    said = {word: sum(word in reason for reason in wrong) for word in ("repeats", "unknown")}
+    said["double precision"] = len(wrong) - sum(said.values())
     return ThresholdsResult(
         verdict=(
-            f"Reproduced in {good} of {len(entries)} entries. The others stop where double precision does, "
-            f"or repeat another row. Exactly, table 2 settles near {limit:.2f}, well above q = {_Q}: the "
+            f"Reproduced in {good} of {len(entries)} entries. Of the others {said['double precision']} stop where "
+            f"double precision does, {said['repeats']} repeat another row, {said['unknown']} have no explanation. "
+            f"Exactly, table 2 settles near {limit:.2f}, well above q = {_Q}: the "
             "question under it is answered."
         ),
         findings=tuple(findings),

@@ -11,16 +11,24 @@ from sklearn.utils.parallel import Parallel, delayed
 
 
 def shared_out(
-    do: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], n_jobs: int | None
+    do: Callable[..., Any],
+    arguments: Sequence[tuple[Any, ...]],
+    n_jobs: int | None,
+    *,
+    batch: int | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """``do(*arguments[i])`` for each i, in whatever order they are done, with their number."""
+    """``do(*arguments[i])`` for each i, in whatever order they are done, with their number.
+
+    Some backends (Ray's) hand over whole lists only, and start workers for each: then all at once, or in
+    batches of so many a worker where results should not be long in coming.
+    """
     tasks = [delayed(_numbered)(i, do, each) for i, each in enumerate(arguments)]
     backend, _ = get_active_backend()
     if backend.supports_return_generator:
         yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
         return
-    size = 2 * effective_n_jobs(n_jobs)  # Ray's backend hands over whole lists only
-    for start in range(0, len(tasks), size):
+    size = len(tasks) if batch is None else batch * effective_n_jobs(n_jobs)
+    for start in range(0, len(tasks), max(1, size)):
         yield from Parallel(n_jobs=n_jobs)(tasks[start : start + size])
 
 
