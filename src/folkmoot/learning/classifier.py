@@ -135,11 +135,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         ``sample_weight`` reaches the models that take it. With ``prefit``, X and y are optional: they only
         tell each participant how good it is (all rows do, or those of its group).
         """
-        weights = fit_params.pop("sample_weight", None)
-        if fit_params:
-            raise TypeError(f"fit takes no argument {next(iter(fit_params))!r}: only sample_weight, progress")
-        if self.prefit and weights is not None:
-            raise ValueError("sample_weight is for fitting: models with prefit=True are fitted already")
+        weights = self._weights(fit_params)
         self._check_parameters()
         draw = self._start()
         if self.prefit:

@@ -81,6 +81,15 @@ class Moot(Composed):
 
     # ---- fitting and asking ------------------------------------------------------------------
 
+    def _weights(self, fit_params: dict[str, Any]) -> Any:
+        """The sample weights among the keywords of ``fit``; there is no other."""
+        weights = fit_params.pop("sample_weight", None)
+        if fit_params:
+            raise TypeError(f"fit takes no argument {next(iter(fit_params))!r}: only sample_weight, progress")
+        if self.prefit and weights is not None:
+            raise ValueError("sample_weight is for fitting: models with prefit=True are fitted already")
+        return weights
+
     def _start(self) -> np.random.Generator:
         """Forget an earlier fit; the randomness of this one. What follows it hangs on ``seed_``."""
         for name in ("n_features_in_", "feature_names_in_"):

@@ -103,12 +103,8 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, Moot):
         ``groups`` says whose each row is; without it the rows are sorted by y and dealt out in turn.
         ``sample_weight`` reaches the models that take it. With ``prefit`` nothing is fitted.
         """
-        weights = fit_params.pop("sample_weight", None)
-        if fit_params:
-            raise TypeError(f"fit takes no argument {next(iter(fit_params))!r}: only sample_weight, progress")
+        weights = self._weights(fit_params)
         self._rule()
-        if self.prefit and weights is not None:
-            raise ValueError("sample_weight is for fitting: models with prefit=True are fitted already")
         if self.k is not None:
             checks.integer("k", self.k, least=1)
         draw = self._start()

@@ -4,29 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 from matplotlib.figure import Figure
 
-# Experiment and the module here whose ``draw(result)`` makes its picture.
-_MODULES: Final = {
-    "absorption": "absorption",
-    "homogeneous": "homogeneous",
-    "thresholds": "thresholds",
-    "performance-groups": "performance_groups",
-    "byzantine-theory": "byzantine_theory",
-    "femnist-individual": "femnist_individual",
-    "femnist-byzantine": "femnist_byzantine",
-    "femnist-cnn": "femnist_cnn",
-    "training-sizes": "training_sizes",
-    "beta": "beta",
-    "liveness": "liveness",
-    "design": "design",
-}
+from folkmoot.experiments.catalogue import MODULES
 
 
 def picture_of(name: str) -> Callable[[Any], Figure]:
-    """The function that draws the results of an experiment."""
-    module = import_module(f"folkmoot.report.experiments.{_MODULES[name]}")
+    """The function that draws the results of an experiment: ``draw`` of the module of the same name here."""
+    module = import_module(f"folkmoot.report.experiments.{MODULES[name]}")
     draw: Callable[[Any], Figure] = module.draw
     return draw
