@@ -260,8 +260,8 @@ def result(config: Config, found: Sequence[Crossing | float]) -> ThresholdsResul
     return ThresholdsResult(
         verdict=(
             f"Reproduced in {good} of {len(entries)} entries. Of the others {said['double precision']} stop "
-            f"where double precision does, {said['repeats']} repeat another row, for {said['unknown']} there is "
-            f"no explanation. Exactly, table 2 settles near {limit:.2f}, well above q = {_Q}: the "
+            f"where double precision does, {said['repeats']} repeat another row, for {said['unknown']} there "
+            f"is no explanation. Exactly, table 2 settles near {limit:.2f}, well above q = {_Q}: the "
             "question under it is answered."
         ),
         findings=tuple(findings),
