@@ -200,7 +200,7 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
         (["--beta", "0", "--protocol", "snowball"], "beta >= 1: got beta=0"),
         (["--rounds", "x"], "'--rounds': expected a whole number, got 'x'"),
         (["--repeats", "0"], "repeats >= 1: got repeats=0"),
-        (["--seed", "-1"], "seed >= 0: got seed=-1"),
+        (["--seed", "-1"], "seed must satisfy 0 <= seed < 2^32, got -1"),
         (["--rounds", "99999999999999999999"], "rounds <= 1,000,000,000"),
         (["--plot", "picture.txt"], "--plot must name a file ending in"),
         (["--out", "nowhere/out.csv"], "there is no nowhere"),

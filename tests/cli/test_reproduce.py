@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import matplotlib.image
@@ -12,7 +16,8 @@ import pytest
 from browser import look_at
 from command import assert_refused, run, run_json
 from femnist_samples import make_rows, write_parquet
-from folkmoot.experiments.catalogue import MODULES
+from folkmoot.experiments.catalogue import MODULES, experiment
+from folkmoot.experiments.store import MISSING, Store
 
 THEORY = ["absorption", "homogeneous", "thresholds", "performance-groups", "byzantine-theory"]
 
@@ -41,6 +46,35 @@ def test_one_experiment_and_again(tmp_path: Path) -> None:
     assert result.returncode == 0
     assert "is not a whole result" in result.stderr
     assert cell.stat().st_size == before.st_size
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    cells = tmp_path / "out" / "cells"
+    command = [
+        sys.executable,
+        "-m",
+        "folkmoot",
+        "reproduce",
+        "beta",
+        "--out",
+        tmp_path / "out",
+        "--jobs",
+        "1",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while len(list(cells.glob("*.json"))) < 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        assert (process.returncode, out, err) == (130, "", "")
+    kept = {path: path.stat().st_mtime_ns for path in cells.glob("*.json")}
+    assert len(kept) >= 3
+    store = Store(cells)
+    config = experiment("beta").full
+    whole = [cell for cell in experiment("beta").cells(config, 0) if store.load(cell) is not MISSING]
+    assert len(whole) == len(kept)  # nothing half written
+    assert store.complaints == []
 
 
 def test_the_page_keeps_what_was_finished_before(tmp_path: Path) -> None:
