@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 
 import matplotlib.image
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from browser import look_at
@@ -56,10 +58,10 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
         "folkmoot",
         "reproduce",
         "beta",
-        "--out",
-        tmp_path / "out",
         "--jobs",
         "1",
+        "--out",
+        str(cells.parent),
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
@@ -139,6 +141,11 @@ def test_missing_parts_do_not_stop_the_others(tmp_path: Path) -> None:
     assert "must be a parquet file" in result.stderr
     assert "absorption: Reproduced" in result.stdout
     assert "Not run: " in (tmp_path / "out" / "report.html").read_text()
+    pq.write_table(pa.table({"image": [1], "writer": ["a"]}), other)
+    result = run("reproduce", "training-sizes", "--data", other, "--out", tmp_path / "out")
+    assert (
+        "other.parquet: must have the columns image.bytes, writer_id, character: there is no" in result.stderr
+    )
 
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:

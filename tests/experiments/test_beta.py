@@ -84,6 +84,18 @@ def test_the_same_seed_the_same_numbers(found: beta.BetaResult) -> None:
     assert beta.EXPERIMENT.run(replace(SMALL, exact_means=()), 1) != found
 
 
+def test_other_rules_are_shown(found: beta.BetaResult) -> None:
+    (each, *_) = found.others
+    assert set(each.accuracies) == {
+        "local Slush", "Slush", "weighted Slush", "Snowflake", "Snowball",
+        "majority", "weighted majority", "Dawid-Skene",
+    }  # fmt: skip
+    # Who knows the accuracies and adds log-odds cannot be beaten but by chance.
+    best = each.accuracies["weighted majority"].value
+    assert all(best >= rule.value - 0.05 for rule in each.accuracies.values())
+    assert sum("other rules" in finding.quantity for finding in found.findings) == len(found.others)
+
+
 def test_picture(found: beta.BetaResult) -> None:
     figure = draw(found)
     assert len(figure.axes) == 9

@@ -243,6 +243,7 @@ def result(config: Config, found: Sequence[Point | ExactPoint | Others | None]) 
             holds=worst <= 4,
         )
     )
+    findings += [_others_finding(each) for each in beyond]
     ahead = all(lead.value > 2 * lead.error for lead in leads)
     verdict = (
         "Reproduced: local Slush is ahead of the majority at every variance, and more so the larger it is."
@@ -285,6 +286,16 @@ def _lead_finding(lead: _Lead) -> Finding:
         f"{lead.value:+.4f} ± {lead.error:.4f} on average; at most {-most.gap.value:+.3f} "
         f"(mean accuracy {most.mean:g}: {most.local.value:.3f} against {most.majority.value:.3f})",
         holds=lead.value > 2 * lead.error,
+    )
+
+
+def _others_finding(each: Others) -> Finding:
+    shown = ", ".join(f"{name} {found.value:.3f}" for name, found in each.accuracies.items())
+    return Finding(
+        f"other rules, mean {each.mean:g}, variance {each.variance:g}",
+        "not in the paper",
+        shown,
+        reason="weights from the true accuracies; standard errors in the JSON",
     )
 
 
