@@ -54,6 +54,13 @@ def test_without_spread_it_is_the_homogeneous_chain() -> None:
     assert abs(point.simulated - point.exact) <= 4 * point.error
 
 
+def test_it_is_the_papers_law_in_which_a_node_may_draw_itself() -> None:
+    # With 80,000 profiles the other law would be 5 standard errors away.
+    point = beta.exact_point(0.55, 0.02, n=9, k=3, draws=2, profiles=40_000, most_states=10**6, seed=0)
+    assert point is not None
+    assert abs(point.simulated - point.exact) <= 4 * point.error
+
+
 def test_chains_that_are_too_large_are_left_out() -> None:
     assert beta.exact_point(0.6, 0.05, n=101, k=10, draws=2, profiles=1, most_states=1000, seed=0) is None
 

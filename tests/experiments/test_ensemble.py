@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from folkmoot import Slush, deliberate
 from folkmoot.experiments.byzantine_sweep import FEW, SOME, statistics, sweep
 from folkmoot.experiments.ensemble import (
     BEYOND,
@@ -52,6 +53,25 @@ def test_weighted_majority_by_hand(members: Members) -> None:
     by_hand = ((score > 0) == (members.truth == 1)).mean()
     found = methods(answers(members, TALK, 0, ["weighted majority"]), members.truth)
     assert found[1].accuracy == by_hand
+
+
+def test_local_thresholds_are_from_where_they_say(members: Members) -> None:
+    found = answers(members, TALK, 0, (LOCAL, LOCAL_TEST))
+    for name, accuracies in ((LOCAL, members.validation), (LOCAL_TEST, members.accuracies)):
+        alpha = [max(6, int(np.ceil(round(10 * p, 9)))) for p in accuracies]
+        talk = deliberate(members.votes, Slush(10, alpha), rounds=50, repeats=4, seed=0)
+        assert np.array_equal(found[name].labels, talk.decision)
+    assert not np.array_equal(found[LOCAL].labels, found[LOCAL_TEST].labels)
+
+
+def test_a_sweep_turns_the_first_of_its_order(members: Members) -> None:
+    order = [7, 3, 12, *(i for i in range(21) if i not in (7, 3, 12))]
+    swept = sweep(members, TALK, 0, order, (0, 1, 3), turned="some", writers=1)
+    for place, turned in enumerate(([], [7], [7, 3, 12])):
+        votes = members.votes.copy()
+        votes[turned] = 1 - members.truth
+        by_hand = ((2 * votes.sum(axis=0) > 21) == (members.truth == 1)).mean()
+        assert swept.curve(MAJORITY).accuracy[place] == by_hand
 
 
 def test_all_methods_answer(members: Members) -> None:
