@@ -167,8 +167,8 @@ def test_a_missing_extra_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["absorbtion"], "there is no experiment 'absorbtion': did you mean 'absorption'?"),
-        (["x"], "there is no experiment 'x': There are absorption"),
+        (["absorbtion"], "there is no experiment 'absorbtion'; did you mean 'absorption'?"),
+        (["x"], "there is no experiment 'x' (there are absorption"),
         (
             ["absorption", "--data", "nowhere"],
             "--data must name a file or a folder of FEMNIST: there is no nowhere",

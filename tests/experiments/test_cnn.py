@@ -1,4 +1,4 @@
-"""The network of section 6.1, layer by layer against numpy (needs torch)."""
+"""The network of section 5.1, layer by layer against numpy (needs torch)."""
 
 from __future__ import annotations
 

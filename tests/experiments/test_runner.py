@@ -115,5 +115,5 @@ def test_every_experiment_has_a_name_a_claim_and_a_picture() -> None:
 
 
 def test_a_wrong_name_is_answered_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match=r"there is no experiment 'tresholds': did you mean 'thresholds'\?"):
+    with pytest.raises(ValueError, match=r"there is no experiment 'tresholds'; did you mean 'thresholds'\?"):
         experiment("tresholds")

@@ -65,7 +65,11 @@ def reproduce(
         raise ValueError("--jobs must be a number of processes, or -1 for one a core: got 0")
     if data is not None and not data.exists():
         raise ValueError(f"--data must name a file or a folder of FEMNIST: there is no {data}")
-    chosen = [experiment(name) for name in names] if names else [experiment(name) for name in MODULES]
+    chosen = (
+        [experiment(name) for name in dict.fromkeys(names)]
+        if names
+        else [experiment(name) for name in MODULES]
+    )
     if quick and not names:
         chosen = [each for each in chosen if each.name != "femnist-cnn"]
     folder = check_folder(out)
@@ -75,11 +79,13 @@ def reproduce(
     # The page shows all that is finished, in the order of the paper, also what was not asked for now.
     asked = {each.experiment.name: each for each in done}
     rest = [experiment(name) for name in MODULES if name not in asked]
-    kept = {
-        each.name: _run(each, folder, data, quick, jobs, seed)
-        for each in rest
-        if is_finished(each, _config(each, data, quick), seed, _store(each, folder, data))
-    }
+    kept = {}
+    for other in rest:
+        store = _store(other, folder, data)
+        if is_finished(other, _config(other, data, quick), seed, store):
+            kept[other.name] = _run(other, folder, data, quick, jobs, seed)
+        for complaint in store.complaints:
+            print(f"folkmoot: warning: {complaint} (experiment {other.name})", file=sys.stderr)
     shown = asked | kept
     _write_page(folder, [shown[name] for name in MODULES if name in shown], quick=quick, seed=seed, data=data)
     if json:
@@ -99,27 +105,34 @@ def _run(
 ) -> Done:
     """One experiment, numbers and pictures written. What it lacks (data, an extra) does not stop others."""
     from msgspec import json as coded
+    from msgspec import to_builtins
 
     from folkmoot.experiments.runner import run
     from folkmoot.report.experiments import picture_of
     from folkmoot.report.reproduction import Done
 
     store = _store(experiment, folder, data)
-    config = _config(experiment, data, quick)
+    files = {ending: folder / f"{experiment.name}.{ending}" for ending in ("json", "png", "svg")}
     started = time.perf_counter()
     try:
         with progress_bars() as progress:
-            result = run(experiment, config, seed, store, jobs=jobs, progress=progress)
+            result = run(
+                experiment, _config(experiment, data, quick), seed, store, jobs=jobs, progress=progress
+            )
+        seconds = time.perf_counter() - started
+        whole = {"experiment": experiment.name, **_about(quick, seed, data), **to_builtins(result)}
+        files["json"].write_bytes(coded.format(coded.encode(whole), indent=1))
+        figure = picture_of(experiment.name)(result)
+        figure.savefig(files["png"], dpi=150)
+        figure.savefig(files["svg"], metadata={"Date": None})
     except (OSError, ValueError, ModuleNotFoundError) as error:
+        for file in files.values():  # those of an earlier run would not be of this one
+            if file.is_file():
+                file.unlink()
         return Done(experiment, failure=" ".join(str(error).split()), seconds=time.perf_counter() - started)
     finally:
         for complaint in store.complaints:
             print(f"folkmoot: warning: {complaint}", file=sys.stderr)
-    seconds = time.perf_counter() - started
-    (folder / f"{experiment.name}.json").write_bytes(coded.format(coded.encode(result), indent=1))
-    figure = picture_of(experiment.name)(result)
-    figure.savefig(folder / f"{experiment.name}.png", dpi=150)
-    figure.savefig(folder / f"{experiment.name}.svg", metadata={"Date": None})
     return Done(experiment, result, figure, seconds)
 
 
@@ -138,16 +151,21 @@ def _store(experiment: Experiment[Any], folder: Path, data: Path | None) -> Stor
 
 
 def _write_page(folder: Path, done: list[Done], *, quick: bool, seed: int, data: Path | None) -> None:
-    from folkmoot import __version__
     from folkmoot.report.reproduction import page
 
-    about = {
+    (folder / "report.html").write_text(page(done, _about(quick, seed, data)), encoding="utf-8")
+
+
+def _about(quick: bool, seed: int, data: Path | None) -> dict[str, object]:
+    """What a run is of."""
+    from folkmoot import __version__
+
+    return {
         "folkmoot": __version__,
         "settings": "quick" if quick else "full",
         "seed": seed,
         "FEMNIST": "downloaded" if data is None else data.name,
     }
-    (folder / "report.html").write_text(page(done, about), encoding="utf-8")
 
 
 def _print(done: list[Done]) -> None:

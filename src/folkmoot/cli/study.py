@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import contextlib
 import tempfile
 import warnings
 from pathlib import Path
@@ -18,14 +18,15 @@ def check_folder(path: Path) -> Path:
     """``--out`` tried before the work is done: a folder that can be written, or a name for one."""
     if path.exists() and not path.is_dir():
         raise ValueError(f"--out must name a folder: {path} is a file")
-    new = next((each for each in reversed([path, *path.parents]) if not each.exists()), None)
+    new = [each for each in (path, *path.parents) if not each.exists()]
     path.mkdir(parents=True, exist_ok=True)
     try:
         with tempfile.TemporaryFile(dir=path):
             pass
     finally:
-        if new is not None:  # nothing is left behind if what comes next fails
-            shutil.rmtree(new)
+        with contextlib.suppress(OSError):  # another run may have begun to fill them
+            for each in new:
+                each.rmdir()  # nothing is left behind if what comes next fails
     return path
 
 

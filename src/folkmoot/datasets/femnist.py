@@ -1,4 +1,4 @@
-"""FEMNIST, the handwriting of thousands of writers, one participant each (section 6.1 of the paper)."""
+"""FEMNIST, the handwriting of thousands of writers, one participant each (section 5.1 of the paper)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Votes of participants whose accuracies are known, drawn independently (sections 4 and 6.2 of the paper)."""
+"""Votes of participants whose accuracies are known, drawn independently (sections 4 and 5.2 of the paper)."""
 
 from __future__ import annotations
 

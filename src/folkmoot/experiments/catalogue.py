@@ -29,7 +29,7 @@ def experiment(name: str) -> Experiment[Any]:
     """The experiment of this name; a wrong name is answered with the nearest."""
     if name not in MODULES:
         near = difflib.get_close_matches(name, MODULES, n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"there is no experiment {name!r}: {hint}There are {', '.join(MODULES)}")
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ValueError(f"there is no experiment {name!r}{hint} (there are {', '.join(MODULES)})")
     found: Experiment[Any] = import_module(f"folkmoot.experiments.{MODULES[name]}").EXPERIMENT
     return found

@@ -1,4 +1,4 @@
-"""The convolutional network of section 6.1, and the cell that trains a few (needs the extra ``torch``).
+"""The convolutional network of section 5.1, and the cell that trains a few (needs the extra ``torch``).
 
 28 x 28 -> 8 filters of 3 x 3, ReLU -> maxima over 2 x 2 -> 1352 numbers -> 100, ReLU -> 2. SGD with a
 learning rate of 0.01 and momentum 0.9, batches of 32, 10 epochs.

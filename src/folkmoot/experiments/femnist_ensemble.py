@@ -1,4 +1,4 @@
-"""An ensemble on the test sets of section 6.1: every member, and everything they answer together."""
+"""An ensemble on the test sets of section 5.1: every member, and everything they answer together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``femnist-individual``: 101 models of single writers (figure "feMNIST letters niid", section 6.1)."""
+"""``femnist-individual``: 101 models of single writers (figure "feMNIST letters niid", section 5.1)."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ EXPERIMENT = Experiment(
     name="femnist-individual",
     about="101 models of single writers tell lower from upper case; three families, three test sets",
     claim=(
-        "Section 6.1, figure 'feMNIST letters niid': 101 random forests, XGBoost and LightGBM models, each "
+        "Section 5.1, figure 'feMNIST letters niid': 101 random forests, XGBoost and LightGBM models, each "
         "of one writer and all above 50% on validation; on 1, 10 and 100 new writers, Slush (k=10, alpha=6) "
         "and Slush with local thresholds can perform better than the centralised majority."
     ),

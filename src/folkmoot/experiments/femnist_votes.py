@@ -1,6 +1,6 @@
 """Votes of single-writer models on the test letters, computed once and kept: a bit a vote.
 
-Section 6.1: every model is trained on 80% of one writer's letters, lower case 0 and upper case 1.
+Section 5.1: every model is trained on 80% of one writer's letters, lower case 0 and upper case 1.
 """
 
 from __future__ import annotations

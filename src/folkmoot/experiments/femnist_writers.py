@@ -1,4 +1,4 @@
-"""Who trains and who is tested on in the experiments of section 6.1: writers, and groups of writers.
+"""Who trains and who is tested on in the experiments of section 5.1: writers, and groups of writers.
 
 A pure function of the data and the seed, so that all experiments, and all cells of one, have the same test
 sets. Data with fewer writers than wanted are used for less; nothing is refused that can be done smaller.
@@ -131,8 +131,8 @@ def notes_on_groups(members: Sequence[str], wanted: int) -> tuple[str, ...]:
         return ("No writer is in two groups, as in the paper.",)
     needed = sum(_GROUP_SIZES[i % len(_GROUP_SIZES)] for i in range(wanted))
     return (
-        f"The paper's groups are disjoint, which takes {needed:,} training writers; these data have "
-        f"{len(everyone)}. So each group is drawn from them by itself and groups overlap: a writer is in "
+        f"The paper's 101 groups are disjoint, which takes 3,366 training writers ({needed:,} for {wanted} "
+        "groups); these data have fewer. So each group is drawn by itself and groups overlap: a writer is in "
         f"{places / len(everyone):.1f} of {len(groups)} groups on average, and the members are less diverse "
         "than the paper's.",
     )

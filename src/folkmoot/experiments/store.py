@@ -38,7 +38,7 @@ class Store:
         try:
             return msgspec.json.decode(text, type=cell.returns)
         except msgspec.DecodeError as error:
-            self.complaints.append(f"{path} is not a whole result ({error}); computing it again")
+            self.complaints.append(f"{path} is not a whole result ({error}) and has to be computed again")
             return MISSING
 
     def save(self, cell: Cell, result: Any) -> None:

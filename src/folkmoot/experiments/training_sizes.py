@@ -1,4 +1,4 @@
-"""``training-sizes``: letters that the models of section 6.1 are trained on (figure "RF training size")."""
+"""``training-sizes``: letters that the models of section 5.1 are trained on (figure "RF training size")."""
 
 from __future__ import annotations
 

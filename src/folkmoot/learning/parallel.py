@@ -23,13 +23,14 @@ def shared_out(
     batches of so many a worker where results should not be long in coming.
     """
     tasks = [delayed(_numbered)(i, do, each) for i, each in enumerate(arguments)]
+    workers = None if n_jobs is None else max(1, min(effective_n_jobs(n_jobs), len(tasks)))
     backend, _ = get_active_backend()
     if backend.supports_return_generator:
-        yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+        yield from Parallel(n_jobs=workers, return_as="generator_unordered")(tasks)
         return
-    size = len(tasks) if batch is None else batch * effective_n_jobs(n_jobs)
+    size = len(tasks) if batch is None else batch * effective_n_jobs(workers)
     for start in range(0, len(tasks), max(1, size)):
-        yield from Parallel(n_jobs=n_jobs)(tasks[start : start + size])
+        yield from Parallel(n_jobs=workers)(tasks[start : start + size])
 
 
 def _numbered(i: int, do: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:

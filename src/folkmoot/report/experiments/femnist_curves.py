@@ -1,4 +1,4 @@
-"""What the pictures of section 6.1 share: distributions of accuracies, and accuracies against liars."""
+"""What the pictures of section 5.1 share: distributions of accuracies, and accuracies against liars."""
 
 from __future__ import annotations
 
