@@ -50,6 +50,19 @@ def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
     return array.astype(np.int64, copy=False)
 
 
+def check_truth(truth: npt.ArrayLike, inputs: int, classes: int) -> npt.NDArray[np.int64]:
+    """The right colour of every input; the first that is none is named."""
+    values = np.asarray(truth)
+    if values.shape != (inputs,):
+        raise ValueError(f"truth must hold one colour per input ({inputs}): got shape {values.shape}")
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"truth must be integers: got an array of {values.dtype}")
+    bad = np.flatnonzero((values < 0) | (values >= classes))
+    if bad.size:
+        raise ValueError(f"truth[{bad[0]}] must satisfy 0 <= colour < {classes}: got {values[bad[0]]}")
+    return values.astype(np.int64)
+
+
 def vote_keys(votes: Votes) -> npt.NDArray[np.int64]:
     """A number in 0..2^63-1 for each input, the same for the same column of votes and for no other (almost).
 

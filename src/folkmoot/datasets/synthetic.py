@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.datasets.arguments import generator, number
-from folkmoot.votes import Votes
+from folkmoot.votes import Votes, check_truth
 
 Floats = npt.NDArray[np.float64]
 
@@ -118,7 +118,7 @@ def _cast(
     right = (
         rng.permutation(np.arange(columns, dtype=np.int64) % colours)
         if truth is None
-        else _check_truth(truth, columns, colours)
+        else check_truth(truth, columns, colours)
     )
     shape = (accuracies.size, columns)
     votes = np.broadcast_to(right, shape).copy()
@@ -127,15 +127,3 @@ def _cast(
     votes[wrong] += rng.integers(1, colours, size=int(wrong.sum()))
     votes %= colours
     return SyntheticVotes(votes, right, accuracies)
-
-
-def _check_truth(truth: npt.ArrayLike, inputs: int, classes: int) -> npt.NDArray[np.int64]:
-    right = np.asarray(truth)
-    if right.shape != (inputs,):
-        raise ValueError(f"truth must hold one colour per input ({inputs}): got the shape {right.shape}")
-    if right.dtype.kind not in "iu":
-        raise TypeError(f"truth must be integers: got an array of {right.dtype}")
-    bad = np.flatnonzero((right < 0) | (right >= classes))
-    if bad.size:
-        raise ValueError(f"truth must satisfy 0 <= colour < {classes}: got truth[{bad[0]}]={right[bad[0]]}")
-    return right.astype(np.int64)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 BLUE: Final = "#1f5fa8"
 RED: Final = "#c0392b"
 GREY: Final = "#7f7f7f"
+PALE: Final = "#9aa5b1"  # what is only there to compare with
 ORANGE: Final = "#e08a1e"
 GREEN: Final = "#2e8b57"
 PURPLE: Final = "#8e44ad"

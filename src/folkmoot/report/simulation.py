@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 
 from folkmoot.baselines import Verdict
 from folkmoot.outcome import Outcome, draw_convergence
-
-GREY, BLUE, ORANGE = "#9aa5b1", "#1f5fa8", "#e08a1e"
+from folkmoot.report.palette import BLUE, PALE
 
 
 def deliberation(
@@ -22,7 +21,7 @@ def deliberation(
     if accuracy is not None:
         names = [*(verdict.name for verdict in verdicts), protocol]
         values = [*(verdict.accuracy or 0.0 for verdict in verdicts), float(np.mean(accuracy))]
-        bars = left.barh(names, values, color=[GREY] * len(verdicts) + [BLUE])
+        bars = left.barh(names, values, color=[PALE] * len(verdicts) + [BLUE])
         left.bar_label(bars, labels=[f"{value:.3f}" for value in values], padding=3)
         left.set_xlim(0, 1.12)
         left.invert_yaxis()

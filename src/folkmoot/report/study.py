@@ -11,17 +11,17 @@ from folkmoot.experiments.study import Study
 from folkmoot.learning.printing import CONSENSUS
 from folkmoot.outcome import draw_convergence
 from folkmoot.report.page import Page
+from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE
 
-BLUE, ORANGE, GREY = "#1f5fa8", "#e08a1e", "#9aa5b1"
 _STYLES: dict[str, dict[str, Any]] = {
     CONSENSUS: {"color": BLUE, "lw": 2.6, "marker": "o", "zorder": 5},
     "majority": {"color": ORANGE, "lw": 1.8, "marker": "s"},
     "weighted majority": {"color": "#3a8f5c", "lw": 1.4, "marker": "^"},
     "supermajority": {"color": "#b9770e", "lw": 1.4, "ls": ":", "marker": "v"},
-    "Dawid-Skene": {"color": "#8e44ad", "lw": 1.4, "marker": "D"},
+    "Dawid-Skene": {"color": PURPLE, "lw": 1.4, "marker": "D"},
     "stacking": {"color": "#7f8c8d", "lw": 1.4, "ls": "--", "marker": "x"},
-    "best participant": {"color": GREY, "lw": 1.2, "ls": "--"},
-    "mean participant": {"color": GREY, "lw": 1.2, "ls": ":"},
+    "best participant": {"color": PALE, "lw": 1.2, "ls": "--"},
+    "mean participant": {"color": PALE, "lw": 1.2, "ls": ":"},
 }
 
 

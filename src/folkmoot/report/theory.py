@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, RED
 from folkmoot.theory import (
     SlushChain,
     absorption_bound,
@@ -16,8 +17,6 @@ from folkmoot.theory import (
     chvatal_bound,
     majority_accuracy,
 )
-
-BLUE, RED, GREY, ORANGE, GREEN = "#1f5fa8", "#c0392b", "#7f7f7f", "#e08a1e", "#2e8b57"
 
 
 def absorption(chain: SlushChain) -> Figure:

@@ -14,7 +14,7 @@ from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, Sees
 from folkmoot.protocols import Query, Slush
 from folkmoot.sampling import Everyone, Neighbours, Others, log_tail
-from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
+from folkmoot.votes import UNCOLOURED, Votes, check_truth, check_votes, class_count
 
 Array = npt.NDArray[Any]
 Sampling = Everyone | Others | Neighbours
@@ -282,12 +282,4 @@ def _truth(
                     f"participant {participant} is {name}, which must know the truth: give truth="
                 )
         return None
-    values = np.asarray(truth)
-    if values.shape != (inputs,):
-        raise ValueError(f"truth must hold one colour per input ({inputs}): got shape {values.shape}")
-    if values.dtype.kind not in "iu":
-        raise TypeError(f"truth must be integers: got an array of {values.dtype}")
-    bad = np.flatnonzero((values < 0) | (values >= colours))
-    if bad.size:
-        raise ValueError(f"truth[{bad[0]}] must satisfy 0 <= colour < {colours}: got {values[bad[0]]}")
-    return values.astype(np.int64)
+    return check_truth(truth, inputs, colours)
