@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +18,8 @@ from folkmoot import checks
 from folkmoot.adversaries import Adversary
 from folkmoot.outcome import Change, Outcome
 from folkmoot.protocols import Query
+from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.sampling import Everyone, Others
-from folkmoot.simulation.machine import Machine, tabulate
 from folkmoot.simulation.setting import Array, Sampling, Setting
 from folkmoot.votes import UNCOLOURED
 
@@ -105,11 +103,6 @@ def _keys(keys: npt.ArrayLike | None, inputs: int) -> npt.NDArray[np.int64]:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-@lru_cache(maxsize=32)
-def _tabulated(protocol: Query[Any], colours: int) -> Machine:
-    return tabulate(protocol, colours)
 
 
 class _Run:
@@ -255,9 +248,7 @@ class _Run:
 
     @property
     def _machine(self) -> Machine:
-        # A machine knows of winners only, so it is the same for every k, alpha and weights.
-        bare = replace(self.setting.protocol, k=1, alpha=1, weights=None)
-        return _tabulated(bare, self.setting.classes)
+        return machine_of(self.setting.protocol, self.setting.classes)
 
     # ---- the result --------------------------------------------------------------------------
 

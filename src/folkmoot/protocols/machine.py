@@ -6,13 +6,14 @@ wins (Snowball) they keep the counts, and the table says what follows from the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.protocols import Query
+from folkmoot.protocols.query import Query
 from folkmoot.votes import UNCOLOURED
 
 
@@ -30,6 +31,16 @@ class Machine:
     start: npt.NDArray[np.int64]  # start[v + 1]: the state of a node whose first vote is v
     decides: bool
     counts_wins: bool
+
+
+def machine_of(protocol: Query[Any], colours: int) -> Machine:
+    """The machine of a protocol. It knows of winners only, so it is the same for every k, alpha and weights."""
+    return _tabulated(replace(protocol, k=1, alpha=1, weights=None), colours)
+
+
+@lru_cache(maxsize=32)
+def _tabulated(protocol: Query[Any], colours: int) -> Machine:
+    return tabulate(protocol, colours)
 
 
 def tabulate(protocol: Query[Any], colours: int, *, most_states: int = 100_000) -> Machine:

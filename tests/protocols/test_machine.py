@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, Snowball, Snowflake
-from folkmoot.simulation.machine import tabulate
+from folkmoot.protocols.machine import tabulate
 
 
 @pytest.mark.parametrize(
