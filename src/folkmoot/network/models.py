@@ -1,0 +1,257 @@
+"""What model a node runs, from a file of skops, ONNX or pickle or a Python function: rows in, labels out.
+
+Labels travel between nodes as text, so every kind of label must become the same text on every node: a 3 is
+"3" whether a model calls it 3, 3.0 or "3". Nothing heavy is imported before the model that needs it.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import importlib
+import os
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib or package.module:function"
+
+_PICKLES = (".pkl", ".pickle", ".joblib")
+_FUNCTION = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
+_ONNX_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(int8)": np.int8,
+    "tensor(uint8)": np.uint8,
+    "tensor(bool)": np.bool_,
+}
+
+
+def load_model(spec: str, *, allow: Sequence[str] = (), trust_pickle: bool = False) -> Model:
+    """The model that ``spec`` names; ``allow`` has types that a skops file may hold besides harmless ones."""
+    path, suffix = Path(spec), Path(spec).suffix.lower()
+    if suffix in (".skops", ".onnx", *_PICKLES):
+        if suffix in _PICKLES and not trust_pickle:
+            raise ValueError(
+                f"model {spec} must be trusted before it is loaded, as unpickling runs whatever code is in "
+                "the file: save it with skops instead, or add --trust-pickle if you made it yourself"
+            )
+        if not path.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), spec)
+        if suffix == ".onnx":
+            return _onnx(spec)
+        return _estimator(spec, _unskopsed(spec, allow) if suffix == ".skops" else _unpickled(spec))
+    if _FUNCTION.fullmatch(spec):
+        return _function(spec)
+    raise ValueError(f"model must be {KINDS}: got {spec!r}")
+
+
+class Model:
+    """A function from rows to labels; what it answers is checked, and so is what it is asked."""
+
+    def __init__(
+        self,
+        spec: str,
+        answer: Callable[[npt.NDArray[Any]], Any],
+        *,
+        labels: Iterable[object] | None = None,
+        columns: int | None = None,
+    ) -> None:
+        self.spec = spec
+        self.columns = columns
+        self.labels = None if labels is None else self._texts(labels)
+        self._answer = answer
+
+    def predict(self, X: npt.ArrayLike) -> list[str]:
+        """One label a row."""
+        rows = np.asarray(X)
+        if rows.ndim != 2:
+            raise ValueError(f"inputs of {self.spec} must be rows of columns: got shape {rows.shape}")
+        if self.columns is not None and rows.shape[1] != self.columns:
+            raise ValueError(
+                f"inputs of {self.spec} must have {self.columns} columns: got {rows.shape[1]} columns"
+            )
+        if not len(rows):
+            return []
+        try:
+            with warnings.catch_warnings():
+                # Fitted on a data frame, asked with an array: the columns are counted above.
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                answers = self._answer(rows)
+        except Exception as error:
+            raise ValueError(
+                f"model {self.spec} must answer {len(rows)} rows of {rows.shape[1]} columns: it failed with "
+                f"{_told(error)}"
+            ) from error
+        return self._texts(self._one_a_row(answers, len(rows)))
+
+    def _one_a_row(self, answers: object, rows: int) -> list[object]:
+        try:
+            array = np.asarray(answers)
+        except ValueError:  # lists of unequal lengths
+            array = np.empty((0, 0))
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.shape != (rows,):
+            got = f"shape {array.shape}" if array.ndim and array.size else type(answers).__name__
+            raise ValueError(f"model {self.spec} must answer one label a row, {rows} in all: got {got}")
+        return list(array)
+
+    def _texts(self, labels: Iterable[object]) -> list[str]:
+        """Labels as text, if they are labels, and such as the model has said it knows."""
+        try:
+            texts = [_text(label) for label in labels]
+        except ValueError as error:
+            raise ValueError(f"model {self.spec} must answer with labels: {error}") from None
+        known = getattr(self, "labels", None)
+        stranger = None if known is None else next((each for each in texts if each not in known), None)
+        if known is not None and stranger is not None:
+            raise ValueError(
+                f"model {self.spec} must answer with one of its labels {', '.join(known)}: got {stranger!r}"
+            )
+        return texts
+
+
+def _text(label: object) -> str:
+    value = label.item() if isinstance(label, np.generic) else label
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, (bool, int)):
+        return str(value)
+    if isinstance(value, float) and np.isfinite(value):
+        # As the model's own type shows it: the nearest double of a float32 has digits that nobody meant.
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else str(label)
+    raise ValueError(f"text and finite numbers can be labels; got {label!r}")
+
+
+def _estimator(spec: str, estimator: Any) -> Model:
+    """A fitted estimator with scikit-learn's manners."""
+    if not callable(getattr(estimator, "predict", None)):
+        raise ValueError(f"model {spec} must have a method predict: it is a {type(estimator).__name__}")
+    return Model(
+        spec,
+        estimator.predict,
+        labels=getattr(estimator, "classes_", None),
+        columns=_columns(spec, getattr(estimator, "n_features_in_", None)),
+    )
+
+
+def _unskopsed(spec: str, allow: Sequence[str]) -> Any:
+    import skops.io
+
+    _make_current_folder_importable()  # types that are allowed may be there
+    try:
+        types = skops.io.get_untrusted_types(file=spec)
+        strange = [each for each in types if each not in allow]
+        if not strange:
+            return skops.io.load(spec, trusted=types)
+    except OSError:
+        raise
+    except Exception as error:  # not a zip file, no schema in it, a schema of something else
+        raise ValueError(f"model {spec} must be a file of skops.io.dump: {_told(error)}") from error
+    raise ValueError(
+        f"model {spec} must hold allowed types only: it has {', '.join(strange)}; if you trust who made "
+        "it, add " + " ".join(f"--allow {each}" for each in strange)
+    )
+
+
+def _unpickled(spec: str) -> Any:
+    import joblib  # reads what pickle wrote, too
+
+    _make_current_folder_importable()
+    try:
+        return joblib.load(spec)
+    except OSError:
+        raise
+    except Exception as error:
+        raise ValueError(f"model {spec} must be a pickle that can be loaded here: {_told(error)}") from error
+
+
+def _onnx(spec: str) -> Model:
+    """An ONNX model on one thread; its first output is the labels."""
+    try:
+        import onnxruntime
+    except ModuleNotFoundError:
+        raise ValueError(f'model {spec} needs onnxruntime: pip install "folkmoot[onnx]"') from None
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 3  # errors only; they are raised as well
+    try:
+        session = onnxruntime.InferenceSession(spec, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors have no base of their own
+        raise ValueError(f"model {spec} must be an ONNX model: {_told(error)}") from error
+    inputs = session.get_inputs()
+    if len(inputs) != 1:
+        names = ", ".join(each.name for each in inputs)
+        raise ValueError(f"model {spec} must have one input, all columns: it has {len(inputs)} ({names})")
+    (given,) = inputs
+    if given.type not in _ONNX_TYPES:
+        raise ValueError(f"model {spec} must take numbers: its input {given.name} is a {given.type}")
+    if len(given.shape) != 2 or isinstance(given.shape[0], int):
+        raise ValueError(
+            f"model {spec} must take any number of rows of columns: its input {given.name} has shape "
+            f"{given.shape}; export it with a first dimension that is free"
+        )
+    dtype, output = _ONNX_TYPES[given.type], session.get_outputs()[0].name
+    return Model(
+        spec,
+        lambda rows: session.run([output], {given.name: np.ascontiguousarray(rows, dtype=dtype)})[0],
+        columns=given.shape[1] if isinstance(given.shape[1], int) else None,
+    )
+
+
+def _function(spec: str) -> Model:
+    """A function of a module, of an installed package or in the current folder."""
+    name, _, attribute = spec.partition(":")
+    _make_current_folder_importable()
+    try:
+        module = importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
+            raise ValueError(
+                f"model {spec} must name a module that can be imported: there is no {error.name}, neither "
+                "installed nor in the current folder"
+            ) from None
+        raise ValueError(f"model {spec} must name a module that can be imported: {_told(error)}") from error
+    try:
+        function = functools.reduce(getattr, attribute.split("."), module)
+    except AttributeError:
+        raise ValueError(f"model {spec} must name a function of {name}: there is no {attribute}") from None
+    if not callable(function):
+        hint = f"; give {spec}.predict" if callable(getattr(function, "predict", None)) else ""
+        raise ValueError(
+            f"model {spec} must name a function: {attribute} is a {type(function).__name__}{hint}"
+        )
+    columns = _columns(spec, getattr(function, "columns", None))
+    return Model(spec, function, labels=getattr(function, "labels", None), columns=columns)
+
+
+def _columns(spec: str, value: object) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"columns of {spec} must be a number of at least 1: got {value!r}")
+    return int(value)
+
+
+def _make_current_folder_importable() -> None:
+    """As with ``python -m``; it stays so, for what a module imports only when it is called."""
+    here = str(Path.cwd())
+    if not {"", here} & set(sys.path):
+        sys.path.insert(0, here)
+
+
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
