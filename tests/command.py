@@ -12,7 +12,7 @@ from typing import Any
 
 
 def run(
-    *arguments: object, env: dict[str, str] | None = None, seconds: float = 120
+    *arguments: object, env: dict[str, str] | None = None, seconds: float = 120, stdin: str | None = None
 ) -> subprocess.CompletedProcess[str]:
     """``folkmoot`` with these arguments."""
     return subprocess.run(
@@ -20,6 +20,7 @@ def run(
         capture_output=True,
         text=True,
         timeout=seconds,
+        input=stdin,
         env=os.environ | (env or {}),
     )
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import deliberate, demo, learn, reproduce, theory
+from folkmoot.cli import deliberate, demo, learn, node, reproduce, roster, theory
 
 app = typer.Typer(
     name="folkmoot",
@@ -17,6 +17,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(theory.app, name="theory")
+app.add_typer(node.app, name="node")
+app.add_typer(roster.app, name="roster")
 app.command()(demo.demo)
 app.command()(learn.learn)
 app.command()(reproduce.reproduce)
