@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folkmoot.network.certificates import fingerprint_of, make_certificate
@@ -101,6 +101,7 @@ def test_a_line_says_all_and_is_one_line(organisation: str) -> None:
 def test_a_file_of_any_organisations(tmp_path: Path) -> None:
     path = tmp_path / "roster.toml"
 
+    @settings(max_examples=25)  # each waits for the disk
     @given(st.tuples(organisations, organisations))
     def round_trip(texts: tuple[str, str]) -> None:
         roster = Roster([replace(SOUTH, organisation=texts[0]), replace(EAST, organisation=texts[1])])

@@ -8,8 +8,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +23,7 @@ from folkmoot.network.fields import (
     check_name,
     check_organisation,
     parse_toml,
+    replace_file,
     toml_string,
     toml_strings,
 )
@@ -129,7 +128,7 @@ class Roster:
     def write(self, path: Path | str) -> None:
         """Put the roster into a file, which at any moment holds the old one or the new one whole."""
         lines = "".join(f"  {each.line()},\n" for each in self.participants)
-        _replace(Path(path), f"{HEADER}participants = [\n{lines}]\n".encode())
+        replace_file(Path(path), f"{HEADER}participants = [\n{lines}]\n".encode())
 
     def add(self, participant: Participant) -> Roster:
         """The roster with one more."""
@@ -256,10 +255,11 @@ def _clashes(rows: Iterable[tuple[str, str, bytes | None]]) -> Iterator[str]:
     prints: dict[str, str] = {}
     keys: dict[bytes, str] = {}
     for name, fingerprint, key in rows:
-        if name in names.values():
+        namesake = names.get(name.lower())
+        if namesake == name:
             yield f"names must differ: got {name!r} twice"
-        elif name.lower() in names:
-            yield f"names must differ in more than capitals: got {names[name.lower()]!r} and {name!r}"
+        elif namesake is not None:
+            yield f"names must differ in more than capitals: got {namesake!r} and {name!r}"
         if prints.get(fingerprint, name) != name:
             yield f"fingerprints must differ: {prints[fingerprint]!r} and {name!r} both have {fingerprint}"
         elif key is not None and keys.get(key, name) != name:
@@ -277,25 +277,3 @@ def _seat(participant: Participant) -> tuple[str, str, bytes]:
 def _start(text: str) -> str:
     """Enough of a text to know it by."""
     return text if len(text) <= 40 else text[:37] + "..."
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write beside the file, then put it in its place in one step; modes and links stay as they are."""
-    place = path.resolve()
-    mode = place.stat().st_mode & 0o777 if place.exists() else 0o644
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    folder = os.open(place.parent, os.O_RDONLY)  # the new name itself is on the disk only after this
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
