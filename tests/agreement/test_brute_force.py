@@ -158,7 +158,7 @@ def runner_up(colours: list[int]) -> int:
 )
 def test_adversaries_that_look_at_the_query(adversary: Adversary, answer: oracle.Answer) -> None:
     votes = [0, 1, 1, 0, 1]
-    rng = random.Random(17)  # noqa: S311
+    rng = random.Random(17)
     theirs: Counter[tuple[int, ...]] = Counter()
     for _ in range(6000):
         run = oracle.simulate(

@@ -7,7 +7,19 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import deliberate, demo, learn, node, reproduce, roster, theory
+from folkmoot.cli import (
+    ask,
+    deliberate,
+    demo,
+    learn,
+    local,
+    motions,
+    node,
+    reproduce,
+    roster,
+    serve,
+    theory,
+)
 
 app = typer.Typer(
     name="folkmoot",
@@ -23,6 +35,13 @@ app.command()(demo.demo)
 app.command()(learn.learn)
 app.command()(reproduce.reproduce)
 app.command()(deliberate.deliberate)
+app.command()(local.local)
+app.command()(ask.ask)
+app.command()(motions.motions)
+app.command()(motions.truth)
+app.command()(motions.evidence)
+node.app.command()(serve.run)
+node.app.command()(serve.check)
 
 
 def _show_version(wanted: bool) -> None:

@@ -34,7 +34,9 @@ class Machine:
 
 
 def machine_of(protocol: Query[Any], colours: int) -> Machine:
-    """The machine of a protocol. It knows of winners only, so it is the same for every k, alpha and weights."""
+    """The machine of a protocol. It knows of winners only, so it is the same for every k, alpha and
+    weights.
+    """
     return _tabulated(replace(protocol, k=1, alpha=1, weights=None), colours)
 
 

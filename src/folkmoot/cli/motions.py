@@ -1,0 +1,304 @@
+"""``folkmoot motions``, ``truth`` and ``evidence``: what a node remembers, and what it is told afterwards."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.options import Everything, Json
+from folkmoot.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from folkmoot.network.account import Account
+    from folkmoot.network.storage import Storage
+
+Node = Annotated[
+    Path, typer.Option("--via", metavar="DIR", help="The folder of the own node, running or not.")
+]
+_SHOWN = 20
+
+
+def motions(
+    motion: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[MOTION]",
+            help="One motion: 4 or more digits of its name, or 'last'.",
+            show_default=False,
+        ),
+    ] = None,
+    via: Node = Path(),
+    everything: Everything = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write the motion's decisions into this .csv file.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the motions that this node has taken part in, or show one with its results."""
+    from folkmoot.network.account import account, as_dict, find
+
+    storage = _storage(via)
+    if motion is not None:
+        found = account(storage, find(storage, motion))
+        if out is not None:
+            write_decisions(out, found)
+        print_json(as_dict(found)) if json else print_account(found, everything=everything)
+        return
+    if out is not None:
+        raise ValueError("--out must be given with a motion: type 4 or more digits of its name, or 'last'")
+    accounts = [account(storage, stored) for stored in storage.motions()]
+    if json:
+        print_json({"motions": [as_dict(each) for each in accounts]})
+        return
+    rows = [
+        [
+            each.motion[:12],
+            _time(each.created),
+            each.asker,
+            str(each.inputs),
+            each.protocol,
+            each.state,
+            f"{each.inputs - each.undecided} of {each.inputs}",
+            _mean(each.agreement),
+            f"{len(each.took_part)} of {each.participants}",
+            f"{each.seconds:.1f} s",
+        ]
+        for each in (accounts if everything else accounts[-_SHOWN:])
+    ]
+    header = [
+        "motion",
+        "put",
+        "by",
+        "inputs",
+        "protocol",
+        "state",
+        "decided",
+        "agreement",
+        "took part",
+        "time",
+    ]
+    hidden = len(accounts) - len(rows)
+    print_table(
+        f"{len(accounts)} motions at this node", header, rows, f"{hidden} older ones: --all" if hidden else ""
+    )
+
+
+def truth(
+    motion: Annotated[str, typer.Argument(metavar="MOTION", help="4 or more digits of its name, or 'last'.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="TRUTH.csv", help="Columns input (from 0) and label; or one label a line."),
+    ],
+    via: Node = Path(),
+    json: Json = False,
+) -> None:
+    """Tell the node what was right: each participant's track record, for --alpha local and --weights
+    record.
+    """
+    from folkmoot.network.account import find
+    from folkmoot.network.records import TrackRecords
+
+    storage = _storage(via)
+    stored = find(storage, motion)
+    labels = _read_truth(file, stored.motion.inputs, stored.motion.labels)
+    storage.tell(stored.name, labels)
+    records = TrackRecords(storage).read()
+    names = dict(zip(stored.members, stored.names, strict=True))
+    lines = {
+        names[who]: {"right": record.right, "voted": record.voted, "accuracy": round(record.accuracy, 6)}
+        for who, record in records.items()
+        if who in names
+    }
+    if json:
+        print_json({"motion": stored.name.hex(), "told": len(labels), "records": lines})
+        return
+    rows = [
+        [name, str(x["right"]), str(x["voted"]), f"{x['accuracy']:.3f}"] for name, x in sorted(lines.items())
+    ]
+    print_table(
+        f"{len(labels)} truths told about {stored.name.hex()[:12]}; track records at this node:",
+        ["participant", "right", "voted", "accuracy"],
+        rows,
+        "accuracy is (right + 1) / (voted + 2); ask --alpha local and --weights record use it",
+    )
+
+
+def evidence(
+    source: Annotated[
+        Path, typer.Argument(metavar="DIR|FILE", help="A node's folder, or a file of evidence from one.")
+    ],
+    roster: Annotated[
+        Path, typer.Option("--roster", metavar="ROSTER.toml", help="Whose keys the evidence is held against.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Write each piece into this folder, to show to others.", show_default=False
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show who contradicted itself, and verify it: by signatures alone, offline, by anybody with the
+    roster.
+    """
+    from folkmoot.network import statements
+    from folkmoot.network.roster import Roster
+
+    moot = Roster.read(roster)
+    pieces = _evidence_in(source)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    lines: list[dict[str, Any]] = []
+    for motion, fingerprint, proof in pieces:
+        place = moot.position(fingerprint)
+        holds = place is not None and statements.proves(
+            proof, moot[place].public_key, bytes.fromhex(fingerprint)
+        )
+        name = fingerprint[:16] if place is None else moot[place].name
+        lines.append({"against": name, "what": statements.kind(proof), "motion": motion, "holds": holds})
+        if out is not None:
+            (out / f"{motion[:12]}-{name}.evidence").write_bytes(_packed(fingerprint, proof))
+    if json:
+        print_json({"evidence": lines})
+    elif not lines:
+        print("no evidence: nobody has been seen to contradict itself")
+    else:
+        rows = [
+            [x["against"], x["what"], x["motion"][:12], "holds" if x["holds"] else "DOES NOT HOLD"]
+            for x in lines
+        ]
+        print_table(f"{len(lines)} pieces of evidence", ["against", "what", "motion", "verified"], rows)
+    if not all(line["holds"] for line in lines):
+        raise ValueError("some evidence does not hold against the keys in this roster")
+
+
+def print_account(account: Account, *, everything: bool = False) -> None:
+    """A motion for people: decisions first, then who and what it cost."""
+    shown = account.inputs if everything else min(account.inputs, _SHOWN)
+    rows = [
+        [str(i), "undecided" if label is None else label, f"{share:.3f}"]
+        for i, (label, share) in enumerate(
+            zip(account.decisions[:shown], account.agreement[:shown], strict=True)
+        )
+    ]
+    decided = account.inputs - account.undecided
+    notes = (
+        [f"and {account.inputs - shown} more: --all shows them, --out FILE.csv writes them"]
+        if shown < account.inputs
+        else []
+    )
+    notes += [
+        f"{decided} of {account.inputs} inputs decided (a quorum of {account.quorum} of "
+        f"{account.participants} signed the same), mean agreement {_mean(account.agreement)}",
+        f"took part: {len(account.took_part)} ({_names(account.took_part)})",
+    ]
+    if account.silent:
+        notes.append(f"silent: {len(account.silent)} ({_names(account.silent)})")
+    if account.late:
+        notes.append(f"voted late: {_names(account.late)}")
+    notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
+    notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
+    notes.append(
+        f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "
+        f"{account.bytes_sent:,} bytes, received {account.bytes_received:,}, {account.seconds:.2f} s"
+    )
+    rule = f"{account.protocol}, k={account.k}, alpha={account.alpha}"
+    title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
+    print_table(title, ["input", "decision", "agreement"], rows, "\n".join(notes))
+
+
+def write_decisions(path: Path, account: Account) -> None:
+    """``input,label,agreement``; an undecided input has no label."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["input", "label", "agreement"])
+        for i, (label, share) in enumerate(zip(account.decisions, account.agreement, strict=True)):
+            writer.writerow([i, label or "", f"{share:.4f}"])
+    print(f"wrote {path}", file=sys.stderr)
+
+
+def _storage(via: Path) -> Storage:
+    from folkmoot.network.operation import DATABASE
+    from folkmoot.network.storage import Storage
+
+    if not (via / "node.toml").is_file():
+        raise ValueError(f"--via must be a node's folder: there is no node in {via}")
+    if not (via / DATABASE).is_file():
+        raise ValueError(f"the node in {via} has no motions yet: nothing was ever put to it")
+    return Storage(via / DATABASE)
+
+
+def _read_truth(path: Path, inputs: int, known: tuple[str, ...]) -> dict[int, str]:
+    labels: dict[int, str] = {}
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        header = [cell.strip().lower() for cell in next(reader, [])]
+        if header not in (["input", "label"], ["label"]):
+            raise ValueError(
+                f"{path} must begin with the line 'input,label' or 'label': got {','.join(header)!r}"
+            )
+        for number, row in enumerate(reader):
+            cells = [cell.strip() for cell in row]
+            if not any(cells):
+                continue
+            where = f"{path}, line {reader.line_num}"
+            if len(cells) != len(header):
+                raise ValueError(f"{where}: expected {len(header)} cells, got {len(cells)}")
+            place = cells[0] if len(header) == 2 else str(number)
+            if not place.isdigit() or int(place) >= inputs:
+                raise ValueError(f"{where}: input must be 0 to {inputs - 1}: got {place!r}")
+            if int(place) in labels:
+                raise ValueError(f"{where}: input {place} has a truth already")
+            if cells[-1] not in known:
+                raise ValueError(f"{where}: label must be one of {', '.join(known)}: got {cells[-1]!r}")
+            labels[int(place)] = cells[-1]
+    if not labels:
+        raise ValueError(f"{path} has a header and no truths")
+    return labels
+
+
+def _evidence_in(source: Path) -> list[tuple[str, str, Any]]:
+    """(motion, fingerprint of the accused, evidence) of a node's folder or of a file."""
+    import msgspec
+
+    from folkmoot.network import statements
+
+    if source.is_dir():
+        storage = _storage(source)
+        return [
+            (stored.name.hex(), stored.members[node], proof)
+            for stored in storage.motions()
+            for node, proof in storage.evidence(stored.name)
+        ]
+    try:
+        fingerprint, data = msgspec.msgpack.decode(source.read_bytes(), type=tuple[str, bytes])
+        proof = statements.read_evidence(data)
+    except ValueError:
+        raise ValueError(f"{source} is not a file of evidence (folkmoot evidence DIR --out FOLDER)") from None
+    return [(statements.motion_of(proof).hex(), fingerprint, proof)]
+
+
+def _packed(fingerprint: str, proof: Any) -> bytes:
+    import msgspec
+
+    from folkmoot.network import statements
+
+    return msgspec.msgpack.encode((fingerprint, statements.write_evidence(proof)))
+
+
+def _names(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _mean(shares: list[float]) -> str:
+    return f"{sum(shares) / len(shares):.3f}"
+
+
+def _time(created: float) -> str:
+    return datetime.fromtimestamp(created).astimezone().strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,148 @@
+"""What nodes say to each other: msgpack arrays with a number in front, and nothing else is understood.
+
+docs/wire.md describes every field. A message is small and flat on purpose: what is not exactly one of
+these structures is refused by msgspec before any of our code sees it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+
+VERSION: Final = "folkmoot/1"  # negotiated in the TLS handshake (ALPN)
+MOST_BYTES: Final = 1 << 20  # of a frame
+
+Digest: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+Signature: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=64, max_length=64)]
+Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]  # in the roster
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
+Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=300)]
+
+
+class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Any of the messages below."""
+
+
+class Hello(Message, frozen=True, tag=0):
+    """The first frame of a connection, both ways: whose roster, and what time it is there."""
+
+    moot: Digest
+    clock: float
+
+
+class Announce(Message, frozen=True, tag=1):
+    """Here is a motion; it ends in ``remaining`` seconds."""
+
+    header: bytes
+    signature: Signature
+    remaining: float
+
+
+class Unknown(Message, frozen=True, tag=2):
+    """I have not heard of that motion: announce it to me."""
+
+    motion: Digest
+
+
+class Fetch(Message, frozen=True, tag=3):
+    """Send me that chunk of the inputs."""
+
+    motion: Digest
+    index: Count
+
+
+class Chunk(Message, frozen=True, tag=4):
+    """A chunk of the inputs."""
+
+    motion: Digest
+    index: Count
+    data: bytes
+
+
+class Commit(Message, frozen=True, tag=5):
+    """I have voted: this is the commitment to my first votes. ``want``: I do not have yours."""
+
+    motion: Digest
+    node: Place
+    commitment: Digest
+    signature: Signature
+    want: bool
+
+
+class Pending(Message, frozen=True, tag=6):
+    """I am here and have not voted yet."""
+
+    motion: Digest
+
+
+class Heard(Message, frozen=True, tag=7):
+    """What a third node told me: its state of that version had this digest. It signed so."""
+
+    node: Place
+    version: Count
+    digest: Digest
+    signature: Signature
+
+
+class Ask(Message, frozen=True, tag=8):
+    """What do you hold on all inputs? ``heard`` lets the two of us find out who tells us different things."""
+
+    motion: Digest
+    round: Count
+    heard: Heard | None
+
+
+class Answer(Message, frozen=True, tag=9):
+    """What I hold, packed; the version counts how often it has changed."""
+
+    motion: Digest
+    round: Count
+    version: Count
+    votes: bytes
+    signature: Signature
+
+
+class Unready(Message, frozen=True, tag=10):
+    """I cannot answer that (yet): I have not voted, or you have not."""
+
+    motion: Digest
+    round: Count
+
+
+class Close(Message, frozen=True, tag=11):
+    """What ``node`` held at the end, and the first votes that it had committed to. Anybody may relay it."""
+
+    motion: Digest
+    node: Place
+    decisions: bytes
+    salt: Digest
+    first: bytes
+    reason: Reason  # why it abstained, if it did
+    signature: Signature
+
+
+class Want(Message, frozen=True, tag=12):
+    """Send me the closes that I lack; ``have`` holds a bit for every place of the roster."""
+
+    motion: Digest
+    have: Annotated[bytes, msgspec.Meta(max_length=1 << 12)]
+
+
+Any: TypeAlias = (
+    Hello | Announce | Unknown | Fetch | Chunk | Commit | Pending | Ask | Answer | Unready | Close | Want
+)
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_DECODER: Final = msgspec.msgpack.Decoder(Any)
+
+
+def encode(message: Message) -> bytes:
+    """A message as bytes."""
+    return _ENCODER.encode(message)
+
+
+def decode(data: bytes | memoryview) -> Any:
+    """The message in ``data``; ValueError if there is none."""
+    message: Any = _DECODER.decode(data)
+    return message

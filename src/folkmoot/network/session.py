@@ -1,0 +1,605 @@
+"""One node's part in one motion: a state machine without sockets, clocks, threads or files.
+
+Everything that decides what a node says about a motion is here. Whoever drives it calls ``receive``,
+``predicted`` and ``tick`` with the time, and afterwards, in this order: stores ``saves``, then sends ``out``,
+then hands ``work`` to the model, and wakes it at ``wake``. The rules:
+
+1. VOTING. Fetch the inputs from the asker, chunk by chunk, and let the model vote. What is missing when the
+   time for votes is over stays uncoloured.
+2. GATHERING. Commit to the first votes; go on when every live peer has committed, or at the deadline.
+3. TALKING. In a round ask k random live peers who have committed; the protocol's rule does the rest. Nobody
+   is told a vote before it has committed to its own. At every change of opinion the version goes up.
+4. CLOSING. Sign what is held, once, and reveal the first votes; collect the others' closes, relayed
+   by anybody.
+5. OVER. Say no more than what was said. A session that reaches its end without having signed never signs.
+
+What is saved before it is sent (first votes, commitment, close) is what a restarted session begins with,
+and the versions of a new start are above all old ones, so a node never contradicts what it signed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, TypeAlias
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from folkmoot.network import messages as m
+from folkmoot.network import statements
+from folkmoot.network.health import Health
+from folkmoot.network.liar import Liar
+from folkmoot.network.motion import Motion, motion_name
+from folkmoot.network.packing import Colours, pack, unpack
+from folkmoot.network.statements import Evidence
+from folkmoot.network.verdict import Verdict, verdict
+from folkmoot.protocols.many import Opinions, winners
+from folkmoot.votes import UNCOLOURED
+
+COMMIT_SHARE: Final = 0.35  # of the time until the deadline, for votes and commitments
+TALK_SHARE: Final = 0.85  # then the talk ends, whatever has been reached
+_STATES_KEPT: Final = 64  # signed states of each peer, to compare with what others heard
+_CHUNKS_AHEAD: Final = 2
+_INCARNATION: Final = 1 << 24  # versions of one start of the node
+RELAYED_BYTES: Final = 1 << 19  # of closes, in reply to one Want
+
+
+class Phase(Enum):
+    """Where a session stands; it only ever goes forward."""
+
+    VOTING = "voting"
+    GATHERING = "gathering"
+    TALKING = "talking"
+    CLOSING = "closing"
+    OVER = "over"
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Who a node is among the participants of its moot."""
+
+    place: int
+    key: Ed25519PrivateKey
+    keys: Sequence[Ed25519PublicKey]  # of all, by place
+    fingerprints: Sequence[bytes]
+    incarnation: int = 1  # higher at every start of this node
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.keys)
+
+
+@dataclass(frozen=True)
+class Voted:
+    """To be stored: the own first votes and the commitment to them."""
+
+    commit: m.Commit
+    salt: bytes
+    first: bytes
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """To be stored: the motion is over for this node."""
+
+    rounds: int
+    queries: int
+
+
+Save: TypeAlias = Voted | m.Commit | m.Close | Evidence | Ended
+
+
+@dataclass
+class Memory:
+    """What a restarted session finds of its former self."""
+
+    voted: Voted | None = None
+    commits: dict[int, m.Commit] = field(default_factory=dict)
+    closes: dict[int, m.Close] = field(default_factory=dict)
+    cheats: set[int] = field(default_factory=set)
+
+
+class Session:
+    """One motion, as one node sees it."""
+
+    def __init__(
+        self,
+        header: bytes,
+        motion: Motion,
+        seat: Seat,
+        health: Health,
+        rng: random.Random,
+        *,
+        now: float,
+        end: float,
+        alpha: int,
+        weights: Sequence[float] | None = None,
+        liar: Liar | None = None,
+        memory: Memory | None = None,
+    ) -> None:
+        self.name = motion_name(header)
+        self.motion, self.seat, self.health = motion, seat, health
+        self.phase = Phase.VOTING
+        self.end = end
+        self.patience = min(3.0, max(0.25, motion.seconds / 15))
+        self.commit_by = end - (1.0 - COMMIT_SHARE) * motion.seconds
+        self.talk_by = end - (1.0 - TALK_SHARE) * motion.seconds
+        self.wake = now
+        self.out: list[tuple[int, m.Message]] = []
+        self.saves: list[Save] = []
+        self.work: list[tuple[int, bytes | None]] = []  # chunks to vote on; the asker's own are not sent
+        self.rounds = self.queries = 0
+        known = memory or Memory()
+        self.commits, self.closes, self.cheats = dict(known.commits), dict(known.closes), set(known.cheats)
+        self.late: set[int] = set()
+        self._rng, self._liar, self._weights = rng, liar, weights
+        self._rule = motion.rule(alpha)
+        self._salt, self._first, self._reason = b"", b"", ""
+        self._votes = np.full(motion.inputs, UNCOLOURED, dtype=np.int8)
+        self._chunks_voted: set[int] = set()
+        self._chunks_next = 0
+        self._fetching: dict[int, float] = {}  # chunk -> when to ask again
+        self._committed = False  # has everybody been sent our commitment?
+        self._tries = [0] * seat.n
+        self._next_try = now
+        self._opinions: Opinions | None = None
+        self._colours = self._votes
+        self._version = seat.incarnation * _INCARNATION
+        self._signed: tuple[int, bytes, bytes] | None = None  # version, packed votes, signature
+        self._told: dict[int, tuple[int, bytes, bytes, Colours]] = {}  # the last answer of each peer
+        self._states: dict[int, dict[int, m.Heard]] = {}
+        self._waiting: set[int] = set()
+        self._asked: list[int] = []
+        self._answers: dict[int, Colours] = {}
+        self._round_deadline = now
+        self._heard_somebody = False
+        self._next_round = now
+        self._asked_by = [0] * seat.n
+        self._closing_since = now
+        if known.voted is not None:
+            self._restore(now, known.voted)
+        self.tick(now)
+
+    # ---- what a driver calls -----------------------------------------------------------------
+
+    def tick(self, now: float) -> None:
+        """Do what is due, and say when to be woken next."""
+        if self.phase is not Phase.OVER and now >= self.end:
+            self._finish()
+        if self.phase is Phase.VOTING:
+            self._tick_voting(now)
+        if self.phase is Phase.GATHERING:
+            self._tick_gathering(now)
+        if self.phase is Phase.TALKING:
+            self._tick_talking(now)
+        if self.phase is Phase.CLOSING:
+            self._tick_closing(now)
+
+    def predicted(self, now: float, index: int, votes: Colours, reason: str = "") -> None:
+        """The model's votes on a chunk; a reason if it could not vote on all of it."""
+        if self.phase is not Phase.VOTING:
+            return
+        start = index * self.motion.chunk_rows
+        self._votes[start : start + len(votes)] = votes
+        self._chunks_voted.add(index)
+        self._reason = self._reason or reason[:300]
+        self.tick(now)
+
+    def receive(self, now: float, peer: int, message: m.Any) -> None:
+        """What a peer says about this motion."""
+        match message:
+            case m.Answer():
+                self._on_answer(now, peer, message)
+            case m.Ask():
+                self._on_ask(peer, message)
+            case m.Commit():
+                self._on_commit(now, peer, message)
+            case m.Pending():
+                self._tries[peer] = 0
+            case m.Unready():
+                if message.round == self.rounds and peer in self._waiting:
+                    self._waiting.discard(peer)
+                    self._end_round_if_all_answered(now)
+            case m.Close():
+                self._on_close(now, message)
+            case m.Want():
+                self._on_want(peer, message)
+            case m.Chunk():
+                self._on_chunk(now, peer, message)
+
+    def verdict(self) -> Verdict:
+        """What the closes that this node holds come to."""
+        return verdict(self.motion, self.seat.n, self.closes, self.cheats)
+
+    # ---- voting ------------------------------------------------------------------------------
+
+    def _tick_voting(self, now: float) -> None:
+        if len(self._chunks_voted) == len(self.motion.chunks) or now >= self.commit_by:
+            if len(self._chunks_voted) < len(self.motion.chunks) and not self._reason:
+                self._reason = "the inputs or the model's votes on them did not come in time"
+            self._vote(now)
+            return
+        mine = self.motion.asker == self.seat.place
+        while self._chunks_next < len(self.motion.chunks) and self._open_chunks() < _CHUNKS_AHEAD:
+            if mine:
+                self.work.append((self._chunks_next, None))
+            else:
+                self._fetching[self._chunks_next] = now
+            self._chunks_next += 1
+        for index, again in self._fetching.items():
+            if now >= again:
+                self.out.append((self.motion.asker, m.Fetch(self.name, index)))
+                self._fetching[index] = now + self.patience
+        self.wake = min([self.commit_by, *self._fetching.values()])
+
+    def _open_chunks(self) -> int:
+        return self._chunks_next - len(self._chunks_voted)
+
+    def _on_chunk(self, now: float, peer: int, message: m.Chunk) -> None:
+        if self.phase is not Phase.VOTING or peer != self.motion.asker or message.index not in self._fetching:
+            return
+        del self._fetching[message.index]
+        self.work.append((message.index, message.data))
+        self._tick_voting(now)
+
+    def _vote(self, now: float) -> None:
+        """Fix the first votes and commit to them."""
+        votes = self._votes
+        if self._liar is not None:
+            votes = self._liar.first(votes, self.motion.classes)
+        salt = self._rng.randbytes(32)
+        first = pack(votes, self.motion.classes)
+        own = self.seat.fingerprints[self.seat.place]
+        commitment = statements.commitment_to(self.name, own, salt, first)
+        signature = self.seat.key.sign(statements.committed(self.name, self.seat.place, commitment))
+        commit = m.Commit(self.name, self.seat.place, commitment, signature, want=True)
+        voted = Voted(commit, salt, first, self._reason)
+        self.saves.append(voted)
+        self._restore(now, voted)
+
+    def _restore(self, now: float, voted: Voted) -> None:
+        """Go on from stored first votes: to the others' commitments, or to theirs and the own close."""
+        self.commits[self.seat.place] = voted.commit
+        self._salt, self._first, self._reason = voted.salt, voted.first, voted.reason
+        first = unpack(voted.first, self.motion.inputs, self.motion.classes)
+        self._opinions = Opinions(self._rule, self.motion.classes, first)
+        self._colours = self._opinions.colours
+        own = self.closes.get(self.seat.place)
+        if own is not None:
+            self._colours = unpack(own.decisions, self.motion.inputs, self.motion.classes)
+            self.phase, self._closing_since = Phase.CLOSING, now
+            self._tell_all(own)
+        else:
+            self.phase = Phase.GATHERING
+        self._next_try = now
+
+    # ---- gathering commitments ---------------------------------------------------------------
+
+    def _tick_gathering(self, now: float) -> None:
+        missing = [p for p in self._others() if p not in self.commits and self.health.live(p, now)]
+        if now >= self._next_try:
+            # The first time to all; then again to those who owe us theirs.
+            for peer in list(missing) if self._committed else self._others():
+                if self._tries[peer] >= 2:
+                    self.health.failed(peer, now, self.patience)
+                    missing.remove(peer)
+                    continue
+                self._tries[peer] += 1
+                self.out.append((peer, self._commit(want=peer not in self.commits)))
+            self._next_try, self._committed = now + self.patience, True
+        if not missing or now >= self.commit_by:
+            self.phase = Phase.TALKING
+            self._schedule_round(now)
+            return
+        self.wake = min(self._next_try, self.commit_by)
+
+    def _commit(self, *, want: bool) -> m.Commit:
+        own = self.commits[self.seat.place]
+        return m.Commit(own.motion, own.node, own.commitment, own.signature, want)
+
+    def _on_commit(self, now: float, peer: int, message: m.Commit) -> None:
+        if message.node != peer:
+            return
+        known = self.commits.get(peer)
+        if known is None or known.commitment != message.commitment:
+            said = statements.committed(self.name, peer, message.commitment)
+            if not statements.holds(self.seat.keys[peer], message.signature, said):
+                return
+            if known is not None:
+                self._accuse(peer, statements.TwoCommits(known, message))
+                return
+            self.commits[peer] = message
+            self.saves.append(message)
+            if self.phase not in (Phase.VOTING, Phase.GATHERING):
+                self.late.add(peer)
+            if peer in self.closes:
+                self._compare_with_commitment(peer)
+        if message.want:
+            ready = self.seat.place in self.commits
+            self.out.append((peer, self._commit(want=False) if ready else m.Pending(self.name)))
+        self.tick(now)
+
+    # ---- the talk ----------------------------------------------------------------------------
+
+    def _schedule_round(self, now: float) -> None:
+        """Poisson clocks: whoever asks next is drawn uniformly, which makes the moot the chain of theory."""
+        pace = self.motion.pace
+        self._next_round = now + (self._rng.expovariate(1.0 / pace) if pace > 0 else 0.0)
+
+    def _tick_talking(self, now: float) -> None:
+        assert self._opinions is not None  # noqa: S101 (nobody talks before it has voted)
+        if now >= self.talk_by or self.rounds >= self.motion.rounds or not self._opinions.asking:
+            self._close(now)
+            return
+        if self._liar is not None:  # it is asked and does not ask; it leaves when the others do
+            if len(self.closes) > self.seat.n // 2:
+                self._close(now)
+            self.wake = self.talk_by
+            return
+        if self._waiting:
+            if now < self._round_deadline:
+                self.wake = min(self._round_deadline, self.talk_by)
+                return
+            self._end_round(now)
+            self.tick(now)
+            return
+        if now >= self._next_round and not self._begin_round(now):
+            self._next_round = now + self.patience / 4  # nobody is live: look again soon
+        waits = self._round_deadline if self._waiting else self._next_round
+        self.wake = min(waits, self.talk_by)
+
+    def _begin_round(self, now: float) -> bool:
+        live = self._live_peers(now)
+        if not live:
+            return False
+        self._asked = self._rng.sample(live, min(self._rule.k, len(live)))
+        self._waiting = set(self._asked)
+        self._answers.clear()
+        self._round_deadline = now + self.patience
+        query = m.Ask(self.name, self.rounds, self._something_heard())
+        self.out.extend((peer, query) for peer in self._asked)
+        self.queries += len(self._asked)
+        return True
+
+    def _something_heard(self) -> m.Heard | None:
+        if not self._told:
+            return None
+        node = self._rng.choice(list(self._told))
+        return self._states[node][self._told[node][0]]
+
+    def _on_answer(self, now: float, peer: int, message: m.Answer) -> None:
+        if self.phase is not Phase.TALKING or message.round != self.rounds or peer not in self._waiting:
+            return
+        colours = self._checked(peer, message)
+        self._waiting.discard(peer)
+        if colours is not None:
+            self._answers[peer] = colours
+        self._end_round_if_all_answered(now)
+
+    def _checked(self, peer: int, message: m.Answer) -> Colours | None:
+        """The votes in an answer, if it is signed and well-formed; remembered, as most come again
+        unchanged.
+        """
+        told = self._told.get(peer)
+        if told is not None and told[:3] == (message.version, message.votes, message.signature):
+            return told[3]
+        digest = hashlib.sha256(message.votes).digest()
+        said = statements.state(self.name, peer, message.version, digest)
+        if not statements.holds(self.seat.keys[peer], message.signature, said):
+            return None
+        try:
+            colours = unpack(message.votes, self.motion.inputs, self.motion.classes)
+        except ValueError:
+            return None
+        self._remember(m.Heard(peer, message.version, digest, message.signature))
+        self._told[peer] = (message.version, message.votes, message.signature, colours)
+        return colours
+
+    def _remember(self, heard: m.Heard) -> None:
+        states = self._states.setdefault(heard.node, {})
+        known = states.get(heard.version)
+        if known is not None and known.digest != heard.digest:
+            self._accuse(heard.node, statements.TwoStates(self.name, known, heard))
+            return
+        states[heard.version] = heard
+        if len(states) > _STATES_KEPT:
+            del states[min(states)]
+
+    def _end_round_if_all_answered(self, now: float) -> None:
+        if not self._waiting:
+            self._end_round(now)
+            self.tick(now)
+
+    def _end_round(self, now: float) -> None:
+        for peer in self._waiting:
+            self.health.failed(peer, now, self.patience)
+        self._waiting = set()
+        self.rounds += 1
+        self._schedule_round(now)
+        if not self._answers or self._opinions is None:
+            return
+        self._heard_somebody = True
+        rule = self._rule.scaled(len(self._asked) + 1)
+        order = [*self._answers, *(p for p in self._asked if p not in self._answers)]
+        weights = None if self._weights is None else [self._weights[p] for p in order]
+        assert isinstance(rule.alpha, int)  # noqa: S101 (a session has one threshold, its own)
+        answers = list(self._answers.values())
+        self._opinions.react(
+            winners(answers, rule.alpha, self.motion.classes, asked=len(self._asked), weights=weights)
+        )
+        colours = self._opinions.colours
+        if not np.array_equal(colours, self._colours):
+            self._colours = colours
+            self._version += 1
+            self._signed = None
+
+    def _on_ask(self, peer: int, message: m.Ask) -> None:
+        self._asked_by[peer] += 1
+        if self._asked_by[peer] > 2 * self.motion.rounds + 64:  # nobody has reason to ask so often
+            return
+        if message.heard is not None:
+            self._compare(message.heard)
+        if self._opinions is None or peer not in self.commits:
+            self.out.append((peer, m.Unready(self.name, message.round)))
+            return
+        told = self._answer_to(peer)
+        if told is not None:
+            version, votes, signature = told
+            self.out.append((peer, m.Answer(self.name, message.round, version, votes, signature)))
+
+    def _answer_to(self, peer: int) -> tuple[int, bytes, bytes] | None:
+        """What this peer is told, signed; the same for all, unless this node is a liar."""
+        colours = self._colours
+        if self._liar is not None:
+            lie = self._liar.answer(peer, self._votes, self.motion.classes)
+            if lie is None:
+                return None
+            colours, self._signed = lie, None
+            self._version += self._liar.fickle
+        if self._signed is None:
+            votes = pack(colours, self.motion.classes)
+            digest = hashlib.sha256(votes).digest()
+            said = statements.state(self.name, self.seat.place, self._version, digest)
+            self._signed = (self._version, votes, self.seat.key.sign(said))
+        return self._signed
+
+    def _compare(self, heard: m.Heard) -> None:
+        """Has a third node told somebody else what it told me?"""
+        known = self._states.get(heard.node, {}).get(heard.version)
+        if known is None or known.digest == heard.digest or heard.node in self.cheats:
+            return
+        said = statements.state(self.name, heard.node, heard.version, heard.digest)
+        if statements.holds(self.seat.keys[heard.node], heard.signature, said):
+            self._accuse(heard.node, statements.TwoStates(self.name, known, heard))
+
+    # ---- closing -----------------------------------------------------------------------------
+
+    def _close(self, now: float) -> None:
+        assert self._opinions is not None  # noqa: S101
+        decisions = self._opinions.decisions
+        if not self._heard_somebody:  # a first vote that nobody was asked about is no decision
+            decisions = np.full_like(decisions, UNCOLOURED)
+        if self._liar is not None:
+            lie = self._liar.answer(self.motion.asker, self._votes, self.motion.classes)
+            if lie is None:  # silent to the end
+                self.phase, self._closing_since = Phase.CLOSING, now
+                return
+            decisions = lie
+        packed = pack(decisions, self.motion.classes)
+        bare = m.Close(self.name, self.seat.place, packed, self._salt, self._first, self._reason, bytes(64))
+        signature = self.seat.key.sign(statements.closing(bare))
+        close = m.Close(self.name, self.seat.place, packed, self._salt, self._first, self._reason, signature)
+        self.closes[self.seat.place] = close
+        self._colours, self._signed = decisions, None
+        self._version += 1
+        self.saves.append(close)
+        self._tell_all(close)
+        self.phase, self._closing_since = Phase.CLOSING, now
+        self._next_try = now + self.patience
+        self._tries = [0] * self.seat.n
+        self._tick_closing(now)
+
+    def _tick_closing(self, now: float) -> None:
+        owed = [p for p in self._live_peers(now) if p not in self.closes]
+        waited = now - self._closing_since
+        if not owed or (waited > 3 * self.patience and self.verdict().undecided == 0):
+            self._finish()
+            return
+        if now >= self._next_try:
+            for peer in list(owed):  # who neither closes nor says that it is still talking is benched
+                self._tries[peer] += 1
+                if self._tries[peer] > 2:
+                    self.health.failed(peer, now, self.patience)
+                    owed.remove(peer)
+            live = self._live_peers(now)
+            others = self._rng.sample(live, min(2, len(live)))  # they may have closes of those who are gone
+            want = m.Want(self.name, self._bits_of_closes())
+            self.out.extend((peer, want) for peer in sorted({*owed, *others}))
+            self._next_try = now + self.patience
+            if not owed:
+                self._finish()
+                return
+        self.wake = min(self._next_try, self.end)
+
+    def _bits_of_closes(self) -> bytes:
+        flags = np.zeros(self.seat.n, dtype=np.bool_)
+        flags[list(self.closes)] = True
+        return np.packbits(flags, bitorder="little").tobytes()
+
+    def _on_want(self, peer: int, message: m.Want) -> None:
+        have = np.unpackbits(np.frombuffer(message.have, np.uint8), bitorder="little")
+        if self.phase in (Phase.VOTING, Phase.GATHERING, Phase.TALKING):
+            self.out.append((peer, m.Pending(self.name)))
+        lacking = [place for place in self.closes if place >= have.size or not have[place]]
+        self._rng.shuffle(lacking)  # who asks again gets others
+        room = RELAYED_BYTES
+        for place in lacking:
+            room -= len(self.closes[place].decisions) + len(self.closes[place].first) + 200
+            if room < 0:
+                break
+            self.out.append((peer, self.closes[place]))
+
+    def _on_close(self, now: float, message: m.Close) -> None:
+        node = message.node
+        if node >= self.seat.n or node == self.seat.place or message == self.closes.get(node):
+            return
+        if not statements.holds(self.seat.keys[node], message.signature, statements.closing(message)):
+            return
+        known = self.closes.get(node)
+        if known is not None:
+            self._accuse(node, statements.TwoCloses(known, message))
+            return
+        try:
+            for votes in (message.decisions, message.first):
+                unpack(votes, self.motion.inputs, self.motion.classes)
+        except ValueError:
+            return
+        self.closes[node] = message
+        self.saves.append(message)
+        if node in self.commits:
+            self._compare_with_commitment(node)
+        self.tick(now)
+
+    def _compare_with_commitment(self, node: int) -> None:
+        commit, close = self.commits[node], self.closes[node]
+        fingerprint = self.seat.fingerprints[node]
+        if statements.commitment_to(self.name, fingerprint, close.salt, close.first) != commit.commitment:
+            self._accuse(node, statements.BrokenCommitment(commit, close, fingerprint))
+
+    def _finish(self) -> None:
+        self.phase = Phase.OVER
+        self.wake = float("inf")
+        self._waiting = set()
+        self.saves.append(Ended(self.rounds, self.queries))
+
+    # ---- what several need -------------------------------------------------------------------
+
+    def _accuse(self, node: int, evidence: Evidence) -> None:
+        if node not in self.cheats and node != self.seat.place:  # once is enough
+            self.cheats.add(node)
+            self.saves.append(evidence)
+
+    def _live_peers(self, now: float) -> list[int]:
+        """Who has committed, answers, and has not been caught; in order, so that a seed draws the same
+        peers.
+        """
+        return [
+            place
+            for place in range(self.seat.n)
+            if place in self.commits
+            and place != self.seat.place
+            and place not in self.cheats
+            and self.health.live(place, now)
+        ]
+
+    def _others(self) -> list[int]:
+        return [place for place in range(self.seat.n) if place != self.seat.place]
+
+    def _tell_all(self, message: m.Message) -> None:
+        self.out.extend((peer, message) for peer in self._others())

@@ -1,0 +1,47 @@
+"""What a node needs of the world: peers to send frames to, a clock, and somewhere to run its model.
+
+Two implementations: ``memory`` (a virtual clock; delays, drops, partitions and crashes from a seed) and
+``tls`` (real sockets). The node cannot tell them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+Result = TypeVar("Result")
+
+
+class Receiver(Protocol):
+    """Who is told what arrives: the node."""
+
+    def received(self, peer: int, frame: bytes) -> None:
+        """A frame of this peer, whose identity the transport vouches for."""
+
+    def reached(self, peer: int) -> None:
+        """There is a connection with this peer."""
+
+    def unreachable(self, peer: int) -> None:
+        """A peer that cannot be connected to at present."""
+
+
+class Transport(Protocol):
+    """The world of one node. Frames may be lost, late or out of order; they are never forged or changed."""
+
+    def attach(self, receiver: Receiver) -> None:
+        """Who is told what arrives."""
+
+    def send(self, peer: int, frame: bytes) -> None:
+        """Send a frame, or lose it; never waits."""
+
+    def now(self) -> float:
+        """Seconds on a clock that never goes back."""
+
+    def clock(self) -> float:
+        """The time of day, in seconds since 1970; for people and files."""
+
+    def later(self, when: float, call: Callable[[], None]) -> Callable[[], None]:
+        """Call at a time of ``now``; returns what cancels it."""
+
+    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
+        """Run a long job (the model) without holding up the node, then hand over its result."""

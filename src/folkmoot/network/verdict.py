@@ -1,0 +1,65 @@
+"""What a motion came to: a pure function of the signed closes, the same for whoever holds the same ones.
+
+Agreement on an input is claimed for a colour only if a quorum of the roster has signed it. Two quorums share
+an honest participant while fewer than a fifth of the roster lie, and an honest one signs once: so no two
+honest nodes ever claim different colours, whatever the network does to their messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot.network.messages import Close
+from folkmoot.network.motion import Motion
+from folkmoot.network.packing import Colours, unpack
+from folkmoot.network.roster import quorum
+from folkmoot.votes import UNCOLOURED
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Decisions with how many stand behind them; participants by their place in the roster."""
+
+    decisions: Colours  # (input,): the colour that a quorum has signed, else -1
+    agreement: npt.NDArray[np.float64]  # (input,): share of those who closed that hold the most common colour
+    quorum: int
+    closed: list[int]  # who signed a close that counts
+    silent: list[int]  # who did not
+    abstained: dict[int, str]  # who had no vote at first, and why
+
+    @property
+    def undecided(self) -> int:
+        """Inputs on which no quorum agrees."""
+        return int((self.decisions == UNCOLOURED).sum())
+
+
+def verdict(motion: Motion, n: int, closes: Mapping[int, Close], cheats: Collection[int] = ()) -> Verdict:
+    """What the closes say, those of proven cheats left out."""
+    counted = [place for place in sorted(closes) if place not in cheats]
+    counts = np.zeros((motion.classes, motion.inputs), dtype=np.int32)
+    for place in counted:
+        held = unpack(closes[place].decisions, motion.inputs, motion.classes)
+        for colour in range(motion.classes):
+            counts[colour] += held == colour
+    most, needed = counts.max(axis=0), quorum(n)
+    decisions = np.where(most >= needed, counts.argmax(axis=0), UNCOLOURED).astype(np.int8)
+    return Verdict(
+        decisions=decisions,
+        agreement=most / max(1, len(counted)),
+        quorum=needed,
+        closed=counted,
+        silent=[place for place in range(n) if place not in counted],
+        abstained={place: closes[place].reason for place in counted if closes[place].reason},
+    )
+
+
+def first_votes(motion: Motion, n: int, closes: Mapping[int, Close]) -> Colours:
+    """(participant, input): the first votes that were revealed; uncoloured where none were."""
+    votes = np.full((n, motion.inputs), UNCOLOURED, dtype=np.int8)
+    for place, close in closes.items():
+        votes[place] = unpack(close.first, motion.inputs, motion.classes)
+    return votes

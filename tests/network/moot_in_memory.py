@@ -1,0 +1,143 @@
+"""A whole moot on the memory transport: real nodes, real SQLite, real signatures; only time and wires
+are virtual.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from folkmoot.adversaries import Adversary
+from folkmoot.network.certificates import fingerprint_of, make_certificate
+from folkmoot.network.memory import Network, Weather
+from folkmoot.network.motion import Motion, chunked
+from folkmoot.network.node import Node
+from folkmoot.network.packing import Colours
+from folkmoot.network.roster import Participant, Roster
+from folkmoot.network.session import Seat, Session
+from folkmoot.network.storage import Storage
+
+
+@lru_cache
+def keys_and_roster(n: int) -> tuple[tuple[Ed25519PrivateKey, ...], Roster]:
+    """The same keys in every test: a seed must replay to the byte."""
+    keys, participants = [], []
+    for i in range(n):
+        key = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"key {i}".encode()).digest())
+        certificate = make_certificate(f"p{i:03d}", key)
+        fingerprint = fingerprint_of(certificate)
+        participants.append(
+            Participant(f"p{i:03d}", "", fingerprint, (f"127.0.0.1:{7000 + i}",), certificate)
+        )
+        keys.append(key)
+    return tuple(keys), Roster(participants)
+
+
+class Ballot:
+    """A model whose votes are known: row i of the inputs holds i, and participant p votes ``votes[p, i]``."""
+
+    def __init__(self, row: Colours) -> None:
+        self._row = row
+
+    def vote(self, inputs: Any, labels: Sequence[str]) -> tuple[Colours, str]:  # noqa: ARG002
+        return self._row[inputs[:, 0].astype(int)], ""
+
+
+class InMemory:
+    """The chunks of a motion, kept by its asker."""
+
+    def __init__(self, chunks: list[bytes]) -> None:
+        self._chunks = chunks
+
+    def read(self, index: int) -> bytes:
+        return self._chunks[index]
+
+    def discard(self) -> None:
+        pass
+
+
+class Moot:
+    """n nodes on one virtual network."""
+
+    def __init__(
+        self,
+        votes: Colours,
+        seed: int,
+        *,
+        adversaries: Mapping[int, Adversary] | None = None,
+        weather: Weather | None = None,
+    ) -> None:
+        self.votes, self.n = votes, len(votes)
+        self.seed = seed
+        self.keys, self.roster = keys_and_roster(self.n)
+        self.adversaries = dict(adversaries or {})
+        self.network = Network(self.n, seed, weather)
+        self.storages = [Storage(":memory:") for _ in range(self.n)]
+        self.nodes: list[Node | None] = [None] * self.n
+        self.starts = 0
+        self.over: dict[bytes, tuple[Session, dict[str, Any]]] = {}
+        for place in range(self.n):
+            self.start(place)
+
+    def start(self, place: int) -> None:
+        """Start a node, or start it again with what it had stored."""
+        self.starts += 1
+        world = self.network.world(place)
+        storage = self.storages[place]
+        seat = Seat(
+            place,
+            self.keys[place],
+            [participant.public_key for participant in self.roster],
+            [bytes.fromhex(participant.fingerprint) for participant in self.roster],
+            storage.start(world.clock()),
+        )
+        rng = random.Random(f"{self.seed} {self.starts}")
+        node = Node(
+            seat, self.roster, storage, world, Ballot(self.votes[place]), rng=rng,
+            adversary=self.adversaries.get(place),
+        )  # fmt: skip
+        self.nodes[place] = node
+        node.start()
+
+    def crash(self, place: int) -> None:
+        """The process is gone; its database stays."""
+        self.network.crash(place)
+        self.nodes[place] = None
+
+    def motion(self, asker: int = 0, **changes: Any) -> tuple[Motion, InMemory]:
+        """A motion on all inputs."""
+        inputs = np.arange(self.votes.shape[1], dtype="<i4")[:, None]
+        rows, chunks = chunked(inputs)
+        nonce = hashlib.sha256(repr((self.seed, asker, changes)).encode()).digest()[:16]
+        settings: dict[str, Any] = {
+            "moot": bytes.fromhex(self.roster.digest), "asker": asker, "nonce": nonce,
+            "created": 0.0, "seconds": 30.0, "protocol": "slush", "k": 5, "alpha": 3, "beta": 20,
+            "rounds": 15,
+            "pace": 0.02, "weighted": False, "labels": ("a", "b"), "inputs": len(inputs), "columns": 1,
+            "dtype": "<i4", "chunk_rows": rows,
+            "chunks": tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
+        } | changes  # fmt: skip
+        return Motion(**settings), InMemory(chunks)
+
+    def put(self, asker: int = 0, *, at: float = 0.0, **changes: Any) -> None:
+        """Let a node put a motion at a time."""
+
+        def put() -> None:
+            node = self.nodes[asker]
+            if node is not None:
+                motion, inputs = self.motion(asker, **changes)
+                node.propose(motion, inputs, lambda session, summary: self._over(session, summary))
+
+        self.network.at(at, put)
+
+    def _over(self, session: Session, summary: dict[str, Any]) -> None:
+        self.over[session.name] = (session, summary)
+
+    def at(self, when: float, call: Callable[[], None]) -> None:
+        self.network.at(when, call)
