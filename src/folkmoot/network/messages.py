@@ -123,10 +123,14 @@ class Close(Message, frozen=True, tag=11):
 
 
 class Want(Message, frozen=True, tag=12):
-    """Send me the closes that I lack; ``have`` holds a bit for every place of the roster."""
+    """Send me the closes that I lack or that differ from mine.
+
+    ``have`` holds eight bytes for every place of the roster: the beginning of the digest of the close
+    that I have, or zeros.
+    """
 
     motion: Digest
-    have: Annotated[bytes, msgspec.Meta(max_length=1 << 12)]
+    have: Annotated[bytes, msgspec.Meta(max_length=1 << 15)]
 
 
 Any: TypeAlias = (

@@ -162,6 +162,7 @@ class Session:
         self._next_round = now
         self._asked_by = [0] * seat.n
         self._closing_since = now
+        self._marks: dict[int, bytes] = {}
         if known.voted is not None:
             self._restore(now, known.voted)
         self.tick(now)
@@ -340,7 +341,8 @@ class Session:
         if self._liar is not None:  # it is asked and does not ask; it leaves when the others do
             if len(self.closes) > self.seat.n // 2:
                 self._close(now)
-            self.wake = self.talk_by
+            else:
+                self.wake = self.talk_by
             return
         if self._waiting:
             if now < self._round_deadline:
@@ -509,6 +511,7 @@ class Session:
         owed = [p for p in self._live_peers(now) if p not in self.closes]
         waited = now - self._closing_since
         if not owed or (waited > 3 * self.patience and self.verdict().undecided == 0):
+            self._compare_closes(now)
             self._finish()
             return
         if now >= self._next_try:
@@ -519,24 +522,38 @@ class Session:
                     owed.remove(peer)
             live = self._live_peers(now)
             others = self._rng.sample(live, min(2, len(live)))  # they may have closes of those who are gone
-            want = m.Want(self.name, self._bits_of_closes())
-            self.out.extend((peer, want) for peer in sorted({*owed, *others}))
+            self._want(sorted({*owed, *others}))
             self._next_try = now + self.patience
             if not owed:
                 self._finish()
                 return
         self.wake = min(self._next_try, self.end)
 
-    def _bits_of_closes(self) -> bytes:
-        flags = np.zeros(self.seat.n, dtype=np.bool_)
-        flags[list(self.closes)] = True
-        return np.packbits(flags, bitorder="little").tobytes()
+    def _compare_closes(self, now: float) -> None:
+        """A last look at what two others hold: who signed two closes cannot give the same one to
+        everybody."""
+        live = self._live_peers(now)
+        self._want(self._rng.sample(live, min(2, len(live))))
+
+    def _want(self, peers: Sequence[int]) -> None:
+        marks = [self._mark(place) for place in range(self.seat.n)]
+        want = m.Want(self.name, b"".join(marks))
+        self.out.extend((peer, want) for peer in peers)
+
+    def _mark(self, place: int) -> bytes:
+        """Eight bytes that tell one close of a participant from another, and from none."""
+        if place not in self.closes:
+            return bytes(8)
+        if place not in self._marks:
+            said = statements.closing(self.closes[place])
+            self._marks[place] = hashlib.sha256(said).digest()[:8]
+        return self._marks[place]
 
     def _on_want(self, peer: int, message: m.Want) -> None:
-        have = np.unpackbits(np.frombuffer(message.have, np.uint8), bitorder="little")
         if self.phase in (Phase.VOTING, Phase.GATHERING, Phase.TALKING):
             self.out.append((peer, m.Pending(self.name)))
-        lacking = [place for place in self.closes if place >= have.size or not have[place]]
+        have = message.have
+        lacking = [place for place in self.closes if have[8 * place : 8 * place + 8] != self._mark(place)]
         self._rng.shuffle(lacking)  # who asks again gets others
         room = RELAYED_BYTES
         for place in lacking:

@@ -6,16 +6,23 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
+import msgspec
 import numpy as np
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
 
 from folkmoot.adversaries import Adversary
-from folkmoot.network.certificates import fingerprint_of, make_certificate
-from folkmoot.network.memory import Network, Weather
+from folkmoot.network import messages as m
+from folkmoot.network import statements
+from folkmoot.network.certificates import fingerprint_of
+from folkmoot.network.memory import Network, Weather, World
 from folkmoot.network.motion import Motion, chunked
 from folkmoot.network.node import Node
 from folkmoot.network.packing import Colours
@@ -30,13 +37,21 @@ def keys_and_roster(n: int) -> tuple[tuple[Ed25519PrivateKey, ...], Roster]:
     keys, participants = [], []
     for i in range(n):
         key = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"key {i}".encode()).digest())
-        certificate = make_certificate(f"p{i:03d}", key)
+        certificate = _certificate(f"p{i:03d}", key)
         fingerprint = fingerprint_of(certificate)
         participants.append(
             Participant(f"p{i:03d}", "", fingerprint, (f"127.0.0.1:{7000 + i}",), certificate)
         )
         keys.append(key)
     return tuple(keys), Roster(participants)
+
+
+def _certificate(name: str, key: Ed25519PrivateKey) -> bytes:
+    """Like a node's own, but with nothing random or of today in it."""
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    start, end = datetime(2020, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    builder = x509.CertificateBuilder(subject, subject, key.public_key(), 1, start, end)
+    return builder.sign(key, algorithm=None).public_bytes(Encoding.DER)
 
 
 class Ballot:
@@ -47,6 +62,21 @@ class Ballot:
 
     def vote(self, inputs: Any, labels: Sequence[str]) -> tuple[Colours, str]:  # noqa: ARG002
         return self._row[inputs[:, 0].astype(int)], ""
+
+
+def forge_closes(world: World, key: Ed25519PrivateKey) -> None:
+    """A participant that signs one close for half of the others and the opposite one for the rest."""
+    send = world.send
+
+    def forge(peer: int, frame: bytes) -> None:
+        message = m.decode(frame)
+        if isinstance(message, m.Close) and peer % 2:
+            votes = bytes([message.decisions[0], *(byte ^ 1 for byte in message.decisions[1:])])
+            bare = msgspec.structs.replace(message, decisions=votes)
+            frame = m.encode(msgspec.structs.replace(bare, signature=key.sign(statements.closing(bare))))
+        send(peer, frame)
+
+    world.send = forge  # type: ignore[method-assign]
 
 
 class InMemory:
@@ -72,11 +102,13 @@ class Moot:
         *,
         adversaries: Mapping[int, Adversary] | None = None,
         weather: Weather | None = None,
+        two_faced: Collection[int] = (),
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
         self.keys, self.roster = keys_and_roster(self.n)
         self.adversaries = dict(adversaries or {})
+        self.two_faced = set(two_faced)
         self.network = Network(self.n, seed, weather)
         self.storages = [Storage(":memory:") for _ in range(self.n)]
         self.nodes: list[Node | None] = [None] * self.n
@@ -98,6 +130,8 @@ class Moot:
             storage.start(world.clock()),
         )
         rng = random.Random(f"{self.seed} {self.starts}")
+        if place in self.two_faced:
+            forge_closes(world, self.keys[place])
         node = Node(
             seat, self.roster, storage, world, Ballot(self.votes[place]), rng=rng,
             adversary=self.adversaries.get(place),
