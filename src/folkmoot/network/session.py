@@ -531,7 +531,8 @@ class Session:
 
     def _compare_closes(self, now: float) -> None:
         """A last look at what two others hold: who signed two closes cannot give the same one to
-        everybody."""
+        everybody.
+        """
         live = self._live_peers(now)
         self._want(self._rng.sample(live, min(2, len(live))))
 

@@ -28,6 +28,7 @@ BURST: Final = 1500.0
 MOST_UNSENT: Final = 8 << 20  # bytes that wait for a peer that does not read
 _HELLO_BYTES: Final = 1024
 _HANDSHAKE_BYTES: Final = 64 * 1024
+_RECORD: Final = 16 * 1024  # the most that one TLS record holds
 _LENGTH: Final = struct.Struct(">I")
 
 
@@ -156,9 +157,11 @@ class Connection(asyncio.Protocol):
         while not self.over and not self._throttled:
             if self._take_frame():
                 continue
+            if not self._incoming.pending and not self._tls.pending():
+                break
             try:
-                data = self._tls.read(65536)
-            except ssl.SSLWantReadError:
+                data = self._tls.read(_RECORD)
+            except ssl.SSLWantReadError:  # part of a record
                 self._flush()
                 break
             except ssl.SSLError as error:

@@ -35,11 +35,12 @@ def winners(
     """
     won = np.full(answers[0].shape, UNCOLOURED, dtype=np.int8)
     if weights is None:
+        small = np.uint8 if asked < 256 else np.uint16  # as narrow as will do: this is what a round costs
         for colour in range(classes):
-            count = np.zeros(won.shape, dtype=np.int16)
+            count = np.zeros(won.shape, dtype=small)
             for answer in answers:
-                count += answer == colour
-            won[count >= alpha] = colour
+                count += (answer == colour).view(np.uint8)
+            np.copyto(won, np.int8(colour), where=count >= alpha)
         return won
     whole = float(sum(weights))
     if whole <= 0.0:
@@ -57,13 +58,18 @@ class Opinions:
 
     def __init__(self, protocol: Query[Any], classes: int, first: Colours) -> None:
         self._machine = machine_of(protocol, classes)
+        # The table as one row, so that a batch is a single look-up: state, winner + 1, ahead.
+        self._after = self._machine.after.ravel()
+        self._colour = self._machine.colour.astype(np.int8)
+        self._step = 2 * (classes + 1)
         self._state = self._machine.start[first.astype(np.int64) + 1]
+        self._colours = self._colour.take(self._state)
         self._wins = np.zeros((first.size, classes), np.int64) if self._machine.counts_wins else None
 
     @property
     def colours(self) -> Colours:
         """What the node answers."""
-        return self._machine.colour[self._state].astype(np.int8)
+        return self._colours
 
     @property
     def decisions(self) -> Colours:
@@ -79,13 +85,15 @@ class Opinions:
 
     def react(self, won: Colours) -> None:
         """Every input takes the step that the rule asks for after its winner."""
-        winner = won.astype(np.int64)
-        ahead = np.zeros(winner.shape, np.int64)
+        place = self._state * self._step
+        place += (won + np.int8(1)) * np.int64(2)
         if self._wins is not None:
             # A decided node counts no more, and who holds nothing is behind whatever wins.
             held = self._machine.colour[self._state]
-            (counted,) = np.nonzero((winner != UNCOLOURED) & (self._machine.asking[self._state] == 1))
-            self._wins[counted, winner[counted]] += 1
-            more = self._wins[counted, winner[counted]] > self._wins[counted, held[counted]]
-            ahead[counted] = more | (held[counted] == UNCOLOURED)
-        self._state = self._machine.after[self._state, winner + 1, ahead]
+            (counted,) = np.nonzero((won != UNCOLOURED) & (self._machine.asking[self._state] == 1))
+            winner = won[counted].astype(np.int64)
+            self._wins[counted, winner] += 1
+            more = self._wins[counted, winner] > self._wins[counted, held[counted]]
+            place[counted] += more | (held[counted] == UNCOLOURED)
+        self._state = self._after.take(place)
+        self._colours = self._colour.take(self._state)

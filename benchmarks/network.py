@@ -1,0 +1,245 @@
+"""Speed and size of the network: requests a second against a bare TLS echo, and a moot of 101 processes.
+
+    python benchmarks/network.py [--json]
+
+Every node is a process of its own, started with ``folkmoot node run``. The echo is what asyncio's own TLS layer does
+with the same certificates, the same frames, the same number of processes and the same pattern of asking (ten peers
+at a time, then the next ten), and nothing else: no votes are counted, checked or changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import random
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from folkmoot.experiments.local_moot import Nodes, prepare
+from folkmoot.network.control import DOOR, Put, door_of, put
+from folkmoot.network.identity import CERTIFICATE, KEY
+from folkmoot.network.mesh import Mesh
+from folkmoot.network.motion import chunked
+from folkmoot.network.operation import _loop_factory as loop_factory
+from folkmoot.network.roster import Roster
+from timing import report
+
+MODEL = '''
+import os
+import numpy as np
+
+def vote(X):
+    """A learner that is right on seven inputs of ten; each process errs on others."""
+    rng = np.random.default_rng([os.getpid(), int(X[0, 0])])
+    return np.where(rng.random(len(X)) < 0.7, "yes", "no")
+
+vote.labels = ["no", "yes"]
+'''
+ASK_BYTES, ANSWER_BYTES = 165, 720  # of a query with what was heard, and of an answer with 600 bytes of votes
+_LENGTH = struct.Struct(">I")
+
+
+def measure() -> dict[str, object]:
+    results: dict[str, object] = {"event loop": (loop_factory() or asyncio.new_event_loop).__module__}
+    moots, echoes = [], []
+    for _ in range(3):  # in turn, so that the rest of the machine disturbs both alike
+        moots.append(requests_of_a_moot(16, 10, 250))
+        echoes.append(requests_of_an_echo(16, 10, 250))
+    ours, bare = max(moots), max(echoes)
+    results |= {
+        "requests a second, 16 nodes, k=10, 600-byte votes": round(ours[0]),
+        "requests a second, bare TLS echo of the same frames": round(bare[0]),
+        "moot over echo (target: at least 0.6)": round(ours[0] / bare[0], 3),
+        "microseconds of CPU a request, both sides": round(min(each[1] for each in moots), 1),
+        "the same, echo": round(min(each[1] for each in echoes), 1),
+    }
+    return results | large_moot()
+
+
+# ---- the moot ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def running(n: int, folder: Path) -> Iterator[Nodes]:
+    """n nodes as processes of their own, from the command line."""
+    (folder / "bench_model.py").write_text(MODEL)
+    nodes = prepare(folder, ["bench_model:vote"] * n, {}, "warning")
+    processes = []
+    try:
+        for settings in nodes.settings:
+            command = [
+                sys.executable, "-m", "folkmoot", "node", "run", str(settings.folder), "--roster",
+                str(settings.roster), "--model", settings.model, "--log-level", "error",
+            ]  # fmt: skip
+            processes.append(subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL))
+        nodes.pids = [process.pid for process in processes]  # type: ignore[attr-defined]
+        end = time.monotonic() + 180
+        while not all((settings.folder / DOOR).exists() for settings in nodes.settings):
+            if time.monotonic() > end or any(process.poll() is not None for process in processes):
+                raise SystemExit("the nodes did not start")
+            time.sleep(0.1)
+        time.sleep(2.0 + n / 25)  # until all are connected
+        yield nodes
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait(20)
+
+
+def ask(nodes: Nodes, inputs: int, *, rounds: int, k: int, pace: float, deadline: float) -> Any:
+    array = np.arange(inputs, dtype=np.float64)[:, None]
+    rows, chunks = chunked(array)
+    digests = tuple(hashlib.sha256(chunk).digest() for chunk in chunks)
+    motion = Put(deadline, "slush", k, None, 20, rounds, pace, False, None, inputs, 1, "<f8", rows, digests)
+    return put(door_of(str(nodes.settings[0].folder)), motion, iter(chunks))
+
+
+def requests_of_a_moot(n: int, k: int, rounds: int) -> tuple[float, float]:
+    """The same; from the announcement to the last close: the whole motion counts, not only the talk."""
+    with tempfile.TemporaryDirectory() as folder, running(n, Path(folder)) as nodes:
+        before = sum(map(cpu_seconds, nodes.pids))  # type: ignore[attr-defined]
+        account = ask(nodes, 4792, rounds=rounds, k=k, pace=0.0, deadline=120.0)
+        spent = sum(map(cpu_seconds, nodes.pids)) - before  # type: ignore[attr-defined]
+        assert account.queries == rounds * k, account
+        requests = n * account.queries
+        return requests / account.seconds, 1e6 * spent / requests
+
+
+def large_moot() -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        with running(101, Path(folder)) as nodes:
+            up = time.perf_counter() - started
+            account = ask(nodes, 1000, rounds=50, k=10, pace=0.02, deadline=120.0)
+            sizes = [private_megabytes(pid) for pid in nodes.pids]  # type: ignore[attr-defined]
+    return {
+        "101 nodes: seconds to start and connect": round(up, 1),
+        "101 nodes, 1,000 inputs, 50 rounds: seconds (target: under 90)": round(account.seconds, 1),
+        "101 nodes: decided": f"{account.inputs - account.undecided} of {account.inputs}",
+        "101 nodes: took part": len(account.took_part),
+        "101 nodes: private memory of the largest, MB (target: under 60)": round(max(sizes), 1),
+        "101 nodes: private memory, mean, MB": round(sum(sizes) / len(sizes), 1),
+    }
+
+
+def cpu_seconds(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def private_megabytes(pid: int) -> float:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1024
+
+
+# ---- the echo ----------------------------------------------------------------------------------
+
+
+class Frames(asyncio.Protocol):
+    """Length-prefixed frames on asyncio's own TLS: the server answers each, the client counts them."""
+
+    def __init__(self, reply: bytes | None, heard: Any = None) -> None:
+        self._reply, self._heard, self._buffer = reply, heard, bytearray()
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        while len(self._buffer) >= 4:
+            (length,) = _LENGTH.unpack_from(self._buffer)
+            if len(self._buffer) < 4 + length:
+                return
+            del self._buffer[: 4 + length]
+            if self._reply is not None:
+                self.transport.write(self._reply)
+            else:
+                self._heard()
+
+
+async def echo(place: int, k: int, rounds: int, folder: Path) -> None:
+    """One process of the echo: a server for all, and a client that asks k at a time."""
+    loop = asyncio.get_running_loop()
+    roster = Roster.read(folder / "roster.toml")
+    mesh = Mesh(roster, place, str(own(folder, place) / CERTIFICATE), str(own(folder, place) / KEY))
+    contexts: tuple[ssl.SSLContext, ssl.SSLContext] = (mesh._accepting, mesh._dialling)  # the same TLS
+    answer = _LENGTH.pack(ANSWER_BYTES) + os.urandom(ANSWER_BYTES)
+    query = _LENGTH.pack(ASK_BYTES) + os.urandom(ASK_BYTES)
+    host, port = roster[place].addresses[0].split(":")
+    server = await loop.create_server(lambda: Frames(answer), host, int(port), ssl=contexts[0], backlog=256)
+    waiting, all_heard = 0, loop.create_future()
+
+    def heard() -> None:
+        nonlocal waiting
+        waiting -= 1
+        if waiting == 0 and not all_heard.done():
+            all_heard.set_result(None)
+
+    (folder / f"up{place}").touch()
+    while len(list(folder.glob("up*"))) < len(roster):
+        await asyncio.sleep(0.05)
+    peers = []
+    for other in range(len(roster)):
+        if other != place:
+            host, port = roster[other].addresses[0].split(":")
+            _, protocol = await loop.create_connection(
+                lambda: Frames(None, heard), host, int(port), ssl=contexts[1], server_hostname=""
+            )
+            peers.append(protocol)
+    (folder / f"joined{place}").touch()
+    while len(list(folder.glob("joined*"))) < len(roster):
+        await asyncio.sleep(0.02)
+    started, spent = time.perf_counter(), time.process_time()
+    for _ in range(rounds):
+        waiting, all_heard = k, loop.create_future()
+        for peer in random.sample(peers, k):
+            peer.transport.write(query)
+        await all_heard
+    spent = time.process_time() - spent
+    (folder / f"time{place}").write_text(json.dumps([time.perf_counter() - started, spent]))
+    while len(list(folder.glob("time*"))) < len(roster):
+        await asyncio.sleep(0.05)
+    server.close()
+
+
+def own(folder: Path, place: int) -> Path:
+    return folder / f"node{place:03d}"
+
+
+def requests_of_an_echo(n: int, k: int, rounds: int) -> tuple[float, float]:
+    """Requests a second, and microseconds of CPU a request."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        prepare(folder, ["none:none"] * n, {})
+        command = [sys.executable, __file__, "--echo"]
+        processes = [
+            subprocess.Popen([*command, json.dumps([place, k, rounds, str(folder)])]) for place in range(n)
+        ]
+        for process in processes:
+            if process.wait(120) != 0:
+                raise SystemExit("the echo failed")
+        times = [json.loads((folder / f"time{place}").read_text()) for place in range(n)]
+        slowest, spent = max(each[0] for each in times), sum(each[1] for each in times)
+        return n * k * rounds / slowest, 1e6 * spent / (n * k * rounds)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--echo"]:
+        place, k, rounds, where = json.loads(sys.argv[2])
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            runner.run(echo(place, k, rounds, Path(where)))
+    else:
+        report(measure, __doc__)
