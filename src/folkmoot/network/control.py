@@ -29,7 +29,7 @@ from folkmoot.network.node import Node
 from folkmoot.network.session import Session
 
 DOOR: Final = "door.json"  # in the node's folder, mode 0600: where the door is, and the token
-_MOST: Final = 64 << 20
+_MOST: Final = 2 << 20  # a motion must fit into a frame of the network, which is shorter
 _LENGTH: Final = struct.Struct(">I")
 
 
@@ -161,8 +161,8 @@ class ControlServer:
                 raise ValueError("the token is wrong: use --via with the node's folder")
             motion = self._motion(put)
             spool = await self._receive(put, motion, reader)
-            await self._play(motion, spool, writer)
-            spool = None  # the node discards it
+            inputs, spool = spool, None
+            await self._play(motion, inputs, writer)
         except (ValueError, TypeError, OSError) as error:  # a DecodeError is a ValueError
             with suppress(OSError):
                 _write(writer, Refused(str(error)))
@@ -231,7 +231,12 @@ class ControlServer:
             if not done.done():
                 done.set_result(None)
 
-        name = self._node.propose(motion, spool, over)
+        try:
+            name = self._node.propose(motion, spool, over)
+        except ValueError:
+            spool.discard()
+            raise
+        # From here on the node keeps the inputs until the motion is over, whether the client stays or goes.
         while not done.done():
             session = self._node.session(name)
             if session is not None:

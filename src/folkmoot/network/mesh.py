@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
 import random
 import time
 from collections import Counter, deque
@@ -15,13 +16,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from folkmoot.network import messages as m
+from folkmoot.network.budget import Budget
 from folkmoot.network.fields import parse_address
 from folkmoot.network.journal import Journal
 from folkmoot.network.roster import Roster
-from folkmoot.network.tls import FRAME_SECONDS, HANDSHAKE_SECONDS, Connection, contexts
+from folkmoot.network.tls import Connection, Limits, contexts
 from folkmoot.network.transport import Receiver, Result
 
 DIAL_SECONDS: Final = 5.0
@@ -42,22 +44,40 @@ class _Peer:
     wait: float = SHORTEST
     not_before: float = 0.0
     skew: float | None = None  # seconds that its clock is ahead of ours
+    budget: Budget = field(default_factory=lambda: Budget(1.0, 1.0))  # for what it sends
+
+
+class _Refusal(asyncio.Protocol):
+    """A connection too many: hung up on before anything is read."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        cast(asyncio.Transport, transport).abort()
 
 
 class Mesh:
     """The ``Transport`` of one node over TLS, inside an asyncio loop."""
 
     def __init__(
-        self, roster: Roster, place: int, certificate_file: str, key_file: str, journal: Journal | None = None
+        self,
+        roster: Roster,
+        place: int,
+        certificate_file: str,
+        key_file: str,
+        journal: Journal | None = None,
+        *,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.roster, self.place = roster, place
+        self.limits, self._clock = limits or Limits(), clock
         self.counts: Counter[str] = Counter()
         self._moot = bytes.fromhex(roster.digest)
         self._accepting, self._dialling = contexts(
             certificate_file, key_file, [participant.certificate for participant in roster]
         )
         self._places = {hashlib.sha256(p.certificate).digest(): i for i, p in enumerate(roster)}
-        self._peers = [_Peer() for _ in roster]
+        self._peers = [_Peer(budget=Budget(self.limits.rate, self.limits.burst)) for _ in roster]
+        self._accepts = Budget(self.limits.accepts, 3 * self.limits.accepts + 2 * len(roster))
         self._pending: dict[Connection, None] = {}  # dialled us and not known yet, the oldest first
         self._log = (journal or Journal("error")).bound(node=roster[place].name)
         self._loop = asyncio.get_running_loop()
@@ -93,7 +113,7 @@ class Mesh:
 
     def clock(self) -> float:
         """The time of day."""
-        return time.time()
+        return self._clock()
 
     def later(self, when: float, call: Callable[[], None]) -> Callable[[], None]:
         """A timer of the loop."""
@@ -115,7 +135,7 @@ class Mesh:
         self._server = await self._loop.create_server(self._accept, host, port, backlog=256)
         for peer in range(self.place + 1, len(self._peers)):
             self._dial(peer)
-        self._loop.call_later(1.0, self._sweep)
+        self._sweep()
 
     @property
     def address(self) -> str:
@@ -153,10 +173,13 @@ class Mesh:
 
     # ---- connections -------------------------------------------------------------------------
 
-    def _accept(self) -> Connection:
-        connection = Connection(self, self._accepting)
+    def _accept(self) -> asyncio.Protocol:
+        if self._accepts.pay(self.now()):
+            self.counts["refused_too_many_connections"] += 1
+            return _Refusal()
+        connection = Connection(self, self._accepting, self.limits)
         self._pending[connection] = None
-        if len(self._pending) > 64 + len(self._peers):
+        if len(self._pending) > self.limits.most_pending + len(self._peers):
             oldest = next(iter(self._pending))
             del self._pending[oldest]
             self.counts["refused_half_open"] += 1
@@ -196,7 +219,7 @@ class Mesh:
         wrong = []
         for address in self.roster[peer].addresses:
             host, port = parse_address(address)
-            connection = Connection(self, self._dialling, expected=peer)
+            connection = Connection(self, self._dialling, self.limits, expected=peer)
             try:
                 async with asyncio.timeout(DIAL_SECONDS):
                     await self._loop.create_connection(lambda c=connection: c, host, port)  # type: ignore[misc]
@@ -218,17 +241,17 @@ class Mesh:
         if self._closing:
             return
         now = self.now()
-        for connection in [c for c in self._pending if now - c.since > HANDSHAKE_SECONDS]:
+        for connection in [c for c in self._pending if now - c.since > self.limits.handshake_seconds]:
             self.counts["refused_slow_handshake"] += 1
             connection.abort()
             self._pending.pop(connection, None)
         for state in self._peers:
             for connection in list(state.connections):
                 since = connection.incomplete_since
-                if since is not None and now - since > FRAME_SECONDS:
-                    self.counts["refused_slow_frame"] += 1
+                if since is not None and now - since > self.limits.frame_seconds:
                     connection.drop("slow frame")
-        self._loop.call_later(1.0, self._sweep)
+        shortest = min(self.limits.handshake_seconds, self.limits.frame_seconds)
+        self._loop.call_later(min(1.0, shortest / 4), self._sweep)
 
     # ---- what connections call ---------------------------------------------------------------
 
@@ -240,11 +263,15 @@ class Mesh:
         """The place of a certificate in the roster."""
         return self._places.get(fingerprint)
 
+    def budget(self, place: int) -> Budget:
+        """What a participant may send, over all its connections."""
+        return self._peers[place].budget
+
     def greeted(self, connection: Connection, hello: m.Hello) -> bool:
         """A peer is known and of our moot: use the connection."""
         assert connection.place is not None  # noqa: S101
         self._pending.pop(connection, None)
-        if hello.moot != self._moot or self._closing:
+        if hello.moot != self._moot or not math.isfinite(hello.clock) or self._closing:
             return False
         state = self._peers[connection.place]
         name = self.roster[connection.place].name

@@ -24,6 +24,8 @@ LOCAL: Final = 0  # alpha: each participant its own, by its track record (strong
 CHUNK_BYTES: Final = 256 * 1024
 MOST_LABELS: Final = 127
 MOST_ROUNDS: Final = 10_000
+MOST_STEPS: Final = 400_000  # of the table of a protocol that decides: labels^3 beta
+MOST_COUNTS: Final = 10_000_000  # of wins that such a protocol keeps: inputs times labels
 MOST_SECONDS: Final = 86_400.0
 MOST_VOTE_BYTES: Final = 450_000  # a close carries two vectors of votes in one frame
 
@@ -85,8 +87,24 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError("the time of a motion must be a number")
         _check_labels(self.labels)
         self._check_inputs()
+        self._check_decisions()
         if len(self.moot) != 32 or len(self.nonce) != 16:
             raise ValueError("a motion must name its moot in 32 bytes and hold a nonce of 16")
+
+    def _check_decisions(self) -> None:
+        """Protocols that decide have tables and counters, which a node must be able to hold."""
+        if not PROTOCOLS[self.protocol].decides:
+            return
+        if self.classes**3 * self.beta > MOST_STEPS:
+            raise ValueError(
+                f"{self.protocol} must have labels^3 beta <= {MOST_STEPS:,}: got {self.classes} labels and "
+                f"beta={self.beta}; take a smaller beta, or slush"
+            )
+        if self.inputs * self.classes > MOST_COUNTS:
+            raise ValueError(
+                f"{self.protocol} must have inputs times labels <= {MOST_COUNTS:,}: got {self.inputs:,} inputs "
+                f"and {self.classes} labels; put them in two motions, or take slush"
+            )
 
     def _check_inputs(self) -> None:
         if self.inputs < 1 or self.columns < 1:

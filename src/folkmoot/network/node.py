@@ -18,6 +18,7 @@ import numpy as np
 from folkmoot.adversaries import Adversary
 from folkmoot.network import messages as m
 from folkmoot.network import statements
+from folkmoot.network.budget import Budget
 from folkmoot.network.health import Health
 from folkmoot.network.journal import Journal
 from folkmoot.network.liar import Liar
@@ -25,13 +26,16 @@ from folkmoot.network.motion import LOCAL, Motion, motion_name, read_header
 from folkmoot.network.packing import Colours
 from folkmoot.network.records import TrackRecords
 from folkmoot.network.roster import Roster
-from folkmoot.network.session import RELAYED_BYTES, Ended, Memory, Phase, Save, Seat, Session
+from folkmoot.network.session import RELAYED_BYTES, TALK_SHARE, Ended, Memory, Phase, Save, Seat, Session
 from folkmoot.network.storage import Storage
 from folkmoot.network.transport import Transport
 from folkmoot.votes import UNCOLOURED
 
-MOST_OPEN: Final = 16  # motions at a time, in all
-MOST_OPEN_EACH: Final = 4  # of one asker
+MOST_OPEN_EACH: Final = 4  # motions at a time that one peer has told us of
+MOST_OPEN: Final = 16  # in all; beyond these one of each, so that nobody can take up the room of the others
+MOST_KEPT: Final = 64  # sessions, with those that are over and may still be asked about
+FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer gets: a second, and at once
+FETCHES: Final = 8  # times that a peer may have a chunk
 BATCH_SECONDS: Final = 0.25  # what others have signed is stored in batches; it can be had again
 LINGER: Final = 60.0  # seconds after the end of a motion in which others may still ask about it
 
@@ -60,6 +64,7 @@ class _Running:
     session: Session
     announce: m.Announce
     started: float
+    teller: int  # who told us of it
     inputs: Inputs | None = None
     over: Callable[[Session, dict[str, Any]], None] | None = None
     wake: float = float("inf")
@@ -67,6 +72,7 @@ class _Running:
     sent: int = 0
     received: int = 0
     unsaved: list[Save] = field(default_factory=list)
+    fetched: Counter[int] = field(default_factory=Counter)  # chunks that each peer had
 
 
 class Node:
@@ -94,6 +100,9 @@ class Node:
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
         self._running: dict[bytes, _Running] = {}
         self._asked_for: dict[tuple[bytes, int], float] = {}
+        self._favours = [Budget(*FAVOURS) for _ in roster]
+        self._complained = -1e9
+        self._broken = False  # nothing can be stored, so nothing may be said
         self._records = TrackRecords(storage)
         transport.attach(self)
 
@@ -115,6 +124,12 @@ class Node:
                 for peer in range(self.seat.n):
                     if peer != self.seat.place:
                         self._send(running, peer, m.Want(stored.name, b""))
+
+    def stop(self) -> None:
+        """Store what others have said lately."""
+        if not self._broken:
+            for running in self._running.values():
+                self._store(running, None)
 
     @property
     def open_motions(self) -> int:
@@ -138,6 +153,10 @@ class Node:
         if self._open(self.seat.place) >= MOST_OPEN_EACH:
             raise ValueError(f"this node has {MOST_OPEN_EACH} motions under way: wait until one is over")
         header = motion.encoded()
+        if len(header) > m.MOST_BYTES - 100:
+            raise ValueError(
+                f"a motion of {len(motion.chunks):,} chunks is too long to announce: put the inputs in two"
+            )
         name = motion_name(header)
         signature = self.seat.key.sign(statements.announcement(name, self.seat.place))
         announce = m.Announce(header, signature, motion.seconds)
@@ -155,6 +174,8 @@ class Node:
 
     def received(self, peer: int, frame: bytes) -> None:
         """A frame: decoded, or counted and dropped."""
+        if self._broken:
+            return
         self.counts["frames_received"] += 1
         self.counts["bytes_received"] += len(frame)
         try:
@@ -177,11 +198,11 @@ class Node:
             self._on_fetch(running, peer, message)
         elif isinstance(message, m.Unknown):
             remaining = running.session.end - self.transport.now()
-            if remaining > 0:
+            if remaining > 0 and self._favour(peer):
                 self._send(
                     running, peer, m.Announce(running.announce.header, running.announce.signature, remaining)
                 )
-        else:
+        elif not isinstance(message, m.Want) or self._favour(peer):
             running.session.receive(self.transport.now(), peer, message)
             self._settle(running)
 
@@ -206,7 +227,10 @@ class Node:
 
     def _on_announce(self, peer: int, message: m.Announce) -> None:
         name = motion_name(message.header)
-        if name in self._running or self.storage.knows(name):
+        if name in self._running:
+            self._prolong(self._running[name], peer, message.remaining)
+            return
+        if self.storage.knows(name):
             return
         try:
             motion = read_header(message.header)
@@ -219,14 +243,16 @@ class Node:
             self.refuse(peer, "announcement")
             return
         remaining = min(message.remaining, motion.seconds)
-        if not remaining > 0:
+        # Whoever passes a motion on might lie about its end; what the asker itself says counts.
+        least = 0.0 if peer == motion.asker else (1.0 - TALK_SHARE) * motion.seconds
+        if not remaining > least:
             self.refuse(peer, "late_announcement")
             return
-        if len(self._running) >= MOST_OPEN * 2 or self._open(motion.asker) >= MOST_OPEN_EACH:
+        if not self._has_room(peer):
             self.refuse(peer, "too_many_motions")
-            self._log(
-                "warning", "motion refused: too many are under way", asker=self.roster[motion.asker].name
-            )
+            if self.transport.now() - self._complained > 60.0:
+                self._complained = self.transport.now()
+                self._log("warning", "motion refused: too many are under way", teller=self.roster[peer].name)
             return
         clock = self.transport.clock()
         self.storage.open_motion(
@@ -239,13 +265,37 @@ class Node:
             asker=self.roster[motion.asker].name,
             inputs=motion.inputs,
         )
-        self._run(message, motion, self.transport.now() + remaining)
+        running = self._run(message, motion, self.transport.now() + remaining, teller=peer)
+        if peer != motion.asker:
+            self._send(running, motion.asker, m.Unknown(name))
 
-    def _open(self, asker: int) -> int:
+    def _prolong(self, running: _Running, peer: int, remaining: float) -> None:
+        """The asker itself says that there is more time than somebody else had told."""
+        session = running.session
+        now, latest = self.transport.now(), running.started + session.motion.seconds
+        end = min(now + remaining, latest)
+        if peer != session.motion.asker or not end > session.end + 0.1 or session.phase is Phase.OVER:
+            return
+        self.storage.prolong(session.name, self.transport.clock() + end - now)
+        session.prolong(now, end)
+        self._settle(running)
+
+    def _has_room(self, teller: int) -> bool:
+        opened = self._open(teller)
+        return opened < (MOST_OPEN_EACH if self.open_motions < MOST_OPEN else 1)
+
+    def _open(self, teller: int) -> int:
         return sum(
-            running.session.motion.asker == asker and running.session.phase is not Phase.OVER
+            running.teller == teller and running.session.phase is not Phase.OVER
             for running in self._running.values()
         )
+
+    def _favour(self, peer: int) -> bool:
+        """Whether a peer may have another long reply to a short question."""
+        if self._favours[peer].pay(self.transport.now()):
+            self.refuse(peer, "too_often")
+            return False
+        return True
 
     def _on_stranger(self, peer: int, message: m.Any) -> None:
         """About a motion that is not under way here: an old one, or one that we have not heard of."""
@@ -253,6 +303,8 @@ class Node:
         name = message.motion
         if self.storage.knows(name):
             if isinstance(message, m.Want):
+                if not self._favour(peer):
+                    return
                 room = RELAYED_BYTES
                 for close in self.storage.closes(name).values():
                     frame = m.encode(close)
@@ -274,6 +326,10 @@ class Node:
         if running.inputs is None or not 0 <= message.index < len(motion.chunks):
             self.refuse(peer, "fetch")
             return
+        running.fetched[peer] += 1
+        if running.fetched[peer] > FETCHES * len(motion.chunks):
+            self.refuse(peer, "too_often")
+            return
         self._send(running, peer, m.Chunk(message.motion, message.index, running.inputs.read(message.index)))
 
     # ---- sessions ----------------------------------------------------------------------------
@@ -284,6 +340,7 @@ class Node:
         motion: Motion,
         end: float,
         *,
+        teller: int | None = None,
         inputs: Inputs | None = None,
         over: Callable[[Session, dict[str, Any]], None] | None = None,
         memory: Memory | None = None,
@@ -305,14 +362,20 @@ class Node:
             liar=None if self._adversary is None else Liar(self._adversary, self._rng),
             memory=memory,
         )
-        running = _Running(session, announce, now, inputs, over)
+        running = _Running(session, announce, now, motion.asker if teller is None else teller, inputs, over)
         self._running[session.name] = running
+        if len(self._running) > MOST_KEPT:
+            ended = [name for name, each in self._running.items() if each.session.phase is Phase.OVER]
+            for name in ended[:1]:
+                self._forget(name)
         self._settle(running)
         return running
 
     def _settle(self, running: _Running) -> None:
         """Store, then send, then work: in this order, so that nothing is said that could be forgotten."""
         session = running.session
+        if self._broken:
+            return
         if session.saves:
             saves, session.saves = session.saves, []
             self._keep(running, saves)
@@ -357,9 +420,15 @@ class Node:
     def _store(self, running: _Running, summary: dict[str, Any] | None) -> None:
         if running.unsaved:
             saves, running.unsaved = running.unsaved, []
-            self.storage.save(running.session.name, saves, summary)
+            try:
+                self.storage.save(running.session.name, saves, summary)
+            except BaseException:
+                self._broken = True  # what follows in the session's ``out`` must not be said
+                raise
 
     def _tick(self, running: _Running) -> None:
+        if self._broken:
+            return
         running.wake, running.cancel = float("inf"), None
         running.session.tick(self.transport.now())
         self._settle(running)
@@ -369,7 +438,8 @@ class Node:
 
         def job() -> tuple[Colours, str]:
             try:
-                chunk = running.inputs.read(index) if data is None and running.inputs else data
+                inputs = running.inputs
+                chunk = inputs.read(index) if data is None and inputs is not None else data
                 if chunk is None:
                     raise ValueError("the inputs of this motion are gone")
                 return self._votes.vote(motion.read_chunk(index, chunk), motion.labels)
@@ -408,6 +478,7 @@ class Node:
         self.counts["queries_sent"] += session.queries
         if running.inputs is not None:
             running.inputs.discard()
+            running.inputs = None
         outcome = session.verdict()
         self._log(
             "info", "motion over", motion=session.name.hex(), undecided=outcome.undecided,

@@ -115,6 +115,8 @@ async def _serve(
         await stop
     finally:
         door.close()
+        with suppress(sqlite3.Error):
+            node.stop()
         for server in servers:
             server.close()
         await mesh.close()

@@ -182,6 +182,14 @@ class Session:
         if self.phase is Phase.CLOSING:
             self._tick_closing(now)
 
+    def prolong(self, now: float, end: float) -> None:
+        """There is more time than was said at first."""
+        if self.phase is not Phase.OVER:
+            more, self.end = end - self.end, end
+            self.commit_by += more
+            self.talk_by += more
+            self.tick(now)
+
     def predicted(self, now: float, index: int, votes: Colours, reason: str = "") -> None:
         """The model's votes on a chunk; a reason if it could not vote on all of it."""
         if self.phase is not Phase.VOTING:

@@ -1,7 +1,7 @@
 """What a node must not forget, in SQLite under its folder: motions, votes, closes, evidence, track records.
 
 Everything a node signs is written, and synced to the disk, before it is sent. Rows are only ever added; the
-one thing that changes is that an open motion becomes a closed one.
+one thing that changes is that an open motion may get more time, and becomes a closed one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,11 @@ class Storage:
         self._db = sqlite3.connect(self.path, timeout=10.0, isolation_level=None)
         try:
             self._prepare()
+        except sqlite3.OperationalError as error:
+            self._db.close()
+            raise OSError(f"{self.path} cannot be opened: {error}") from None
         except sqlite3.DatabaseError as error:
+            self._db.close()
             raise ValueError(f"{self.path} is not a database of folkmoot: {error}") from None
 
     def _prepare(self) -> None:
@@ -130,6 +134,11 @@ class Storage:
                 "INSERT INTO motions VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)",
                 (name, header, signature, json.dumps(list(members)), opened, ends),
             )
+
+    def prolong(self, name: bytes, ends: float) -> None:
+        """An open motion ends later than was said at first."""
+        with self._writing():
+            self._db.execute("UPDATE motions SET ends = ? WHERE name = ? AND closed IS NULL", (ends, name))
 
     def save(self, motion: bytes, saves: Sequence[Save], summary: Mapping[str, Any] | None = None) -> None:
         """What a session wants kept, all or nothing."""

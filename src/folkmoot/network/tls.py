@@ -7,8 +7,8 @@ at, and costs less a frame. What an untrusted socket can make us hold or do is b
 
 - before the handshake is done: so many such connections, 64 KiB each, five seconds;
 - before a valid Hello: one frame of 1 KiB;
-- then: frames of a megabyte, each complete within twenty seconds, and a budget of frames a second, beyond
-  which we stop reading (the sender's TCP does the waiting).
+- then: frames of a megabyte, each complete within twenty seconds, and a budget of frames a second, one for
+  all connections of a peer, beyond which we stop reading (the sender's TCP does the waiting).
 """
 
 from __future__ import annotations
@@ -17,19 +17,29 @@ import asyncio
 import hashlib
 import ssl
 import struct
+from dataclasses import dataclass
 from typing import Final, Protocol, cast
 
 from folkmoot.network import messages as m
+from folkmoot.network.budget import Budget
 
-HANDSHAKE_SECONDS: Final = 5.0
-FRAME_SECONDS: Final = 20.0
-RATE: Final = 500.0  # tokens a second; a frame costs one, and one more for every 16 KiB
-BURST: Final = 1500.0
-MOST_UNSENT: Final = 8 << 20  # bytes that wait for a peer that does not read
 _HELLO_BYTES: Final = 1024
 _HANDSHAKE_BYTES: Final = 64 * 1024
 _RECORD: Final = 16 * 1024  # the most that one TLS record holds
 _LENGTH: Final = struct.Struct(">I")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What others may cost us."""
+
+    handshake_seconds: float = 5.0  # until they have said hello
+    frame_seconds: float = 20.0  # from the first byte of a frame to its last
+    rate: float = 500.0  # tokens a second; a frame costs one, and one more for every 16 KiB
+    burst: float = 1500.0
+    most_unsent: int = 8 << 20  # bytes that wait for a peer that does not read
+    accepts: float = 100.0  # connections a second that anybody may open
+    most_pending: int = 64  # of them not known yet, besides one for each participant
 
 
 class Hub(Protocol):
@@ -40,6 +50,9 @@ class Hub(Protocol):
 
     def identify(self, fingerprint: bytes) -> int | None:
         """The place of a certificate in the roster."""
+
+    def budget(self, place: int) -> Budget:
+        """What a participant may send, over all its connections."""
 
     def greeted(self, connection: Connection, hello: m.Hello) -> bool:
         """A peer has said Hello; False if it belongs to another moot."""
@@ -54,13 +67,15 @@ class Hub(Protocol):
 class Connection(asyncio.Protocol):
     """One TLS connection with one peer, either way."""
 
-    def __init__(self, hub: Hub, context: ssl.SSLContext, *, expected: int | None = None) -> None:
+    def __init__(
+        self, hub: Hub, context: ssl.SSLContext, limits: Limits, *, expected: int | None = None
+    ) -> None:
         self.place: int | None = None  # known once the handshake is done
         self.ready = False  # Hello has been said
         self.expected = expected  # whom we dialled; None if we were dialled
         self.since = 0.0
         self.incomplete_since: float | None = None
-        self._hub = hub
+        self._hub, self._limits = hub, limits
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         dialled = expected is not None
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=not dialled)
@@ -68,7 +83,7 @@ class Connection(asyncio.Protocol):
         self._secure = False
         self._early = 0  # bytes before the handshake was done
         self._buffer = bytearray()
-        self._tokens, self._counted = BURST, 0.0
+        self._budget = Budget(limits.rate, limits.burst)  # its own until we know whose it is
         self._throttled = False
         self._socket: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
@@ -79,11 +94,11 @@ class Connection(asyncio.Protocol):
     # ---- what asyncio calls ------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A socket: begin the handshake, which has five seconds."""
+        """A socket: begin the handshake, which must be quick."""
         self._socket = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self.address = f"{peer[0]}:{peer[1]}" if peer else ""
-        self.since = self._counted = self._loop.time()
+        self.since = self._loop.time()
         if self._dialled:
             self._handshake()
 
@@ -129,6 +144,7 @@ class Connection(asyncio.Protocol):
             self.drop("is somebody else")
         else:
             self._secure = True
+            self._budget = self._hub.budget(self.place)
             self.send(self._hub.hello())
 
     def _flush(self) -> None:
@@ -140,7 +156,7 @@ class Connection(asyncio.Protocol):
         """Send a frame; a peer that lets too much pile up is dropped."""
         if self.over or not self._secure or self._socket is None:
             return
-        if self._socket.get_write_buffer_size() > MOST_UNSENT:
+        if self._socket.get_write_buffer_size() > self._limits.most_unsent:
             self.drop("does not read")
             return
         try:
@@ -181,7 +197,7 @@ class Connection(asyncio.Protocol):
             return False
         (length,) = _LENGTH.unpack_from(self._buffer)
         if length > (m.MOST_BYTES if self.ready else _HELLO_BYTES):
-            self.drop(f"frame of {length} bytes")
+            self.drop(f"frame too long: {length} bytes")
             return False
         if len(self._buffer) < 4 + length:
             return False
@@ -211,17 +227,14 @@ class Connection(asyncio.Protocol):
 
     def _afford(self, cost: float) -> bool:
         """Pay for a frame, or stop reading until we can."""
-        now = self._loop.time()
-        self._tokens = min(BURST, self._tokens + (now - self._counted) * RATE)
-        self._counted = now
-        if self._tokens >= cost:
-            self._tokens -= cost
+        wait = self._budget.pay(self._loop.time(), cost)
+        if not wait:
             return True
         self._throttled = True
         if self._socket is not None:
             self._socket.pause_reading()
         # A little more than needed, so that we do not wake for every single frame.
-        self._loop.call_later((cost - self._tokens) / RATE + 0.05, self._resume)
+        self._loop.call_later(wait + 0.05, self._resume)
         return False
 
     def _resume(self) -> None:
@@ -237,9 +250,13 @@ class Connection(asyncio.Protocol):
     def drop(self, why: str) -> None:
         """Close the connection at once."""
         self._end(why)
+        self._buffer.clear()
         if self._socket is not None:
-            # What is in the buffer (an alert) may still go out, but not for long.
-            self._socket.close() if self._secure else self._loop.call_later(0.2, self._socket.abort)
+            # What waits to be sent (an alert) may still go out, but not for long: a peer that does not read
+            # would keep it here for ever.
+            if self._secure:
+                self._socket.close()
+            self._loop.call_later(0.2, self._socket.abort)
 
     def abort(self) -> None:
         """Close without a last word."""

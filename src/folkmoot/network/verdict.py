@@ -40,13 +40,16 @@ class Verdict:
 def verdict(motion: Motion, n: int, closes: Mapping[int, Close], cheats: Collection[int] = ()) -> Verdict:
     """What the closes say, those of proven cheats left out."""
     counted = [place for place in sorted(closes) if place not in cheats]
-    counts = np.zeros((motion.classes, motion.inputs), dtype=np.int32)
-    for place in counted:
-        held = unpack(closes[place].decisions, motion.inputs, motion.classes)
-        for colour in range(motion.classes):
-            counts[colour] += held == colour
-    most, needed = counts.max(axis=0), quorum(n)
-    decisions = np.where(most >= needed, counts.argmax(axis=0), UNCOLOURED).astype(np.int8)
+    held = [unpack(closes[place].decisions, motion.inputs, motion.classes) for place in counted]
+    most, needed = np.zeros(motion.inputs, dtype=np.int32), quorum(n)
+    leader = np.zeros(motion.inputs, dtype=np.int8)
+    for colour in range(motion.classes):  # one at a time: inputs times labels may be a lot
+        count = np.zeros(motion.inputs, dtype=np.int32)
+        for each in held:
+            count += each == colour
+        leader[count > most] = colour
+        np.maximum(most, count, out=most)
+    decisions = np.where(most >= needed, leader, UNCOLOURED).astype(np.int8)
     return Verdict(
         decisions=decisions,
         agreement=most / max(1, len(counted)),
