@@ -102,8 +102,8 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             )
         if self.inputs * self.classes > MOST_COUNTS:
             raise ValueError(
-                f"{self.protocol} must have inputs times labels <= {MOST_COUNTS:,}: got {self.inputs:,} inputs "
-                f"and {self.classes} labels; put them in two motions, or take slush"
+                f"{self.protocol} must have inputs times labels <= {MOST_COUNTS:,}: got {self.inputs:,} "
+                f"inputs and {self.classes} labels; put them in two motions, or take slush"
             )
 
     def _check_inputs(self) -> None:

@@ -26,7 +26,7 @@ from folkmoot.network.motion import LOCAL, Motion, motion_name, read_header
 from folkmoot.network.packing import Colours
 from folkmoot.network.records import TrackRecords
 from folkmoot.network.roster import Roster
-from folkmoot.network.session import RELAYED_BYTES, TALK_SHARE, Ended, Memory, Phase, Save, Seat, Session
+from folkmoot.network.session import COMMIT_SHARE, RELAYED_BYTES, Ended, Memory, Phase, Save, Seat, Session
 from folkmoot.network.storage import Storage
 from folkmoot.network.transport import Transport
 from folkmoot.votes import UNCOLOURED
@@ -243,8 +243,12 @@ class Node:
             self.refuse(peer, "announcement")
             return
         remaining = min(message.remaining, motion.seconds)
-        # Whoever passes a motion on might lie about its end; what the asker itself says counts.
-        least = 0.0 if peer == motion.asker else (1.0 - TALK_SHARE) * motion.seconds
+        # Whoever passes a motion on might lie about its end, so the asker is asked. Until it has answered, a
+        # motion that is said to be too old for votes is left alone: to open it would be to abstain.
+        least = 0.0
+        if peer != motion.asker:
+            least = (1.0 - COMMIT_SHARE) * motion.seconds
+            self._inquire(motion.asker, name)
         if not remaining > least:
             self.refuse(peer, "late_announcement")
             return
@@ -265,9 +269,7 @@ class Node:
             asker=self.roster[motion.asker].name,
             inputs=motion.inputs,
         )
-        running = self._run(message, motion, self.transport.now() + remaining, teller=peer)
-        if peer != motion.asker:
-            self._send(running, motion.asker, m.Unknown(name))
+        self._run(message, motion, self.transport.now() + remaining, teller=peer)
 
     def _prolong(self, running: _Running, peer: int, remaining: float) -> None:
         """The asker itself says that there is more time than somebody else had told."""
@@ -314,12 +316,16 @@ class Node:
             else:
                 self.counts["refused_old_motion"] += 1
         elif isinstance(message, m.Commit | m.Ask | m.Pending):
-            now = self.transport.now()
-            if now - self._asked_for.get((name, peer), -1e9) >= 0.25:
-                if len(self._asked_for) > 1000:
-                    self._asked_for.clear()
-                self._asked_for[name, peer] = now
-                self._transmit(peer, m.encode(m.Unknown(name)))
+            self._inquire(peer, name)
+
+    def _inquire(self, peer: int, name: bytes) -> None:
+        """Ask a peer for the announcement of a motion, but not all the time."""
+        now = self.transport.now()
+        if now - self._asked_for.get((name, peer), -1e9) >= 0.25:
+            if len(self._asked_for) > 1000:
+                self._asked_for.clear()
+            self._asked_for[name, peer] = now
+            self._transmit(peer, m.encode(m.Unknown(name)))
 
     def _on_fetch(self, running: _Running, peer: int, message: m.Fetch) -> None:
         motion = running.session.motion

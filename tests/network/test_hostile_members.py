@@ -1,0 +1,202 @@
+"""Members that use the rules against the others, and a disk that fails, on the memory transport."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import numpy as np
+import pytest
+
+from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.network import messages as m
+from folkmoot.network import statements
+from folkmoot.network.memory import Weather
+from folkmoot.network.motion import Motion, motion_name, read_header
+from folkmoot.network.node import FETCHES, MOST_KEPT, MOST_OPEN_EACH
+from folkmoot.network.session import Phase
+from network.moot_in_memory import Moot
+
+INPUTS = 12
+
+
+def moot(seed: int = 0, n: int = 6, **options: Any) -> Moot:
+    votes = np.tile(np.arange(INPUTS, dtype=np.int8) % 2, (n, 1))
+    return Moot(votes, seed, **options)
+
+
+def announced(hall: Moot, asker: int, remaining: float, **changes: Any) -> m.Announce:
+    """A motion that its asker has really signed."""
+    motion, _ = hall.motion(asker, **changes)
+    header = motion.encoded()
+    signature = hall.keys[asker].sign(statements.announcement(motion_name(header), asker))
+    return m.Announce(header, signature, remaining)
+
+
+def decided_by(hall: Moot, name: bytes) -> list[int]:
+    """Who of all has signed a close of a motion and holds the right decisions."""
+    found = []
+    for place, node in enumerate(hall.nodes):
+        session = None if node is None else node.session(name)
+        if session is None or place not in session.closes:
+            continue
+        if session.verdict().decisions.tolist() == hall.votes[0].tolist():
+            found.append(place)
+    return found
+
+
+@pytest.mark.parametrize("share", [1e-4, 0.3, 0.64, 0.66, 0.8])
+def test_nobody_but_the_asker_can_cut_the_time_of_a_motion_short(share: float) -> None:
+    hall = moot()
+    early = announced(hall, 0, 30.0 * share)
+    hall.network.divide([0, 4, 5], [1, 2, 3])  # they do not hear the asker itself
+    hall.put(0)
+    hall.network.run(0.01)
+    hall.network.divide()
+    for place in (1, 2, 3):
+        node = hall.nodes[place]
+        assert node is not None
+        node.received(5, m.encode(early))
+    hall.crash(5)
+    hall.network.run(60.0)
+    assert decided_by(hall, motion_name(early.header)) == [0, 1, 2, 3, 4]
+
+
+def test_a_motion_is_not_prolonged_beyond_what_its_header_says() -> None:
+    hall = moot()
+    told = announced(hall, 0, 30.0)
+    node = hall.nodes[1]
+    assert node is not None
+    hall.crash(0)
+    node.received(0, m.encode(told))
+    for when in range(1, 60):
+        hall.at(float(when), lambda: node.received(0, m.encode(told)))
+    hall.network.run(30.5)
+    session = node.session(motion_name(told.header))
+    assert session is not None
+    assert session.phase is Phase.OVER
+
+
+def test_announcements_take_no_room_from_other_askers() -> None:
+    hall = moot()
+    for number in range(400):
+        mine = announced(hall, 5, 30.0, nonce=number.to_bytes(16, "big"))
+        replayed = announced(hall, 0, 30.0, nonce=number.to_bytes(15, "big") + b"r")
+        short = announced(hall, 5, 1.0, nonce=number.to_bytes(15, "big") + b"s", seconds=1.0)
+        frames = [m.encode(each) for each in (mine, replayed, short)]
+
+        def flood(frames: list[bytes] = frames) -> None:
+            for place in range(5):
+                node = hall.nodes[place]
+                assert node is not None
+                for frame in frames:
+                    node.received(5, frame)
+
+        hall.at(number * 0.1, flood)
+    hall.put(0, at=20.0)
+    hall.network.run(60.0)
+    ((name, _),) = hall.over.items()
+    assert decided_by(hall, name) == [0, 1, 2, 3, 4, 5]
+    for place in range(5):
+        node = hall.nodes[place]
+        assert node is not None
+        assert node.counts["refused_too_many_motions"] > 100
+        assert len(node._running) <= MOST_KEPT + MOST_OPEN_EACH
+
+
+def test_fetches_are_counted_and_end_with_the_motion() -> None:
+    hall = moot()
+    hall.put(0)
+    hall.network.run(0.001)
+    node = hall.nodes[0]
+    assert node is not None
+    (name,) = node._running
+    for _ in range(100):
+        node.received(5, m.encode(m.Fetch(name, 0)))
+    assert node.counts["refused_too_often"] >= 100 - 2 * FETCHES
+    hall.network.run(31.0)
+    assert len(decided_by(hall, name)) == 6
+    node.received(4, m.encode(m.Fetch(name, 0)))  # the inputs are gone
+    assert node.counts["refused_fetch"] == 1
+
+
+def test_a_motion_that_no_node_could_hold_is_refused() -> None:
+    hall = moot()
+    big: list[dict[str, Any]] = [
+        {"protocol": "snowball", "labels": tuple(map(str, range(100))), "beta": 20},
+        {"protocol": "snowflake", "beta": 10**9},
+        {"rounds": 10**9},
+        {"k": 10**9, "alpha": 10**9},
+        {"seconds": float("inf")},
+        {"seconds": float("nan")},
+        {"pace": float("nan")},
+        {"created": float("inf")},
+        {"inputs": 2**62, "chunk_rows": 2**62},
+        {"columns": 2**62},
+        {"chunk_rows": 0},
+        {"labels": ("a",)},
+        {"labels": ("a", "a")},
+        {"dtype": "O"},
+    ]
+    node = hall.nodes[1]
+    assert node is not None
+    for changes in big:
+        motion, _ = hall.motion(0, **changes)
+        header = motion.encoded()
+        signature = hall.keys[0].sign(statements.announcement(motion_name(header), 0))
+        node.received(0, m.encode(m.Announce(header, signature, 30.0)))
+    assert node.counts["refused_announcement"] == len(big)
+    assert not node._running
+
+
+def test_a_motion_too_long_for_a_frame_is_not_put() -> None:
+    hall = moot()
+    motion, inputs = hall.motion(0, chunk_rows=1, inputs=40_000, chunks=(bytes(32),) * 40_000)
+    assert isinstance(read_header(motion.encoded()), Motion)
+    node = hall.nodes[0]
+    assert node is not None
+    with pytest.raises(ValueError, match="too long to announce"):
+        node.propose(motion, inputs, lambda *_: None)
+    assert not hall.storages[0].motions()
+
+
+def test_a_liar_that_is_done_early_rests() -> None:
+    for seed in range(10):
+        hall = moot(seed, adversaries={5: PerfectlyMalicious()}, weather=Weather(delay=0.002))
+        hall.put(0)
+        hall.network.run(100.0)  # a node that is woken again and again at one time would never get there
+        assert len(hall.over) == 1
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_node_that_cannot_store_says_nothing_more(victim: int) -> None:
+    """Whenever its disk fails: what others have of it afterwards is in its database."""
+    for step in range(1, 16):
+        hall = moot(step, weather=Weather(delay=0.003))
+        hall.put(0)
+        broken = False
+
+        def fill(hall: Moot = hall) -> None:
+            hall.storages[victim]._db.execute("PRAGMA query_only = ON")
+
+        hall.at(step * 0.02, fill)
+        for _ in range(1000):  # the driver goes on for a while, as an event loop does
+            try:
+                hall.network.run(31.0)
+            except sqlite3.OperationalError:  # nothing can be written
+                broken = True
+            else:
+                break
+        storage = hall.storages[victim]
+        storage._db.execute("PRAGMA query_only = OFF")
+        stored = {each.name: storage.closes(each.name).get(victim) for each in storage.motions()}
+        hall.network.weather = Weather()
+        hall.start(victim)
+        hall.network.run(40.0)
+        for place in range(6):
+            for name, own in stored.items():
+                theirs = hall.storages[place].closes(name).get(victim)
+                assert theirs is None or theirs == storage.closes(name)[victim]
+                assert own is None or storage.closes(name)[victim] == own
+                assert not hall.storages[place].evidence(name)
+        assert broken or step > 3
