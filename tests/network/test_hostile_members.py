@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from folkmoot.network import messages as m
 from folkmoot.network import statements
 from folkmoot.network.memory import Weather
 from folkmoot.network.motion import Motion, motion_name, read_header
-from folkmoot.network.node import FETCHES, MOST_KEPT, MOST_OPEN_EACH
+from folkmoot.network.node import FETCHES, MOST_KEPT, MOST_OPEN_EACH, Node, _Running
 from folkmoot.network.session import Phase
 from network.moot_in_memory import Moot
 
@@ -163,8 +164,25 @@ def test_a_motion_too_long_for_a_frame_is_not_put() -> None:
 def test_a_liar_that_is_done_early_rests() -> None:
     for seed in range(10):
         hall = moot(seed, adversaries={5: PerfectlyMalicious()}, weather=Weather(delay=0.002))
+        hall.crash(4)
         hall.put(0)
-        hall.network.run(100.0)  # a node that is woken again and again at one time would never get there
+        woken = 0
+
+        def count(node: Node) -> Callable[[_Running], None]:
+            tick = node._tick
+
+            def counted(running: _Running) -> None:
+                nonlocal woken
+                woken += 1
+                assert woken < 10_000, "it is woken again and again"
+                tick(running)
+
+            return counted
+
+        for node in hall.nodes:
+            if node is not None:
+                node._tick = count(node)  # type: ignore[method-assign]
+        hall.network.run(100.0)
         assert len(hall.over) == 1
 
 
