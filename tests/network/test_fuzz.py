@@ -1,0 +1,240 @@
+"""100,000 mutated frames, and mutated files: everything is understood or refused, and the node goes on."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from folkmoot.network import messages as m
+from folkmoot.network import statements
+from folkmoot.network.motion import Motion, read_header
+from folkmoot.network.packing import pack, unpack
+from folkmoot.network.roster import Participant, Roster
+from network.moot_in_memory import Moot, keys_and_roster
+
+DECODED, DELIVERED = 80_000, 20_000
+INPUTS = 30
+HEADS = [
+    b"\xdd\xff\xff\xff\xff",
+    b"\xdf\x7f\xff\xff\xff",
+    b"\xc6\xff\xff\xff\xff",
+    b"\xdb\x80\x00\x00\x00",
+    b"\xdc\xff\xff",
+]
+NUMBERS = [
+    b"\xcf" + b"\xff" * 8, b"\xd3\x80" + bytes(7), b"\xcb\x7f\xf0" + bytes(6), b"\xcb\x7f\xf8" + bytes(6),
+    b"\xcf\x40" + bytes(7), b"\xce\x80\x00\x00\x00", b"\xff", b"\xc0", b"\xc2", b"\xd4\x00\x00",
+]  # fmt: skip
+
+
+def mutated(rng: random.Random, data: bytes, pool: list[bytes]) -> bytes:
+    """Damaged in one of the ways in which data is damaged, by chance or on purpose; or in two."""
+    found = bytearray(data)
+    for _ in range(1 + (rng.random() < 0.3)):
+        where = rng.randrange(len(found) + 1)
+        match rng.randrange(9):
+            case 0:  # bits
+                for _ in range(rng.randrange(1, 4)):
+                    if found:
+                        found[rng.randrange(len(found))] ^= 1 << rng.randrange(8)
+            case 1:  # cut short
+                del found[where:]
+            case 2:  # two frames in one
+                other = rng.choice(pool)
+                found[where:] = other[rng.randrange(len(other)) :]
+            case 3:  # a length that lies
+                found[where : where + 1] = rng.choice(HEADS)
+            case 4:  # deep nesting
+                found[where:where] = rng.choice([b"\x91", b"\x81\xc0", b"\x9f"]) * rng.choice([5, 300, 3000])
+            case 5:  # numbers at the edge
+                found[where : where + rng.choice([0, 1, 9])] = rng.choice(NUMBERS)
+            case 6:  # something left out or said twice
+                end = min(len(found), where + rng.randrange(1, 40))
+                found[where:end] = b"" if rng.random() < 0.5 else found[where:end] * 2
+            case 7:
+                found[where:where] = rng.randbytes(rng.randrange(1, 20))
+            case _:  # another kind of message
+                if len(found) > 1:
+                    found[1] = rng.randrange(16)
+    return bytes(found)
+
+
+def samples() -> list[bytes]:
+    """A valid frame of every kind, with and without what is optional."""
+    heard = m.Heard(3, 1 << 40, bytes(32), bytes(64))
+    motion, name = Moot(np.zeros((6, INPUTS), np.int8), 0).motion()[0], bytes(range(32))
+    votes = pack(np.zeros(INPUTS, np.int8), 2)
+    return [m.encode(each) for each in (
+        m.Hello(name, 1.5e9), m.Announce(motion.encoded(), bytes(64), 3.0), m.Unknown(name), m.Fetch(name, 3),
+        m.Chunk(name, 3, bytes(100)), m.Commit(name, 5, bytes(32), bytes(64), want=True), m.Pending(name),
+        m.Ask(name, 7, None), m.Ask(name, 7, heard), m.Answer(name, 7, 9, votes, bytes(64)),
+        m.Unready(name, 7),
+        m.Close(name, 5, votes, bytes(32), votes, "why ü", bytes(64)), m.Want(name, b"\x3f"),
+    )]  # fmt: skip
+
+
+def test_every_kind_of_message_is_among_the_samples() -> None:
+    kinds = {type(m.decode(frame)) for frame in samples()}
+    assert kinds == set(m.Any.__args__)
+
+
+def test_mutated_frames_are_messages_or_refused() -> None:
+    rng, pool, seen = random.Random(20), samples(), Counter[str]()
+    for _ in range(DECODED):
+        data = mutated(rng, rng.choice(pool), pool)
+        try:
+            message = m.decode(data)
+        except (ValueError, RecursionError):
+            seen["refused"] += 1
+        else:
+            assert m.decode(m.encode(message)) == message or m.encode(message) == data, "NaN is not itself"
+            seen[type(message).__name__] += 1
+    assert seen["refused"] > DECODED / 2
+    assert len(seen) == 1 + len(m.Any.__args__)
+
+
+def test_a_node_gets_mutated_frames_in_a_motion_and_finishes_it() -> None:
+    """Frames are real ones of the motion under way, so that many get past the decoder."""
+    rng = random.Random(21)
+    votes = np.tile(rng.choices([0, 1], k=INPUTS), (6, 1)).astype(np.int8)
+    hall = Moot(votes, 22)
+    victim = hall.nodes[1]
+    assert victim is not None
+    pool: list[bytes] = samples()
+    carry, sent = hall.network.carry, 0
+
+    def carried(sender: int, peer: int, frame: bytes) -> None:
+        nonlocal sent
+        if len(pool) < 600:
+            pool.append(frame)
+        carry(sender, peer, frame)
+        for _ in range(40):
+            if sent < DELIVERED:
+                sent += 1
+                data = mutated(rng, rng.choice(pool[-300:]), pool)
+                hall.at(hall.network.time + rng.random() * 0.01, lambda data=data: receive(data))  # type: ignore[misc]
+
+    def receive(data: bytes) -> None:
+        assert victim is not None
+        victim.received(5, data)
+
+    hall.network.carry = carried  # type: ignore[method-assign]
+    for number in range(3):
+        hall.put(0, at=number * 3.0, rounds=20 + number)
+    hall.network.run(60.0)
+    assert sent == DELIVERED
+    assert victim.counts["refused_malformed"] > DELIVERED / 3
+    assert len(hall.over) == 3
+    for name in hall.over:
+        for place in range(5):
+            node = hall.nodes[place]
+            assert node is not None
+            session = node.session(name)
+            assert session is not None
+            assert session.phase.value == "over"
+            assert session.verdict().decisions.tolist() == votes[0].tolist()
+            assert session.cheats <= {5}, "nobody is accused of what p5 made up"
+            for node_, close in session.closes.items():
+                said = statements.closing(close)
+                assert statements.holds(hall.roster[node_].public_key, close.signature, said)
+
+
+def test_mutated_votes_are_what_pack_makes_or_refused() -> None:
+    rng, generator = random.Random(23), np.random.default_rng(23)
+    pool = []
+    for classes in (2, 3, 10, 127):
+        for low in (0, -1):
+            votes = generator.integers(low, classes, INPUTS).astype(np.int8)
+            pool.append((pack(votes, classes), classes))
+    read = 0
+    for _ in range(20_000):
+        data, classes = rng.choice(pool)
+        data = mutated(rng, data, [each for each, _ in pool])[:400]
+        try:
+            votes = unpack(data, INPUTS, classes)
+        except ValueError:
+            continue
+        read += 1
+        assert pack(votes, classes) == data, "one encoding each"
+        assert votes.shape == (INPUTS,)
+        assert -1 <= votes.min() <= votes.max() < classes
+    assert read > 100
+
+
+def evidence_samples() -> list[bytes]:
+    heard = m.Heard(3, 9, bytes(32), bytes(64))
+    commit = m.Commit(bytes(32), 5, bytes(32), bytes(64), want=True)
+    close = m.Close(bytes(32), 5, b"1", bytes(32), b"2", "", bytes(64))
+    return [statements.write_evidence(each) for each in (
+        statements.TwoStates(bytes(32), heard, heard), statements.TwoCommits(commit, commit),
+        statements.TwoCloses(close, close), statements.BrokenCommitment(commit, close, bytes(32)),
+    )]  # fmt: skip
+
+
+def header_samples() -> list[bytes]:
+    hall = Moot(np.zeros((6, INPUTS), np.int8), 0)
+    changes: list[dict[str, Any]] = [{}, {"protocol": "snowball"}, {"alpha": 0}, {"weighted": True}]
+    return [hall.motion(**each)[0].encoded() for each in changes]
+
+
+@pytest.mark.parametrize(
+    ("read", "pool"),
+    [(read_header, header_samples()), (statements.read_evidence, evidence_samples())],
+    ids=["headers", "evidence"],
+)
+def test_mutated_headers_and_evidence_are_refused_or_whole(
+    read: Callable[[bytes], Motion | statements.Evidence], pool: list[bytes]
+) -> None:
+    rng, key = random.Random(24), keys_and_roster(6)[1][5].public_key
+    for _ in range(15_000):
+        data = mutated(rng, rng.choice(pool), pool)
+        try:
+            found = read(data)
+        except (ValueError, TypeError, RecursionError):
+            continue
+        if isinstance(found, Motion):
+            assert found.encoded() == data
+            assert found.rule(found.alpha or found.k // 2 + 1)
+        else:
+            assert statements.accused(found) >= 0
+            assert not statements.proves(found, key, bytes(32)), "nothing was ever signed"
+
+
+def test_mutated_rosters_are_whole_or_refused_in_words(tmp_path: Path) -> None:
+    rng, path = random.Random(25), tmp_path / "roster.toml"
+    whole = Roster(keys_and_roster(6)[1].participants[:3])
+    whole.write(path)
+    text = path.read_bytes()
+    line = whole[0].line()
+    for _ in range(400):
+        path.write_bytes(mutated(rng, text, [text]))
+        changed = mutated(rng, line.encode(), [line.encode()]).decode(errors="surrogateescape")
+        for refused in (_refusal(Roster.read, path), _refusal(Participant.parse, changed)):
+            assert "\n" not in refused
+            assert len(refused) < 700
+
+
+def _refusal(read: Callable[[Any], object], source: object) -> str:
+    try:
+        read(source)
+    except ValueError as error:
+        return str(error) or "without a word\n"
+    return ""
+
+
+def test_the_decoder_refuses_what_is_large_before_it_is_made() -> None:
+    """A frame of a few bytes that promises four billion items costs nothing."""
+    for data in (
+        b"\x93\x0c\xc6\xff\xff\xff\xff",
+        b"\xdd\xff\xff\xff\xff\x00",
+        b"\x93\x01\xdf\xff\xff\xff\xff",
+    ):
+        with pytest.raises(msgspec.DecodeError):
+            m.decode(data)
