@@ -1,4 +1,4 @@
-"""A moot of real processes for tests: models are functions, motions go through the door, databases are read."""
+"""A moot of real processes for tests: models are functions, and what is stored is read beside the nodes."""
 
 from __future__ import annotations
 

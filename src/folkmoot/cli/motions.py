@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.options import Everything, Json
-from folkmoot.cli.output import print_json, print_table
+from folkmoot.cli.output import plain, print_json, print_table
 
 if TYPE_CHECKING:
     from folkmoot.network.account import Account
@@ -182,7 +182,7 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     """A motion for people: decisions first, then who and what it cost."""
     shown = account.inputs if everything else min(account.inputs, _SHOWN)
     rows = [
-        [str(i), "undecided" if label is None else label, f"{share:.3f}"]
+        [str(i), "undecided" if label is None else plain(label), f"{share:.3f}"]
         for i, (label, share) in enumerate(
             zip(account.decisions[:shown], account.agreement[:shown], strict=True)
         )
@@ -202,7 +202,7 @@ def print_account(account: Account, *, everything: bool = False) -> None:
         notes.append(f"silent: {len(account.silent)} ({_names(account.silent)})")
     if account.late:
         notes.append(f"voted late: {_names(account.late)}")
-    notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
+    notes += [f"abstained: {name}: {plain(why)}" for name, why in account.abstained.items()]
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     notes.append(
         f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "

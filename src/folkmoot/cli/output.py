@@ -64,6 +64,13 @@ def print_table(
         console.print(note, soft_wrap=True)
 
 
+def plain(text: str) -> str:
+    """What others wrote, for a table: no markup, and nothing that a terminal would obey."""
+    from rich.markup import escape
+
+    return escape("".join(c if c.isprintable() else ascii(c)[1:-1] for c in text))
+
+
 def _unbounded(console: Console) -> ConsoleOptions:
     return console.options.update(width=10_000)
 

@@ -288,6 +288,10 @@ def door_of(via: str) -> Door:
             f"the node in {folder} is not running: start it with "
             f"folkmoot node run {folder} --roster ROSTER.toml --model MODEL"
         ) from None
+    except msgspec.DecodeError:
+        raise ValueError(
+            f"{folder / DOOR} is damaged: stop the node in {folder} and start it again"
+        ) from None
 
 
 def put(

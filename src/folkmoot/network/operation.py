@@ -102,11 +102,11 @@ async def _serve(
     servers = []
     try:
         listen = settings.listen or me.listen
-        await _bound(mesh.listen(*parse_address(listen, any_port=True)), listen)
-        await _bound(door.open(settings.control), settings.control or "127.0.0.1")
+        await _bound(mesh.listen(*parse_address(listen, any_port=True)), listen, "--listen")
+        await _bound(door.open(settings.control), settings.control or "127.0.0.1", "--control")
         if settings.metrics is not None:
             host, port = loopback(settings.metrics, "--metrics")
-            servers.append(await _bound(serve_metrics(node, mesh, host, port), settings.metrics))
+            servers.append(await _bound(serve_metrics(node, mesh, host, port), settings.metrics, "--metrics"))
         log.write(
             "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
             participants=len(roster), model=settings.model, loop=type(loop).__module__.split(".")[0],
@@ -144,14 +144,14 @@ def _stop_on_signals_and_failures(
     loop.set_exception_handler(failed)
 
 
-async def _bound(opening: Any, address: str) -> Any:
+async def _bound(opening: Any, address: str, option: str) -> Any:
     """Open a socket, or say what is wrong with the address."""
     try:
         return await opening
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise ValueError(
-                f"{address} is in use by another program: stop it, or give another address with --listen"
+                f"{address} is in use by another program: stop it, or give another address with {option}"
             ) from None
         raise ValueError(f"cannot listen on {address}: {error.strerror or error}") from None
 

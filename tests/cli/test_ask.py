@@ -1,0 +1,439 @@
+"""``folkmoot ask`` and ``folkmoot node run`` from the shell, with all that can be wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import http.client
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli.shell_nodes import MODELS, ShellNode, stopped_quietly
+from command import assert_control_c_is_quiet, assert_refused, run, run_json
+from folkmoot.cli.motions import print_account
+from folkmoot.experiments.local_moot import Nodes, prepare
+from folkmoot.network.account import Account
+from folkmoot.network.control import DOOR, Progress, Put, door_of, put
+from folkmoot.network.motion import chunked
+from folkmoot.network.operation import DATABASE
+from network.hostile_peer import Hall, free_ports, within
+from network.real_moot import check_consistency, rows_of_closed_motions, until
+
+QUICK = ("--rounds", 10, "--pace", "5ms", "--deadline", "12s")
+
+
+@pytest.fixture(scope="module")
+def moot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """Five processes; the model of the last takes two columns."""
+    folder = tmp_path_factory.mktemp("moot")
+    (folder / "shell_models.py").write_text(MODELS)
+    patch = pytest.MonkeyPatch()
+    patch.syspath_prepend(folder)
+    nodes = prepare(folder, ["shell_models:odd"] * 4 + ["shell_models:narrow"], {})
+    try:
+        for place in range(5):
+            nodes.start(place)
+        nodes.wait(range(5), 60.0)
+        yield nodes
+    finally:
+        nodes.stop()
+        patch.undo()
+
+
+def save(path: Path, array: Any) -> Path:
+    np.save(path, array)
+    return path
+
+
+def numbers(path: Path, count: int, columns: int = 1) -> Path:
+    """0, 1, 2... in the first column."""
+    array = np.zeros((count, columns))
+    array[:, 0] = np.arange(count)
+    return save(path, array)
+
+
+def ask(moot: Nodes, path: Path, *options: object) -> Any:
+    return run_json("ask", path, "--via", moot.settings[0].folder, *QUICK, *options)
+
+
+# ---- what is asked ---------------------------------------------------------------------------
+
+
+def test_a_model_with_other_columns_abstains_and_says_so(moot: Nodes, tmp_path: Path) -> None:
+    told = ask(moot, numbers(tmp_path / "x.npy", 10))
+    assert told["decisions"] == ["even", "odd"] * 5
+    assert told["abstained"] == {"node004": "its model takes 2 columns, and the inputs have 1"}
+    assert "node004" in told["took_part"]
+    shown = run("motions", "last", "--via", moot.settings[4].folder)
+    assert "abstained: node004: its model takes 2 columns" in shown.stdout
+
+
+def test_missing_values_are_undecided_and_the_rest_is_decided(moot: Nodes, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("number\n0\n1\n\nnan\n3\ninf\n5\n")
+    result = run("ask", tmp_path / "x.csv", "--via", moot.settings[0].folder, *QUICK, "--json")
+    assert result.returncode == 0
+    assert "warning: 2 of 6 inputs" in result.stderr
+    told = json.loads(result.stdout)
+    assert told["decisions"] == ["even", "odd", None, "odd", None, "odd"]
+    assert "cannot answer the 2 inputs with missing" in told["abstained"]["node000"]
+    everything = save(tmp_path / "nan.npy", np.full((3, 1), np.nan))
+    assert ask_quietly(moot, everything)["decisions"] == [None, None, None]
+
+
+def ask_quietly(moot: Nodes, path: Path) -> Any:
+    result = run("ask", path, "--via", moot.settings[0].folder, *QUICK, "--json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_inputs_that_are_none(moot: Nodes, tmp_path: Path) -> None:
+    via = ["--via", moot.settings[0].folder]
+    bad = {
+        "empty.npy": (np.zeros((0, 3)), "at least one input"),
+        "thin.npy": (np.zeros((3, 0)), "at least one input"),
+        "flat.npy": (np.zeros(3), "must hold rows and columns"),
+        "words.npy": (np.array([["a"]]), "must hold numbers"),
+        "complex.npy": (np.zeros((2, 2), complex), "must hold numbers"),
+        "wide.npy": (np.zeros((1, 70_000)), "an input must be smaller than"),
+    }
+    for name, (array, why) in bad.items():
+        assert_refused(why, "ask", save(tmp_path / name, array), *via)
+    texts = {"header.csv": "a,b\n", "none.csv": "", "ragged.csv": "1,2\n3\n", "text.csv": "1,2\n3,x\n"}
+    whys = [
+        "at least one input",
+        "at least one input",
+        "line 2: expected 2 cells",
+        "line 2: expected a number",
+    ]
+    for (name, text), why in zip(texts.items(), whys, strict=True):
+        (tmp_path / name).write_text(text)
+        assert_refused(why, "ask", tmp_path / name, *via)
+    (tmp_path / "pickle.npy").write_bytes(b"\x80\x04K\x01.")
+    assert_refused("is not an array of numbers", "ask", tmp_path / "pickle.npy", *via)
+    assert_refused("No such file", "ask", tmp_path / "nowhere.npy", *via)
+
+
+def test_options_that_make_no_motion(moot: Nodes, tmp_path: Path) -> None:
+    one = ["ask", numbers(tmp_path / "x.npy", 4), "--via", moot.settings[0].folder]
+    assert_refused("k must satisfy 1 <= k <= 4", *one, "--k", 5)
+    assert_refused("alpha must satisfy k/2 < alpha <= k", *one, "--k", 4, "--alpha", 2)
+    assert_refused("the deadline must be 1 s to 24 h away", *one, "--deadline", "0s")
+    assert_refused("--deadline must be a time such as 30s", *one, "--deadline", "soon")
+    assert_refused("must name 2 to 127 labels", *one, "--labels", "a")
+    assert_refused("must differ from each other", *one, "--labels", "a,a")
+    many = ",".join(f"l{i}" for i in range(100))
+    assert_refused("labels^3 beta <= 400,000", *one, "--protocol", "snowball", "--labels", many)
+    assert_refused("there is no", *one, "--out", tmp_path / "nowhere" / "x.csv")
+
+
+def private_memory(nodes: Nodes, place: int) -> int:
+    """Bytes that belong to a node's process alone."""
+    process = nodes.processes[place]
+    assert process is not None
+    text = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+    return 1024 * sum(int(x) for x in re.findall(r"^Private_\w+:\s+(\d+) kB", text, flags=re.M))
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is read from Linux's /proc")
+def test_a_hundred_thousand_inputs_in_one_motion(moot: Nodes, tmp_path: Path) -> None:
+    ask(moot, numbers(tmp_path / "few.npy", 10))
+    before = [private_memory(moot, place) for place in range(5)]
+    path, out = numbers(tmp_path / "x.npy", 100_000, columns=8), tmp_path / "out.csv"  # 25 chunks, 6.4 MB
+    told = ask(moot, path, "--deadline", "60s", "--out", out)
+    assert told["decisions"] == ["even", "odd"] * 50_000
+    assert out.read_text().count("\n") == 100_001
+    after = [private_memory(moot, place) for place in range(5)]
+    assert max(b - a for a, b in zip(before, after, strict=True)) < 40_000_000
+
+
+def test_a_client_that_leaves_takes_nothing_with_it(moot: Nodes, tmp_path: Path) -> None:
+    """The inputs are fetched for two seconds; the client is gone in the first."""
+    array = np.zeros((14_000, 9))
+    array[:, 0] = np.arange(14_000)
+    rows, chunks = chunked(array)
+    motion = Put(
+        seconds=25.0, protocol="slush", k=None, alpha=None, beta=20, rounds=10, pace=0.005, weighted=False,
+        labels=None, inputs=14_000, columns=9, dtype="<f8", chunk_rows=rows,
+        chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
+    )  # fmt: skip
+    name = ""
+
+    class GoneError(Exception):
+        pass
+
+    def leave(state: Progress) -> None:
+        nonlocal name
+        name = state.motion
+        raise GoneError
+
+    with pytest.raises(GoneError):
+        put(door_of(str(moot.settings[0].folder)), motion, iter(chunks), leave)
+    told: dict[str, Any] = {"state": "open"}
+    end = time.monotonic() + 60.0
+    while told["state"] == "open":
+        assert time.monotonic() < end
+        time.sleep(0.5)
+        told = run_json("motions", name, "--via", moot.settings[0].folder)
+    assert told["decisions"] == ["even", "odd"] * 7000
+    assert told["abstained"].keys() == {"node004"}
+    assert ask(moot, numbers(tmp_path / "x.npy", 4))["undecided"] == 0
+
+
+def test_control_c_while_asking_is_quiet(moot: Nodes, tmp_path: Path) -> None:
+    path = numbers(tmp_path / "x.npy", 10)
+    slow = ["--rounds", 200, "--pace", "50ms", "--deadline", "20s"]
+    assert_control_c_is_quiet("ask", path, "--via", moot.settings[1].folder, *slow, after=2.5)
+    assert run_json("motions", "--via", moot.settings[1].folder)["motions"]  # the node is still there
+
+
+def test_nobody_answers_there(moot: Nodes, tmp_path: Path) -> None:
+    path = numbers(tmp_path / "x.npy", 4)
+    run("node", "init", tmp_path / "n", "--name", "n")
+    (port,) = free_ports(1)
+    assert_refused("is not running: start it with folkmoot node run", "ask", path, "--via", tmp_path / "n")
+    assert_refused("must be a node's folder or HOST:PORT", "ask", path, "--via", tmp_path / "nowhere")
+    assert_refused(f"no node answers at 127.0.0.1:{port}", "ask", path, "--via", f"127.0.0.1:{port}")
+    (tmp_path / "n" / DOOR).write_text(json.dumps({"address": f"127.0.0.1:{port}", "token": "", "pid": 1}))
+    assert_refused("is it running?", "ask", path, "--via", tmp_path / "n")  # as after a crash
+    (tmp_path / "n" / DOOR).write_text("{")
+    assert_refused("door.json", "ask", path, "--via", tmp_path / "n")
+    assert_refused("has no motions yet", "motions", "--via", tmp_path / "n")
+    assert_refused("must be a node's folder", "motions", "--via", tmp_path)
+    door = json.loads((moot.settings[0].folder / DOOR).read_text())
+    assert_refused("the token is wrong", "ask", path, "--via", door["address"])
+
+
+def test_what_others_wrote_is_not_obeyed_by_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    account = Account(
+        motion="00" * 32, state="closed", asker="a", created=0.0, inputs=2,
+        labels=["[bold]x[/bold]", "\x1b[2J"],
+        protocol="slush", k=2, alpha=2, rounds=1, decisions=["[bold]x[/bold]", "\x1b[2J"],
+        agreement=[1.0, 1.0], undecided=0, participants=3, quorum=2, took_part=["a"], silent=[], late=[],
+        abstained={"b": "[/red] \x1b]0;owned\x07 \u202e"}, evidence={}, rounds_played=1, queries=2,
+        bytes_sent=1, bytes_received=1, seconds=1.0,
+    )  # fmt: skip
+    print_account(account)
+    shown = capsys.readouterr().out
+    assert "[bold]x[/bold]" in shown
+    assert "[/red]" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+# ---- running a node --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> tuple[Path, Path]:
+    """A folder with three nodes, none of them running, and their roster."""
+    (tmp_path / "shell_models.py").write_text(MODELS)
+    nodes = prepare(tmp_path, ["shell_models:odd"] * 3, {})
+    return nodes.settings[0].folder, tmp_path / "roster.toml"
+
+
+def test_nodes_that_cannot_be_started(network: tuple[Path, Path]) -> None:
+    folder, roster = network
+    command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:odd"]
+    assert_refused("--control must be on this machine", *command, "--control", "0.0.0.0:7001")
+    assert_refused("--metrics must be on this machine", *command, "--metrics", "192.0.2.1:7001")
+    assert_refused("--attack must be one that a node can play", *command, "--attack", "rude")
+    assert_refused("--attack must be one that a node can play", *command, "--attack", "copycat")
+    assert_refused("log level must be one of", *command, "--log-level", "loud")
+    assert_refused("there is no nothing", *command[:-1], "nothing:at_all")
+    text = roster.read_text()
+    first, second = re.findall(r'fingerprint = "(\w+)"', text)[:2]
+    lines = [line for line in text.splitlines() if first in line]
+    roster.write_text(text.replace("]\n", lines[0] + "\n]\n"))
+    assert_refused("names must differ: got 'node000' twice", *command)
+    roster.write_text(text.replace("]\n", lines[0].replace('"node000"', '"node009"') + "\n]\n"))
+    assert_refused("name must be that in the certificate (CN=node000): got 'node009'", *command)
+    roster.write_text(text.replace(f'"{second}"', f'"{first}"'))
+    assert_refused("fingerprint must be that of the certificate", *command)
+    roster.write_text("\n".join(line for line in text.splitlines() if first not in line))
+    assert_refused("does not have this node: type folkmoot roster add", *command)
+    roster.write_text("participants = 7")
+    assert_refused("participants must be a list", *command)
+    roster.write_text(text)
+    (folder / DATABASE).write_bytes(b"this is no database, whatever it is called" * 100)
+    assert_refused("is not a database of folkmoot", *command)
+
+
+def test_a_port_in_use(network: tuple[Path, Path]) -> None:
+    folder, roster = network
+    command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:odd"]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        for option in ("--listen", "--control", "--metrics"):
+            result = run(*command, "--log-level", "error", option, address)
+            assert result.returncode == 2
+            assert result.stderr == (
+                f"folkmoot: {address} is in use by another program: stop it, or give another address with "
+                f"{option}\n"
+            )
+        assert not (folder / DOOR).exists()
+
+
+def test_a_node_that_runs(network: tuple[Path, Path], tmp_path: Path) -> None:
+    """Twice in one folder; what it counts; and Ctrl-C is how it is stopped."""
+    folder, roster = network
+    (port,) = free_ports(1)
+    with ShellNode(
+        folder, roster, "--metrics", f"127.0.0.1:{port}", model="shell_models:odd", cwd=tmp_path
+    ) as node:
+        address = node.wait_for("listening")["address"]
+        assert_refused(
+            "is running already", "node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:odd"
+        )
+        host, number = address.split(":")
+        for _ in range(3):
+            with socket.create_connection((host, int(number)), timeout=10.0) as stranger:
+                stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
+                while stranger.recv(1000):
+                    pass
+        samples = metrics(port)
+        assert samples['folkmoot_refused_total{why="handshake_refused"}'] == 3
+        assert samples["folkmoot_participants"] == 3
+        assert samples["folkmoot_motions_open"] == 0
+        assert request(port, "GET /metrics?x=1 HTTP/1.1\r\n\r\n").startswith("HTTP/1.1 200 OK")
+        for other in ("GET / HTTP/1.1\r\n\r\n", "POST /metrics HTTP/1.1\r\n\r\n", "x\r\n\r\n"):
+            assert request(port, other).startswith("HTTP/1.1 404 Not Found")
+        assert (folder / DOOR).stat().st_mode & 0o777 == 0o600
+        stopped_quietly(node)
+        assert not (folder / DOOR).exists()
+    with ShellNode(folder, roster, model="shell_models:odd", cwd=tmp_path) as node:
+        node.wait_for("listening")
+        stopped_quietly(node, signal.SIGTERM)
+
+
+def metrics(port: int) -> dict[str, float]:
+    """What /metrics says, read as Prometheus reads it."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10.0)
+    connection.request("GET", "/metrics")
+    response = connection.getresponse()
+    text = response.read().decode()
+    assert response.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    connection.close()
+    types: dict[str, str] = {}
+    samples: dict[str, float] = {}
+    assert text.endswith("\n")
+    for line in text.splitlines():
+        if line.startswith("#"):
+            word, name, rest = line[2:].split(" ", 2)
+            assert word in ("HELP", "TYPE")
+            if word == "TYPE":
+                assert name not in types
+                assert rest in ("counter", "gauge")
+                types[name] = rest
+            continue
+        match = re.fullmatch(r'([a-z_]+)(\{[a-z]+="[^"\\\n]*"\})? (\S+)', line)
+        assert match, line
+        assert match[1] in types
+        assert (types[match[1]] == "counter") == match[1].endswith("_total")
+        assert match[1] + (match[2] or "") not in samples
+        samples[match[1] + (match[2] or "")] = float(match[3])
+    return samples
+
+
+def request(port: int, text: str) -> str:
+    with socket.create_connection(("127.0.0.1", port), timeout=10.0) as connection:
+        connection.sendall(text.encode())
+        return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+
+
+def test_a_full_disk_stops_a_node_in_one_line_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shell_models.py").write_text(MODELS)
+    monkeypatch.syspath_prepend(tmp_path)
+    nodes = prepare(tmp_path, ["shell_models:odd"] * 4, {})
+    path, victim = numbers(tmp_path / "x.npy", 3000), nodes.settings[3].folder
+    try:
+        for place in range(3):
+            nodes.start(place)
+        with ShellNode(victim, tmp_path / "roster.toml", model="shell_models:odd", cwd=tmp_path) as node:
+            nodes.wait(range(3), 60.0)
+            node.wait_for("listening")
+            assert ask(nodes, path)["undecided"] == 0
+            until(lambda: len(rows_of_closed_motions(nodes, 3)) > 4, "it has stored the motion")
+            before = rows_of_closed_motions(nodes, 3)
+            written = (victim / f"{DATABASE}-wal").stat().st_size
+            resource.prlimit(node.process.pid, resource.RLIMIT_FSIZE, (written + 1, written + 1))
+            assert ask(nodes, path)["undecided"] == 0  # the others go on
+            code, lines = node.leaves()
+            assert code == 2, lines
+            plain = [line for line in lines if not line.startswith("{")]
+            assert len(plain) == 1
+            assert plain[0].startswith("folkmoot: the database in ")
+            assert "make room and start the node again; nothing that was stored is lost" in plain[0]
+            assert not any('"unexpected"' in line for line in lines)
+        assert before <= rows_of_closed_motions(nodes, 3)
+        nodes.start(3)  # there is room again
+        nodes.wait(range(4), 60.0)
+        told = ask(nodes, path)
+        assert len(told["took_part"]) == 4
+        assert told["undecided"] == 0
+        assert before <= rows_of_closed_motions(nodes, 3)
+    finally:
+        nodes.stop()
+    assert len(check_consistency(nodes)) == 3
+
+
+def test_a_clock_an_hour_ahead_is_told_and_does_no_harm(tmp_path: Path) -> None:
+    def ahead() -> float:
+        return time.time() + 3600.0
+
+    async def play() -> None:
+        async with Hall(tmp_path, clocks={1: ahead}) as hall:
+            assert 3590 < hall.meshes[0].skews()[1] < 3610
+            await hall.ask(0)
+            await hall.ask(1)
+        async with Hall(tmp_path / "two", clocks=dict.fromkeys(range(5), ahead)) as hall:
+            folder, roster = hall.folder / "p5", hall.folder / "roster.toml"
+            result = await asyncio.to_thread(run, "node", "check", folder, "--roster", roster, "--json")
+            assert result.returncode == 2
+            lines = {line["what"]: line for line in json.loads(result.stdout)["checks"]}
+            assert not lines["clock"]["fine"]
+            assert "this clock is 3600 s behind the peers'" in lines["clock"]["note"]
+            assert lines["peers"]["fine"]
+
+    (tmp_path / "two").mkdir()
+    within(play())
+
+
+def test_control_c_on_a_local_moot_leaves_nothing_behind(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "folkmoot", "local", "--nodes", "4", "--inputs", "5", "--rounds", "500"]
+    with subprocess.Popen(
+        [*command, "--out", str(tmp_path / "kept")],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as process:  # fmt: skip
+        doors = [tmp_path / "kept" / f"node{place:03d}" / DOOR for place in range(4)]
+        until(lambda: all(door.exists() for door in doors), "they have started", 60.0)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert (process.returncode, out, err) == (130, "", "")
+    until(lambda: not of_session(process.pid), "processes are left", 20.0)
+
+
+def of_session(session: int) -> list[int]:
+    """The processes of a session, which is numbered by the process that began it."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if os.getsid(int(entry.name)) == session:
+                    found.append(int(entry.name))
+            except (ProcessLookupError, PermissionError):
+                continue
+    return found
