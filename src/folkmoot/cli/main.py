@@ -54,6 +54,11 @@ def _run() -> int:
         if isinstance(error, OSError) and error.filename is not None:
             return _complain(f"{error.filename}: {error.strerror}")
         return _complain(str(error) or type(error).__name__)
+    except Exception as error:
+        # sqlite3's errors have no base above, and the module is loaded only by those who raise them.
+        if type(error).__module__ != "sqlite3" or os.environ.get("FOLKMOOT_DEBUG"):
+            raise
+        return _complain(f"the database of the node cannot be used: {error}")
     return result if isinstance(result, int) else 0
 
 

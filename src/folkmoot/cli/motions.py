@@ -84,9 +84,8 @@ def motions(
         "time",
     ]
     hidden = len(accounts) - len(rows)
-    print_table(
-        f"{len(accounts)} motions at this node", header, rows, f"{hidden} older ones: --all" if hidden else ""
-    )
+    title = f"{len(accounts)} motion{'' if len(accounts) == 1 else 's'} at this node"
+    print_table(title, header, rows, f"{hidden} older ones: --all" if hidden else "")
 
 
 def truth(
@@ -173,7 +172,8 @@ def evidence(
             [x["against"], x["what"], x["motion"][:12], "holds" if x["holds"] else "DOES NOT HOLD"]
             for x in lines
         ]
-        print_table(f"{len(lines)} pieces of evidence", ["against", "what", "motion", "verified"], rows)
+        title = f"{len(lines)} piece{'' if len(lines) == 1 else 's'} of evidence"
+        print_table(title, ["against", "what", "motion", "verified"], rows)
     if not all(line["holds"] for line in lines):
         raise ValueError("some evidence does not hold against the keys in this roster")
 
@@ -193,11 +193,13 @@ def print_account(account: Account, *, everything: bool = False) -> None:
         if shown < account.inputs
         else []
     )
-    notes += [
+    notes.append(
         f"{decided} of {account.inputs} inputs decided (a quorum of {account.quorum} of "
-        f"{account.participants} signed the same), mean agreement {_mean(account.agreement)}",
-        f"took part: {len(account.took_part)} ({_names(account.took_part)})",
-    ]
+        f"{account.participants} signed the same), mean agreement {_mean(account.agreement)}"
+    )
+    if account.undecided:
+        notes.append(f"undecided: {account.undecided} (fewer than {account.quorum} signed the same)")
+    notes.append(f"took part: {len(account.took_part)} ({_names(account.took_part)})")
     if account.silent:
         notes.append(f"silent: {len(account.silent)} ({_names(account.silent)})")
     if account.late:
@@ -235,14 +237,23 @@ def _storage(via: Path) -> Storage:
 
 
 def _read_truth(path: Path, inputs: int, known: tuple[str, ...]) -> dict[int, str]:
+    try:
+        return _truths(path, inputs, known)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} must be text in UTF-8") from None
+    except csv.Error as error:
+        raise ValueError(f"{path} must be a CSV file: {error}") from None
+
+
+def _truths(path: Path, inputs: int, known: tuple[str, ...]) -> dict[int, str]:
     labels: dict[int, str] = {}
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.reader(file)
         header = [cell.strip().lower() for cell in next(reader, [])]
         if header not in (["input", "label"], ["label"]):
-            raise ValueError(
-                f"{path} must begin with the line 'input,label' or 'label': got {','.join(header)!r}"
-            )
+            got = ",".join(header)
+            shown = got if len(got) <= 40 else got[:37] + "..."
+            raise ValueError(f"{path} must begin with the line 'input,label' or 'label': got {shown!r}")
         for number, row in enumerate(reader):
             cells = [cell.strip() for cell in row]
             if not any(cells):

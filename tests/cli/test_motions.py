@@ -1,0 +1,56 @@
+"""``folkmoot motions`` and ``truth``: what cannot be read is one line, and exit code 2."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from command import assert_refused, run
+from folkmoot.network.identity import create
+from folkmoot.network.motion import Motion, motion_name
+from folkmoot.network.storage import Storage
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """A node that has heard of one motion."""
+    create(tmp_path / "north", name="north")
+    motion = Motion(
+        bytes(32), 0, bytes(16), 0.0, 30.0, "slush", 2, 2, 20, 50, 0.02, False, ("no", "yes"), 2, 1, "<f8", 2,
+        (bytes(32),),
+    )  # fmt: skip
+    header = motion.encoded()
+    storage = Storage(tmp_path / "north" / "moot.db")
+    storage.open_motion(
+        motion_name(header), header, bytes(64), [("aa", "north"), ("bb", "south"), ("cc", "west")], 0.0, 30.0
+    )
+    storage.close()
+    return tmp_path / "north"
+
+
+def test_a_motion_without_a_quorum_says_what_is_missing(node: Path) -> None:
+    assert run("motions", "--via", node).stdout.startswith("1 motion at this node")
+    shown = run("motions", "last", "--via", node).stdout
+    assert "0 of 2 inputs decided" in shown
+    assert "undecided: 2 (fewer than 2 signed the same)" in shown
+
+
+def test_a_damaged_database_is_one_line(node: Path) -> None:
+    with sqlite3.connect(node / "moot.db") as database:
+        database.execute("DROP TABLE closes")
+    assert_refused("the database of the node cannot be used", "motions", "last", "--via", node)
+
+
+def test_truths_that_cannot_be_read(node: Path, tmp_path: Path) -> None:
+    told = tmp_path / "truth.csv"
+    for data, message in (
+        (b"\xff\xfe", "must be text in UTF-8"),
+        (b"1," * 200, "must begin with the line 'input,label' or 'label': got '1,1,"),
+        (b"label\nmaybe\n", "label must be one of no, yes: got 'maybe'"),
+    ):
+        told.write_bytes(data)
+        assert_refused(message, "truth", "last", told, "--via", node)
+    told.write_bytes(b"1," * 200)
+    assert len(run("truth", "last", told, "--via", node).stderr) < 200
