@@ -97,6 +97,8 @@ def ask(
         chunk_rows=rows,
         chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks()),
     )
+    if Path(via).is_dir() and not (Path(via) / "node.toml").is_file():
+        raise ValueError(f"--via must be a node's folder or HOST:PORT: there is no node in {via}")
     door = door_of(via)
     with progress_bar("the moot talks") as bar:
 
