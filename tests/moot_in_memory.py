@@ -29,6 +29,7 @@ from folkmoot.network.packing import Colours
 from folkmoot.network.roster import Participant, Roster
 from folkmoot.network.session import Seat, Session
 from folkmoot.network.storage import Storage
+from folkmoot.network.voter import Ballot as Voted
 
 
 @lru_cache
@@ -60,8 +61,8 @@ class Ballot:
     def __init__(self, row: Colours) -> None:
         self._row = row
 
-    def vote(self, inputs: Any, labels: Sequence[str]) -> tuple[Colours, str]:  # noqa: ARG002
-        return self._row[inputs[:, 0].astype(int)], ""
+    def vote(self, inputs: Any, labels: Sequence[str]) -> Voted:  # noqa: ARG002
+        return Voted(self._row[inputs[:, 0].astype(int)])
 
 
 def forge_closes(world: World, key: Ed25519PrivateKey) -> None:
@@ -151,7 +152,7 @@ class Moot:
         nonce = hashlib.sha256(repr((self.seed, asker, changes)).encode()).digest()[:16]
         settings: dict[str, Any] = {
             "moot": bytes.fromhex(self.roster.digest), "asker": asker, "nonce": nonce,
-            "created": 0.0, "seconds": 30.0, "protocol": "slush", "k": 5, "alpha": 3, "beta": 20,
+            "created": 1e9, "seconds": 30.0, "protocol": "slush", "k": 5, "alpha": 3, "beta": 20,
             "rounds": 15,
             "pace": 0.02, "weighted": False, "labels": ("a", "b"), "inputs": len(inputs), "columns": 1,
             "dtype": "<i4", "chunk_rows": rows,

@@ -75,7 +75,7 @@ def ask(moot: Nodes, path: Path, *options: object) -> Any:
 def test_a_model_with_other_columns_abstains_and_says_so(moot: Nodes, tmp_path: Path) -> None:
     told = ask(moot, numbers(tmp_path / "x.npy", 10))
     assert told["decisions"] == ["even", "odd"] * 5
-    assert told["abstained"] == {"node004": "its model takes 2 columns, and the inputs have 1"}
+    assert told["abstained"] == {"node004": "the inputs do not have the columns that its model takes"}
     assert "node004" in told["took_part"]
     shown = run("motions", "last", "--via", moot.settings[4].folder)
     assert "abstained: node004: its model takes 2 columns" in shown.stdout

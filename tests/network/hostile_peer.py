@@ -32,7 +32,7 @@ from folkmoot.network.roster import Roster
 from folkmoot.network.session import Session
 from folkmoot.network.storage import Storage
 from folkmoot.network.tls import Limits
-from network.moot_in_memory import Ballot, InMemory
+from moot_in_memory import Ballot, InMemory
 
 INPUTS = 20
 SECONDS = 60.0  # no wait in a test is longer
@@ -126,7 +126,7 @@ class Hall:
         inputs = np.arange(INPUTS, dtype="<i4")[:, None]
         rows, chunks = chunked(inputs)
         settings: dict[str, Any] = {
-            "moot": self.moot, "asker": asker, "created": 0.0, "seconds": 8.0, "protocol": "slush",
+            "moot": self.moot, "asker": asker, "created": time.time(), "seconds": 8.0, "protocol": "slush",
             "nonce": self.asked.to_bytes(16, "big"), "k": 4, "alpha": 3, "beta": 20, "rounds": 8,
             "pace": 0.005,
             "weighted": False, "labels": ("a", "b"), "inputs": INPUTS, "columns": 1, "dtype": "<i4",

@@ -448,7 +448,7 @@ def test_two_different_answers_of_one_version_are_evidence(tmp_path: Path) -> No
             assert sum(hall.count("evidence", place) for place in hall.honest) >= 1
 
     within(play())
-    convict(hall, "two states")
+    convict(hall, "two answers")
 
 
 @pytest.mark.parametrize("kind", ["two commitments", "two closes", "broken commitment"])

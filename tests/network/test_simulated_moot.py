@@ -50,7 +50,7 @@ def stormy(seed: int, n: int) -> Moot:
             alpha=rng.randint(k // 2 + 1, k),
             rounds=10,
             pace=rng.choice([0.0, 0.02]),
-            created=float(number),
+            created=1e9 + number,
         )
     for place in rng.sample(range(n), rng.randint(0, n // 4)):
         when = rng.uniform(0, SECONDS)

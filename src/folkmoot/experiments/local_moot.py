@@ -337,7 +337,9 @@ def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, i
             stored = find(storage, account.motion)
             claims.append(outcome_of(storage, stored).decisions)
             if place == 0:
-                votes = first_votes(stored.motion, len(nodes.roster), storage.closes(stored.name))
+                committed = storage.committed(stored.name)
+                closes = storage.closes(stored.name)
+                votes = first_votes(stored.motion, len(nodes.roster), closes, committed)
         except ValueError:
             continue  # killed before it heard of the motion
         finally:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
+import os
 import random
 import time
 from collections import Counter, deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
@@ -25,6 +25,7 @@ from folkmoot.network.journal import Journal
 from folkmoot.network.roster import Roster
 from folkmoot.network.tls import Connection, Limits, contexts
 from folkmoot.network.transport import Receiver, Result
+from folkmoot.network.worker import Worker
 
 DIAL_SECONDS: Final = 5.0
 SHORTEST, LONGEST = 0.25, 30.0  # seconds until a peer is dialled again
@@ -81,7 +82,7 @@ class Mesh:
         self._pending: dict[Connection, None] = {}  # dialled us and not known yet, the oldest first
         self._log = (journal or Journal("error")).bound(node=roster[place].name)
         self._loop = asyncio.get_running_loop()
-        self._threads = ThreadPoolExecutor(1, thread_name_prefix="model")
+        self._model = Worker(self._loop)
         self._receiver: Receiver | None = None
         self._server: asyncio.Server | None = None
         self._closing = False
@@ -121,12 +122,7 @@ class Mesh:
 
     def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
         """The model runs in a thread of its own, one job at a time."""
-
-        def finished(future: asyncio.Future[Result]) -> None:
-            if not self._closing and not future.cancelled():
-                done(future.result())
-
-        self._loop.run_in_executor(self._threads, job).add_done_callback(finished)
+        self._model.put(job, done)
 
     # ---- starting and stopping ---------------------------------------------------------------
 
@@ -156,7 +152,7 @@ class Mesh:
                 connection.drop("leaving")
         for connection in list(self._pending):
             connection.abort()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._model.close()
         await asyncio.sleep(0)
 
     def connected(self) -> list[int]:
@@ -229,7 +225,7 @@ class Mesh:
                 connection.abort()
                 wrong.append(f"{address}: no answer")
             except OSError as error:
-                wrong.append(f"{address}: {error.strerror or error}")
+                wrong.append(f"{address}: {os.strerror(error.errno) if error.errno else error}")
             else:
                 if connection.ready:
                     return ""

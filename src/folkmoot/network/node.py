@@ -23,12 +23,12 @@ from folkmoot.network.health import Health
 from folkmoot.network.journal import Journal
 from folkmoot.network.liar import Liar
 from folkmoot.network.motion import LOCAL, Motion, motion_name, read_header
-from folkmoot.network.packing import Colours
 from folkmoot.network.records import TrackRecords
 from folkmoot.network.roster import Roster
 from folkmoot.network.session import COMMIT_SHARE, RELAYED_BYTES, Ended, Memory, Phase, Save, Seat, Session
 from folkmoot.network.storage import Storage
 from folkmoot.network.transport import Transport
+from folkmoot.network.voter import Ballot
 from folkmoot.votes import UNCOLOURED
 
 MOST_OPEN_EACH: Final = 4  # motions at a time that one peer has told us of
@@ -37,13 +37,14 @@ MOST_KEPT: Final = 64  # sessions, with those that are over and may still be ask
 FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer gets: a second, and at once
 FETCHES: Final = 8  # times that a peer may have a chunk
 BATCH_SECONDS: Final = 0.25  # what others have signed is stored in batches; it can be had again
+OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 LINGER: Final = 60.0  # seconds after the end of a motion in which others may still ask about it
 
 
 class Votes(Protocol):
     """Who votes on a chunk of inputs: a ``Voter``."""
 
-    def vote(self, inputs: Any, labels: Sequence[str]) -> tuple[Colours, str]:
+    def vote(self, inputs: Any, labels: Sequence[str]) -> Ballot:
         """A colour for every row, and why some have none."""
 
 
@@ -110,7 +111,10 @@ class Node:
         """Take up the motions that were under way when this node last stopped."""
         now, clock = self.transport.now(), self.transport.clock()
         for stored in self.storage.motions():
-            if stored.closed is not None or stored.members != self._members:
+            if stored.closed is not None:
+                continue
+            if stored.members != self._members:  # the roster has changed: that moot is no more
+                self.storage.save(stored.name, [Ended(0, 0)], {})
                 continue
             announce = m.Announce(stored.header, stored.signature, stored.ends - clock)
             remaining = min(stored.ends - clock, stored.motion.seconds)  # clocks are set back, too
@@ -239,6 +243,8 @@ class Node:
             return
         fits = motion.moot == self._moot and 0 <= motion.asker < self.seat.n
         said = statements.announcement(name, motion.asker)
+        # Clocks may be wrong, by an hour and more; a motion of last week is a replay.
+        fits = fits and abs(self.transport.clock() - motion.created) < motion.seconds + OLD
         if not fits or not statements.holds(self.seat.keys[motion.asker], message.signature, said):
             self.refuse(peer, "announcement")
             return
@@ -442,7 +448,7 @@ class Node:
     def _predict(self, running: _Running, index: int, data: bytes | None) -> None:
         motion = running.session.motion
 
-        def job() -> tuple[Colours, str]:
+        def job() -> Ballot:
             try:
                 inputs = running.inputs
                 chunk = inputs.read(index) if data is None and inputs is not None else data
@@ -450,13 +456,16 @@ class Node:
                     raise ValueError("the inputs of this motion are gone")
                 return self._votes.vote(motion.read_chunk(index, chunk), motion.labels)
             except (ValueError, OSError) as error:
-                return np.full(motion.rows(index), UNCOLOURED, dtype=np.int8), str(error)
+                none = np.full(motion.rows(index), UNCOLOURED, dtype=np.int8)
+                return Ballot(none, "the inputs did not arrive as they were announced", str(error))
 
-        def done(result: tuple[Colours, str]) -> None:
-            votes, reason = result
-            if reason:
-                self._log("warning", "abstains", motion=running.session.name.hex(), why=reason)
-            running.session.predicted(self.transport.now(), index, votes, reason)
+        def done(ballot: Ballot) -> None:
+            if ballot.reason:
+                self._log(
+                    "warning", "abstains", motion=running.session.name.hex(), why=ballot.reason,
+                    detail=ballot.detail,
+                )  # fmt: skip
+            running.session.predicted(self.transport.now(), index, ballot.votes, ballot.reason)
             self._settle(running)
 
         self.transport.work(job, done)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import fcntl
+import os
 import random
 import signal
 import sqlite3
@@ -59,6 +60,7 @@ class NodeError(RuntimeError):
 def run(settings: Settings, journal: Journal | None = None) -> None:
     """Run a node until SIGINT or SIGTERM."""
     log = journal or Journal(settings.log_level)
+    os.umask(0o077)  # what a node stores is its owner's business
     me = identity.load(settings.folder)
     roster = Roster.read(settings.roster)
     place = place_of(me, roster, settings)

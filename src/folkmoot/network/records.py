@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from folkmoot.network.packing import unpack
 from folkmoot.network.storage import Storage
+from folkmoot.network.verdict import first_votes
 from folkmoot.thresholds import strong_confidence
 
 
@@ -43,11 +43,11 @@ class TrackRecords:
             motion = stored.motion
             cheats = {node for node, _ in self._storage.evidence(stored.name)}
             colour = {label: number for number, label in enumerate(motion.labels)}
-            for node, close in self._storage.closes(stored.name).items():
-                if node in cheats:
-                    continue
+            committed = self._storage.committed(stored.name) - cheats
+            closes = self._storage.closes(stored.name)
+            everybody = first_votes(motion, len(stored.members), closes, committed)
+            for node, votes in enumerate(everybody):
                 who = stored.members[node]
-                votes = unpack(close.first, motion.inputs, motion.classes)
                 for place, label in truths.items():
                     if votes[place] >= 0:
                         voted[who] = voted.get(who, 0) + 1

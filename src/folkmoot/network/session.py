@@ -324,8 +324,9 @@ class Session:
                 self._accuse(peer, statements.TwoCommits(known, message))
                 return
             self.commits[peer] = message
-            self.saves.append(message)
-            if self.phase not in (Phase.VOTING, Phase.GATHERING):
+            if self.phase in (Phase.VOTING, Phase.GATHERING):
+                self.saves.append(message)
+            else:  # it may have heard others first: it may talk, and is not remembered as having voted
                 self.late.add(peer)
             if peer in self.closes:
                 self._compare_with_commitment(peer)

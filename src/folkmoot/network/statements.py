@@ -61,7 +61,7 @@ def holds(key: Ed25519PublicKey, signature: bytes, statement: bytes) -> bool:
     return True
 
 
-class TwoStates(msgspec.Struct, frozen=True, tag="two states"):
+class TwoStates(msgspec.Struct, frozen=True, tag="two answers"):
     """Two signed answers of one version that differ: who asked was told different things."""
 
     motion: bytes

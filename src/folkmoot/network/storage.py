@@ -214,6 +214,17 @@ class Storage:
             found[node] = close
         return found
 
+    def committed(self, motion: bytes) -> set[int]:
+        """Who had committed to its first votes before this node began to talk; itself included."""
+        rows = self._db.execute("SELECT node FROM commits WHERE motion = ?", (motion,)).fetchall()
+        own = self._db.execute("SELECT frame FROM voted WHERE motion = ?", (motion,)).fetchone()
+        places = {node for (node,) in rows}
+        if own is not None:
+            commit = m.decode(own[0])
+            assert isinstance(commit, m.Commit)  # noqa: S101
+            places.add(commit.node)
+        return places
+
     def evidence(self, motion: bytes) -> list[tuple[int, Evidence]]:
         """Who contradicted itself in a motion, and what shows it."""
         rows = self._db.execute("SELECT node, data FROM evidence WHERE motion = ? ORDER BY node", (motion,))

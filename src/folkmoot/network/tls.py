@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import socket
 import ssl
 import struct
 from dataclasses import dataclass
-from typing import Final, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from folkmoot.network import messages as m
 from folkmoot.network.budget import Budget
@@ -96,6 +97,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A socket: begin the handshake, which must be quick."""
         self._socket = cast(asyncio.Transport, transport)
+        _notice_dead_peers(transport.get_extra_info("socket"))
         peer = transport.get_extra_info("peername")
         self.address = f"{peer[0]}:{peer[1]}" if peer else ""
         self.since = self._loop.time()
@@ -131,7 +133,7 @@ class Connection(asyncio.Protocol):
             return
         except ssl.SSLError as error:
             self._flush()  # the alert tells the other side why
-            self.drop(f"handshake refused: {error.reason or error}")
+            self.drop(f"handshake refused: {_reason(error)}")
             return
         self._flush()
         certificate = self._tls.getpeercert(binary_form=True)
@@ -162,7 +164,7 @@ class Connection(asyncio.Protocol):
         try:
             self._tls.write(_LENGTH.pack(len(frame)) + frame)
         except ssl.SSLError as error:
-            self.drop(f"TLS failed: {error.reason or error}")
+            self.drop(f"TLS failed: {_reason(error)}")
             return
         self._flush()
 
@@ -181,7 +183,7 @@ class Connection(asyncio.Protocol):
                 self._flush()
                 break
             except ssl.SSLError as error:
-                self.drop(f"TLS failed: {error.reason or error}")
+                self.drop(f"TLS failed: {_reason(error)}")
                 return
             if not data:
                 self.drop("closed")
@@ -279,6 +281,25 @@ class Connection(asyncio.Protocol):
     def _tell(self) -> None:
         if self._changed is not None and not self._changed.done():
             self._changed.set_result(None)
+
+
+def _notice_dead_peers(plain: Any) -> None:
+    """A connection that a firewall has forgotten looks alive: the kernel finds out within half a minute."""
+    options = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 30_000}
+    for name, value in options.items():
+        if hasattr(socket, name):  # not everywhere
+            plain.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def _reason(error: ssl.SSLError) -> str:
+    """What OpenSSL means, for people."""
+    reason = error.reason or str(error)
+    if "UNKNOWN_CA" in reason or "BAD_CERTIFICATE" in reason:
+        return "it does not have our certificate in its roster"
+    if "CERTIFICATE_VERIFY_FAILED" in reason:
+        return "its certificate is not in our roster"
+    return reason
 
 
 def contexts(

@@ -55,14 +55,15 @@ def verdict(motion: Motion, n: int, closes: Mapping[int, Close], cheats: Collect
         agreement=most / max(1, len(counted)),
         quorum=needed,
         closed=counted,
-        silent=[place for place in range(n) if place not in counted],
+        silent=[place for place in range(n) if place not in closes],
         abstained={place: closes[place].reason for place in counted if closes[place].reason},
     )
 
 
-def first_votes(motion: Motion, n: int, closes: Mapping[int, Close]) -> Colours:
-    """(participant, input): the first votes that were revealed; uncoloured where none were."""
+def first_votes(motion: Motion, n: int, closes: Mapping[int, Close], committed: Collection[int]) -> Colours:
+    """(participant, input): the first votes revealed by those who had committed to them in time, else -1."""
     votes = np.full((n, motion.inputs), UNCOLOURED, dtype=np.int8)
     for place, close in closes.items():
-        votes[place] = unpack(close.first, motion.inputs, motion.classes)
+        if place in committed:
+            votes[place] = unpack(close.first, motion.inputs, motion.classes)
     return votes
