@@ -105,6 +105,20 @@ def test_announcements_take_no_room_from_other_askers() -> None:
         assert len(node._running) <= MOST_KEPT + MOST_OPEN_EACH
 
 
+def test_who_has_forgotten_a_motion_does_not_keep_others_waiting() -> None:
+    hall = moot()
+    hall.put(0)
+    hall.network.run(20.0)
+    (name,) = hall.over
+    hall.start(1)  # after the motion is over for it
+    sent: list[m.Any] = []
+    hall.network.carry = lambda *event: sent.append(m.decode(event[2]))  # type: ignore[method-assign]
+    node = hall.nodes[1]
+    assert node is not None
+    node.received(2, m.encode(m.Ask(name, 7, None)))
+    assert sent == [m.Unready(name, 7)]
+
+
 def test_fetches_are_counted_and_end_with_the_motion() -> None:
     hall = moot()
     hall.put(0)

@@ -319,6 +319,8 @@ class Node:
                     room -= len(frame)
                     if room >= 0:
                         self._transmit(peer, frame)
+            elif isinstance(message, m.Ask):  # or it would wait for us, round after round
+                self._transmit(peer, m.encode(m.Unready(name, message.round)))
             else:
                 self.counts["refused_old_motion"] += 1
         elif isinstance(message, m.Commit | m.Ask | m.Pending):
