@@ -78,7 +78,7 @@ def test_a_model_with_other_columns_abstains_and_says_so(moot: Nodes, tmp_path: 
     assert told["abstained"] == {"node004": "the inputs do not have the columns that its model takes"}
     assert "node004" in told["took_part"]
     shown = run("motions", "last", "--via", moot.settings[4].folder)
-    assert "abstained: node004: its model takes 2 columns" in shown.stdout
+    assert "abstained: node004: the inputs do not have the columns" in shown.stdout
 
 
 def test_missing_values_are_undecided_and_the_rest_is_decided(moot: Nodes, tmp_path: Path) -> None:
