@@ -188,6 +188,13 @@ class Node:
             self.refuse(peer, "malformed")
             return
         self.health.alive(peer)
+        if type(message) is m.Answer or type(message) is m.Ask:  # nine frames of ten
+            running = self._running.get(message.motion)
+            if running is not None:
+                running.received += len(frame)
+                running.session.receive(self.transport.now(), peer, message)
+                self._settle(running)
+                return
         if isinstance(message, m.Announce):
             self._on_announce(peer, message)
             return

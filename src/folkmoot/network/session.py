@@ -138,7 +138,10 @@ class Session:
         known = memory or Memory()
         self.commits, self.closes, self.cheats = dict(known.commits), dict(known.closes), set(known.cheats)
         self.late: set[int] = set()
-        self._rng, self._liar, self._weights = rng, liar, weights
+        self._liar, self._weights = liar, weights
+        # Salts come from the caller's source, which is a secret one in earnest. Whom to ask need only be
+        # unknown to others, and is drawn a thousand times as often.
+        self._secrets, self._rng = rng, random.Random(rng.getrandbits(256))
         self._rule = motion.rule(alpha)
         self._salt, self._first, self._reason = b"", b"", ""
         self._votes = np.full(motion.inputs, UNCOLOURED, dtype=np.int8)
@@ -262,7 +265,7 @@ class Session:
         votes = self._votes
         if self._liar is not None:
             votes = self._liar.first(votes, self.motion.classes)
-        salt = self._rng.randbytes(32)
+        salt = self._secrets.randbytes(32)
         first = pack(votes, self.motion.classes)
         own = self.seat.fingerprints[self.seat.place]
         commitment = statements.commitment_to(self.name, own, salt, first)

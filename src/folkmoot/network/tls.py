@@ -151,7 +151,7 @@ class Connection(asyncio.Protocol):
 
     def _flush(self) -> None:
         data = self._outgoing.read()
-        if data and self._socket is not None and not self._socket.is_closing():
+        if data and self._socket is not None:
             self._socket.write(data)
 
     def send(self, frame: bytes) -> None:
@@ -173,8 +173,10 @@ class Connection(asyncio.Protocol):
     def _read(self) -> None:
         """Take frames while there are any and the budget lasts."""
         while not self.over and not self._throttled:
-            if self._take_frame():
-                continue
+            if self._buffer:
+                del self._buffer[: self._take_frames(self._buffer)]
+                if self.over or self._throttled:
+                    break
             if not self._incoming.pending and not self._tls.pending():
                 break
             try:
@@ -188,32 +190,37 @@ class Connection(asyncio.Protocol):
             if not data:
                 self.drop("closed")
                 return
-            self._buffer += data
+            if self._buffer:
+                self._buffer += data
+                continue
+            used = self._take_frames(data)  # mostly whole frames, which need no buffer
+            if used < len(data):
+                self._buffer += data[used:]
         if not self._buffer:
             self.incomplete_since = None
         elif self.incomplete_since is None and not self._throttled:
             self.incomplete_since = self._loop.time()
 
-    def _take_frame(self) -> bool:
-        if len(self._buffer) < 4:
-            return False
-        (length,) = _LENGTH.unpack_from(self._buffer)
-        if length > (m.MOST_BYTES if self.ready else _HELLO_BYTES):
-            self.drop(f"frame too long: {length} bytes")
-            return False
-        if len(self._buffer) < 4 + length:
-            return False
-        if not self._afford(1.0 + length / 16384):
-            return False
-        frame = bytes(memoryview(self._buffer)[4 : 4 + length])
-        del self._buffer[: 4 + length]
-        self.incomplete_since = None
-        if self.ready:
-            assert self.place is not None  # noqa: S101
-            self._hub.frame(self.place, frame)
-        else:
-            self._greet(frame)
-        return True
+    def _take_frames(self, data: bytes | bytearray) -> int:
+        """Hand on the whole frames that ``data`` begins with; returns how many bytes they were."""
+        start, end = 0, len(data)
+        while end - start >= 4:
+            (length,) = _LENGTH.unpack_from(data, start)
+            if length > (m.MOST_BYTES if self.ready else _HELLO_BYTES):
+                self.drop(f"frame too long: {length} bytes")
+                break
+            if end - start < 4 + length or not self._afford(1.0 + length / 16384):
+                break
+            frame = bytes(data[start + 4 : start + 4 + length])
+            start += 4 + length
+            self.incomplete_since = None
+            if self.ready:
+                self._hub.frame(cast(int, self.place), frame)
+            else:
+                self._greet(frame)
+            if self.over:
+                break
+        return start
 
     def _greet(self, frame: bytes) -> None:
         try:
