@@ -239,7 +239,7 @@ def test_a_byte_at_a_time_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_half_open_connections_take_no_room_from_members(tmp_path: Path) -> None:
     async def play() -> None:
-        limits = Limits(handshake_seconds=2.0)
+        limits = Limits(handshake_seconds=2.0, accept_burst=300.0)
         async with Hall(tmp_path, limits=limits) as hall:
             mesh = hall.meshes[0]
             for _ in range(200):
@@ -255,7 +255,7 @@ def test_half_open_connections_take_no_room_from_members(tmp_path: Path) -> None
 
 def test_connections_without_end_are_refused_without_a_handshake(tmp_path: Path) -> None:
     async def play() -> None:
-        async with Hall(tmp_path, limits=Limits(accepts=20.0)) as hall:
+        async with Hall(tmp_path, limits=Limits(accept_burst=50.0)) as hall:
             for _ in range(200):
                 (await hall.plain()).hang_up()
             await eventually(lambda: hall.count("refused_too_many_connections") > 50, "too many")

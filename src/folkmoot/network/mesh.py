@@ -11,12 +11,13 @@ import hashlib
 import math
 import os
 import random
+import socket
 import time
 from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from folkmoot.network import messages as m
 from folkmoot.network.budget import Budget
@@ -31,6 +32,7 @@ DIAL_SECONDS: Final = 5.0
 SHORTEST, LONGEST = 0.25, 30.0  # seconds until a peer is dialled again
 MOST_QUEUED: Final = 1 << 20  # bytes that wait for a connection to a peer
 MOST_CONNECTIONS_EACH: Final = 3  # with one peer
+MOST_ACCEPTED: Final = 300.0  # connections a second that are looked at; the others wait in the kernel
 SKEW_SECONDS: Final = 30.0  # clocks further apart are worth a warning
 
 
@@ -46,13 +48,6 @@ class _Peer:
     not_before: float = 0.0
     skew: float | None = None  # seconds that its clock is ahead of ours
     budget: Budget = field(default_factory=lambda: Budget(1.0, 1.0))  # for what it sends
-
-
-class _Refusal(asyncio.Protocol):
-    """A connection too many: hung up on before anything is read."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        cast(asyncio.Transport, transport).abort()
 
 
 class Mesh:
@@ -78,13 +73,16 @@ class Mesh:
         )
         self._places = {hashlib.sha256(p.certificate).digest(): i for i, p in enumerate(roster)}
         self._peers = [_Peer(budget=Budget(self.limits.rate, self.limits.burst)) for _ in roster]
-        self._accepts = Budget(self.limits.accepts, 3 * self.limits.accepts + 2 * len(roster))
+        self._sources: dict[str, Budget] = {}  # what each address may still open
+        self._anybody = Budget(10 * self.limits.accepts, 3 * self._burst)
+        self._looks = Budget(MOST_ACCEPTED, MOST_ACCEPTED)
         self._pending: dict[Connection, None] = {}  # dialled us and not known yet, the oldest first
         self._log = (journal or Journal("error")).bound(node=roster[place].name)
         self._loop = asyncio.get_running_loop()
         self._model = Worker(self._loop)
         self._receiver: Receiver | None = None
-        self._server: asyncio.Server | None = None
+        self._listeners: list[socket.socket] = []
+        self._accepting_tasks: list[asyncio.Task[None]] = []
         self._closing = False
         self._warned: dict[str, float] = {}
 
@@ -128,7 +126,19 @@ class Mesh:
 
     async def listen(self, host: str, port: int) -> None:
         """Be reachable, and dial those who come after us in the roster."""
-        self._server = await self._loop.create_server(self._accept, host, port, backlog=256)
+        found = await self._loop.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            listener = socket.socket(family, kind, protocol)
+            self._listeners.append(listener)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.setblocking(False)
+            listener.bind(address)
+            listener.listen(256)
+            self._accepting_tasks.append(self._loop.create_task(self._keep_accepting(listener)))
         for peer in range(self.place + 1, len(self._peers)):
             self._dial(peer)
         self._sweep()
@@ -136,15 +146,17 @@ class Mesh:
     @property
     def address(self) -> str:
         """Where we listen."""
-        assert self._server is not None  # noqa: S101
-        host, port = self._server.sockets[0].getsockname()[:2]
+        host, port = self._listeners[0].getsockname()[:2]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     async def close(self) -> None:
         """Hang up."""
         self._closing = True
-        if self._server is not None:
-            self._server.close()
+        for task in self._accepting_tasks:
+            task.cancel()
+        await asyncio.gather(*self._accepting_tasks, return_exceptions=True)
+        for listener in self._listeners:
+            listener.close()
         for state in self._peers:
             if state.dialling is not None:
                 state.dialling.cancel()
@@ -169,10 +181,38 @@ class Mesh:
 
     # ---- connections -------------------------------------------------------------------------
 
-    def _accept(self) -> asyncio.Protocol:
-        if self._accepts.pay(self.now()):
-            self.counts["refused_too_many_connections"] += 1
-            return _Refusal()
+    async def _keep_accepting(self, listener: socket.socket) -> None:
+        """A handshake costs milliseconds, so strangers may not have many of them."""
+        while True:
+            try:
+                accepted, (host, *_) = await self._loop.sock_accept(listener)
+            except OSError as error:  # too many open files, most likely
+                self._warn("accept", "cannot accept connections", why=error.strerror or str(error))
+                await asyncio.sleep(1.0)
+                continue
+            if self._welcome(host):
+                with suppress(OSError):
+                    await self._loop.connect_accepted_socket(self._accept, accepted)
+            else:
+                self.counts["refused_too_many_connections"] += 1
+                accepted.close()
+            wait = self._looks.pay(self.now())
+            if wait:
+                await asyncio.sleep(wait)
+
+    def _welcome(self, host: str) -> bool:
+        now = self.now()
+        if host not in self._sources:
+            if len(self._sources) >= 1000:
+                self._sources.clear()
+            self._sources[host] = Budget(self.limits.accepts, self._burst)
+        return not self._sources[host].pay(now) and not self._anybody.pay(now)
+
+    @property
+    def _burst(self) -> float:
+        return self.limits.accept_burst + 2 * len(self.roster)
+
+    def _accept(self) -> Connection:
         connection = Connection(self, self._accepting, self.limits)
         self._pending[connection] = None
         if len(self._pending) > self.limits.most_pending + len(self._peers):
