@@ -39,9 +39,7 @@ class Limits:
     rate: float = 500.0  # tokens a second; a frame costs one, and one more for every 16 KiB
     burst: float = 1500.0
     most_unsent: int = 8 << 20  # bytes that wait for a peer that does not read
-    accepts: float = (
-        10.0  # handshakes a second that one address may begin, and ten times as many all together
-    )
+    accepts: float = 5.0  # handshakes a second that one address may begin; ten times as many for all
     accept_burst: float = 100.0  # at once, besides two for each participant
     most_pending: int = 64  # of them not known yet, besides one for each participant
 
