@@ -95,7 +95,8 @@ class Mesh:
     def send(self, peer: int, frame: bytes) -> None:
         """Over the newest connection; or wait a little for one."""
         state = self._peers[peer]
-        for connection in reversed(state.connections):
+        if state.connections:
+            connection = state.connections[-1]
             if connection.ready:
                 connection.send(frame)
                 return

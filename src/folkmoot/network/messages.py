@@ -20,18 +20,18 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=300)]
 
 
-class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
     """Any of the messages below."""
 
 
-class Hello(Message, frozen=True, tag=0):
+class Hello(Message, frozen=True, gc=False, tag=0):
     """The first frame of a connection, both ways: whose roster, and what time it is there."""
 
     moot: Digest
     clock: float
 
 
-class Announce(Message, frozen=True, tag=1):
+class Announce(Message, frozen=True, gc=False, tag=1):
     """Here is a motion; it ends in ``remaining`` seconds."""
 
     header: bytes
@@ -39,20 +39,20 @@ class Announce(Message, frozen=True, tag=1):
     remaining: float
 
 
-class Unknown(Message, frozen=True, tag=2):
+class Unknown(Message, frozen=True, gc=False, tag=2):
     """I have not heard of that motion: announce it to me."""
 
     motion: Digest
 
 
-class Fetch(Message, frozen=True, tag=3):
+class Fetch(Message, frozen=True, gc=False, tag=3):
     """Send me that chunk of the inputs."""
 
     motion: Digest
     index: Count
 
 
-class Chunk(Message, frozen=True, tag=4):
+class Chunk(Message, frozen=True, gc=False, tag=4):
     """A chunk of the inputs."""
 
     motion: Digest
@@ -60,7 +60,7 @@ class Chunk(Message, frozen=True, tag=4):
     data: bytes
 
 
-class Commit(Message, frozen=True, tag=5):
+class Commit(Message, frozen=True, gc=False, tag=5):
     """I have voted: this is the commitment to my first votes. ``want``: I do not have yours."""
 
     motion: Digest
@@ -70,13 +70,13 @@ class Commit(Message, frozen=True, tag=5):
     want: bool
 
 
-class Pending(Message, frozen=True, tag=6):
+class Pending(Message, frozen=True, gc=False, tag=6):
     """I am here and have not voted yet."""
 
     motion: Digest
 
 
-class Heard(Message, frozen=True, tag=7):
+class Heard(Message, frozen=True, gc=False, tag=7):
     """What a third node told me: its state of that version had this digest. It signed so."""
 
     node: Place
@@ -85,7 +85,7 @@ class Heard(Message, frozen=True, tag=7):
     signature: Signature
 
 
-class Ask(Message, frozen=True, tag=8):
+class Ask(Message, frozen=True, gc=False, tag=8):
     """What do you hold on all inputs? ``heard`` lets the two of us find out who tells us different things."""
 
     motion: Digest
@@ -93,7 +93,7 @@ class Ask(Message, frozen=True, tag=8):
     heard: Heard | None
 
 
-class Answer(Message, frozen=True, tag=9):
+class Answer(Message, frozen=True, gc=False, tag=9):
     """What I hold, packed; the version counts how often it has changed."""
 
     motion: Digest
@@ -103,14 +103,14 @@ class Answer(Message, frozen=True, tag=9):
     signature: Signature
 
 
-class Unready(Message, frozen=True, tag=10):
+class Unready(Message, frozen=True, gc=False, tag=10):
     """I cannot answer that (yet): I have not voted, or you have not."""
 
     motion: Digest
     round: Count
 
 
-class Close(Message, frozen=True, tag=11):
+class Close(Message, frozen=True, gc=False, tag=11):
     """What ``node`` held at the end, and the first votes that it had committed to. Anybody may relay it."""
 
     motion: Digest
@@ -122,7 +122,7 @@ class Close(Message, frozen=True, tag=11):
     signature: Signature
 
 
-class Want(Message, frozen=True, tag=12):
+class Want(Message, frozen=True, gc=False, tag=12):
     """Send me the closes that I lack or that differ from mine.
 
     ``have`` holds eight bytes for every place of the roster: the beginning of the digest of the close

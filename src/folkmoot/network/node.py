@@ -412,13 +412,11 @@ class Node:
             work, session.work = session.work, []
             for index, data in work:
                 self._predict(running, index, data)
-        if session.wake != running.wake:
+        if session.wake < running.wake:  # a timer that is early does no harm, and mostly it is moved back
             if running.cancel is not None:
                 running.cancel()
-                running.cancel = None
             running.wake = session.wake
-            if session.wake != float("inf"):
-                running.cancel = self.transport.later(session.wake, lambda: self._tick(running))
+            running.cancel = self.transport.later(session.wake, lambda: self._tick(running))
 
     def _keep(self, running: _Running, saves: list[Save]) -> None:
         """Store at once what this node says itself, and all at the end; what others signed soon."""

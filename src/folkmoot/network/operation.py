@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import fcntl
+import gc
 import os
 import random
 import signal
@@ -114,6 +115,9 @@ async def _serve(
             participants=len(roster), model=settings.model, loop=type(loop).__module__.split(".")[0],
         )  # fmt: skip
         node.start()
+        # What is loaded stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
         await stop
     finally:
         door.close()

@@ -439,6 +439,8 @@ class Session:
         if not self._answers or self._opinions is None:
             return
         self._heard_somebody = True
+        if self._nothing_new():
+            return
         rule = self._rule.scaled(len(self._asked) + 1)
         order = [*self._answers, *(p for p in self._asked if p not in self._answers)]
         weights = None if self._weights is None else [self._weights[p] for p in order]
@@ -452,6 +454,16 @@ class Session:
             self._colours = colours
             self._version += 1
             self._signed = None
+
+    def _nothing_new(self) -> bool:
+        """Everybody said to the byte what we hold, and the protocol keeps no count: nothing can change.
+
+        Most rounds are like this, once a moot has agreed; it spares them the counting.
+        """
+        if self._signed is None or self._rule.decides:
+            return False
+        ours = self._signed[1]
+        return all(self._told[peer][1] == ours for peer in self._answers)
 
     def _on_ask(self, peer: int, message: m.Ask) -> None:
         self._asked_by[peer] += 1
