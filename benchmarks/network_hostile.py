@@ -4,7 +4,7 @@
 
 A real node in a process of its own, a member of its moot that asks it, and another member (or a stranger) in
 a third process that sends whatever it can. A ratio is measured within one run, in turns; the target is that
-the 95th percentile at most doubles.
+the 95th percentile at most doubles. The memory of the node must stay where it is, too.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ INPUTS: Final = 1000
 QUERIES: Final = 250  # in a turn; a node answers a peer 20,064 times in a motion of 10,000 rounds
 TURNS: Final = 4
 TARGET: Final = 2.0
+MOST_GROWN: Final = 30.0  # megabytes, under all attacks in turn
 FLOODS: Final = ("queries", "big frames", "wants", "unknowns", "garbage", "connections", "handshakes")
 
 
@@ -161,6 +162,13 @@ def commit(folder: Path, place: int, motion: bytes) -> bytes:
     return m.encode(m.Commit(motion, place, commitment, signature, want=False))
 
 
+def private_bytes(nodes: Nodes) -> int:
+    """What belongs to the process of the node alone; Linux."""
+    (process, *_) = nodes.processes
+    lines = Path(f"/proc/{process.pid if process else 0}/smaps_rollup").read_text().splitlines()
+    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+
+
 def measure() -> dict[str, object]:
     results: dict[str, object] = {}
     with tempfile.TemporaryDirectory() as name:
@@ -185,6 +193,7 @@ def measure() -> dict[str, object]:
             line = Line(context_of(nodes.settings[1].folder), port, moot)
             line.say(commit(nodes.settings[1].folder, 1, motion))
             latencies(line, motion)
+            before = private_bytes(nodes)
             for kind in FLOODS:
                 alone: list[float] = []
                 under: list[float] = []
@@ -202,6 +211,10 @@ def measure() -> dict[str, object]:
                     "target": TARGET,
                     "reached": ratio <= TARGET,
                 }
+            grown = (private_bytes(nodes) - before) / 1e6
+            results["memory of the node"] = {
+                "grown_mb": round(grown, 1), "target": MOST_GROWN, "reached": grown <= MOST_GROWN,
+            }  # fmt: skip
         finally:
             nodes.stop()
     return results

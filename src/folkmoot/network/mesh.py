@@ -32,7 +32,7 @@ DIAL_SECONDS: Final = 5.0
 SHORTEST, LONGEST = 0.25, 30.0  # seconds until a peer is dialled again
 MOST_QUEUED: Final = 1 << 20  # bytes that wait for a connection to a peer
 MOST_CONNECTIONS_EACH: Final = 3  # with one peer
-MOST_ACCEPTED: Final = 300.0  # connections a second that are looked at; the others wait in the kernel
+MOST_ACCEPTED: Final = 100.0  # connections a second that are looked at; the others wait in the kernel
 SKEW_SECONDS: Final = 30.0  # clocks further apart are worth a warning
 
 
@@ -75,7 +75,7 @@ class Mesh:
         self._peers = [_Peer(budget=Budget(self.limits.rate, self.limits.burst)) for _ in roster]
         self._sources: dict[str, Budget] = {}  # what each address may still open
         self._anybody = Budget(10 * self.limits.accepts, 3 * self._burst)
-        self._looks = Budget(MOST_ACCEPTED, MOST_ACCEPTED)
+        self._looks = Budget(MOST_ACCEPTED, 3 * MOST_ACCEPTED)
         self._pending: dict[Connection, None] = {}  # dialled us and not known yet, the oldest first
         self._log = (journal or Journal("error")).bound(node=roster[place].name)
         self._loop = asyncio.get_running_loop()
