@@ -10,6 +10,7 @@ the 95th percentile at most doubles. The memory of the node must stay where it i
 from __future__ import annotations
 
 import hashlib
+import http.client
 import multiprocessing
 import os
 import socket
@@ -20,6 +21,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -164,6 +166,16 @@ def commit(folder: Path, place: int, motion: bytes) -> bytes:
     return m.encode(m.Commit(motion, place, commitment, signature, want=False))
 
 
+def events(metrics: int) -> float:
+    """Frames that the node has read and connections that it has refused: did the attack get through?"""
+    connection = http.client.HTTPConnection("127.0.0.1", metrics, timeout=10.0)
+    connection.request("GET", "/metrics")
+    lines = connection.getresponse().read().decode().splitlines()
+    connection.close()
+    counted = ("folkmoot_frames_received_total", 'folkmoot_refused_total{why="')
+    return sum(float(line.split()[1]) for line in lines if line.startswith(counted))
+
+
 def private_bytes(nodes: Nodes) -> int:
     """What belongs to the process of the node alone; Linux."""
     (process, *_) = nodes.processes
@@ -186,6 +198,9 @@ def measure() -> dict[str, object]:
             motion = bytes.fromhex(state.motion)
             known.set()
 
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            metrics = probe.getsockname()[1]
+        nodes.settings[0] = replace(nodes.settings[0], metrics=f"127.0.0.1:{metrics}")
         nodes.start(0)
         try:
             nodes.wait([0], 60.0)
@@ -199,16 +214,20 @@ def measure() -> dict[str, object]:
             for kind in FLOODS:
                 alone: list[float] = []
                 under: list[float] = []
+                rates: list[float] = []
                 for _ in range(TURNS):
                     alone += latencies(line, motion)
                     with attacked(kind, nodes.settings[2].folder, port, moot, motion):
+                        count, start = events(metrics), time.perf_counter()
                         under += latencies(line, motion)
+                        rates.append((events(metrics) - count - QUERIES) / (time.perf_counter() - start))
                     time.sleep(0.5)
                 p95 = [float(np.percentile(each, 95)) for each in (alone, under)]
                 ratio = p95[1] / p95[0]
                 results[f"flood of {kind}"] = {
                     "p95_ms_alone": round(1e3 * p95[0], 3),
                     "p95_ms_under_attack": round(1e3 * p95[1], 3),
+                    "attacks_a_second": round(sum(rates) / TURNS),
                     "ratio": round(ratio, 2),
                     "target": TARGET,
                     "reached": ratio <= TARGET,
