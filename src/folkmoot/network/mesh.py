@@ -197,8 +197,7 @@ class Mesh:
             else:
                 self.counts["refused_too_many_connections"] += 1
                 accepted.close()
-            wait = self._looks.pay(self.now())
-            if wait:
+            while wait := self._looks.pay(self.now()):
                 await asyncio.sleep(wait)
 
     def _welcome(self, host: str) -> bool:
