@@ -22,12 +22,12 @@ from folkmoot.outcome import Change, Outcome
 from folkmoot.protocols import Query
 from folkmoot.sampling import Everyone, Others
 from folkmoot.simulation.machine import Machine, tabulate
-from folkmoot.simulation.setting import Array, Sampling, Setting
+from folkmoot.simulation.setting import Array, Setting
+from folkmoot.simulation.urns import Sampling
 from folkmoot.votes import UNCOLOURED
 
 # Called with the jobs done and the jobs in all; for progress bars.
 Progress = Callable[[int, int], None]
-OTHERS = Others()
 # Jobs in a piece at most: a piece cannot be interrupted, and Ctrl-C should not have to wait.
 _PIECE = 4096
 
@@ -39,7 +39,7 @@ def deliberate(
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
     rounds: int = 50,
-    sampling: Sampling = OTHERS,
+    sampling: Sampling | None = None,
     schedule: str = "one",
     batch: str = "independent",
     repeats: int = 1,
@@ -60,7 +60,8 @@ def deliberate(
     adversaries : Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : the right colours, for adversaries that must know them.
     rounds : rounds per participant at the most; in a round each honest one asks once, on average.
-    sampling : ``Others()`` (default), ``Everyone()`` (the paper's law) or ``Neighbours(graph)``.
+    sampling : ``Others()`` (default), ``Everyone()`` (the paper's law), ``Neighbours(graph)`` or
+        ``Trusting(trust)`` (default with ``Slush(k, alpha, trust=trust)``).
     schedule : "one" participant at a time (drawn uniformly), or "lockstep", all at once.
     batch : "independent", a schedule for each input; or "shared", where one query carries all inputs.
     repeats : play everything so many times, each with its own randomness.
@@ -131,7 +132,7 @@ class _Run:
         jobs = repeats * self.inputs
         self.decisions = np.empty((jobs, self.honest), dtype=np.int8)
         self.played = np.zeros(jobs, dtype=np.int64)
-        self.asked = np.zeros(jobs, dtype=np.int64)
+        self.asked = np.zeros(jobs, dtype=np.int64)  # requests to single peers
         self.settled = np.zeros(jobs, dtype=np.bool_)
         shape = (jobs, setting.rounds + 1, setting.classes) if record else (0, 0, 0)
         self.history = np.zeros(shape, dtype=np.int32)
@@ -194,6 +195,7 @@ class _Run:
                 isinstance(setting.sampling, Everyone), setting.rounds, True,
                 self.decisions, self.played, self.asked, self.settled,
             )  # fmt: skip
+            self.asked[bounds[0] * self.inputs :][bounds[1] : bounds[2]] *= setting.protocol.k
             return bounds[2] - bounds[1]
 
         self._share(piece, pieces, threads, progress)
@@ -231,10 +233,11 @@ class _Run:
             after = (machine.after[[1, 2], [2, 1], 0] - 1).astype(np.uint8)
             flip: Any = table_kernel.flip
             flip(*common, want, after, setting.rounds, *out)
-            return
-        own = np.uint64(isinstance(setting.sampling, Others))
-        play: Any = table_kernel.play
-        play(*common, own, *_tables(machine), setting.lockstep, setting.rounds, *out)
+        else:
+            own = np.uint64(isinstance(setting.sampling, Others))
+            play: Any = table_kernel.play
+            play(*common, own, *_tables(machine), setting.lockstep, setting.rounds, *out)
+        self.asked[first:last] *= setting.protocol.k
 
     def _explicit(self, first: int, last: int, events: Array | None = None) -> int:
         """Returns the number of events (changes of colour), noted as far as ``events`` has room."""
@@ -245,8 +248,7 @@ class _Run:
         return int(
             play(
                 first, last, self.halt, self.seed, self.keys, self.shared, setting.honest_votes,
-                setting.closed, setting.honest_alpha, setting.protocol.k, setting.weights, *setting.graph,
-                isinstance(setting.sampling, Everyone), setting.sees, setting.target, setting.answers,
+                setting.closed, setting.urns, setting.sees, setting.target, setting.answers,
                 setting.order[: self.honest], *_tables(self._machine), setting.lockstep, setting.rounds,
                 self.decisions, self.played, self.asked, self.settled, self.history,
                 np.empty((0, 0)) if events is None else events,
@@ -255,8 +257,8 @@ class _Run:
 
     @property
     def _machine(self) -> Machine:
-        # A machine knows of winners only, so it is the same for every k, alpha and weights.
-        bare = replace(self.setting.protocol, k=1, alpha=1, weights=None)
+        # A machine knows of winners only, so it is the same for every k, alpha, weights and trust.
+        bare = replace(self.setting.protocol, k=1, alpha=1, weights=None, trust=None)
         return _tabulated(bare, self.setting.classes)
 
     # ---- the result --------------------------------------------------------------------------
@@ -271,8 +273,9 @@ class _Run:
             decisions = everybody
         shape = (self.repeats, self.inputs)
         played = self.played.reshape(shape)
+        asked = self.asked.reshape(shape)
         # A shared query carries every input, so the batch asks until its longest talk is over.
-        asked = played.max(axis=1) * self.honest if self.shared else self.asked.reshape(shape).sum(axis=1)
+        queries = asked.max(axis=1) if self.shared else asked.sum(axis=1)
         history = self.history.reshape(*shape, *self.history.shape[1:]) if self.record else None
         first = 0 if self.repeats == 1 else slice(None)
         return Outcome(
@@ -281,7 +284,7 @@ class _Run:
             classes=self.setting.classes,
             settled=self.settled.reshape(shape)[first],
             rounds=played[first],
-            queries=np.asarray(asked * self.setting.protocol.k)[first],
+            queries=np.asarray(queries)[first],
             history=None if history is None else history[first],
             replay=self._replay if self.record else None,
         )
