@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot import Slush, deliberate
+from folkmoot import Neighbours, Slush, Snowball, Trusting, deliberate
 from folkmoot.sampling import Others
 from folkmoot.simulation import bitsliced_kernel
 from folkmoot.simulation import table_kernel as kernel
@@ -119,6 +119,37 @@ def bitsliced(setting: Setting, stop: bool) -> None:
     )  # fmt: skip
 
 
+def by_trust(votes: Any) -> dict[str, object]:
+    """Asking whom one trusts against asking anybody, on one thread; times for the same number of requests."""
+    trust = np.random.default_rng(1).normal(1, 0.7, (N, N))
+    slush, anybody = Slush(K, ALPHA, trust=trust), Neighbours(1 - np.eye(N))
+    weighted = Slush(K, ALPHA, trust=Trusting(trust, weighted=True))
+
+    def seconds(protocol: Any, **options: Any) -> tuple[float, Any]:
+        outcome = deliberate(votes, protocol, threads=1, **options)
+        return best_of(7, lambda: deliberate(votes, protocol, threads=1, **options)), outcome
+
+    uniform, anybody_asked = seconds(Slush(K, ALPHA), sampling=anybody)
+    trusting, trusted_asked = seconds(slush)
+    slow, _ = seconds(slush, batch="shared", record=True)
+    shared, _ = seconds(slush, batch="shared")
+    full, unanimous = seconds(Slush(K, K, trust=trust), batch="shared")
+    return {
+        "explicit kernel, by trust, times its uniform law (target 2)": round(
+            trusting / int(trusted_asked.queries) / (uniform / int(anybody_asked.queries)), 2
+        ),
+        "shared batch by trust, seconds (target 0.1)": round(shared, 4),
+        "shared batch by trust, times the explicit kernel with the same bits (target 5)": round(
+            slow / shared, 1
+        ),
+        "shared batch by trust, alpha = k, updates a second": round(N * int(unanimous.rounds.sum()) / full),
+        "shared batch by trust, weighted tally, seconds": round(seconds(weighted, batch="shared")[0], 4),
+        "shared batch by trust, Snowball, seconds": round(
+            seconds(Snowball(K, ALPHA, trust=trust), batch="shared")[0], 4
+        ),
+    }
+
+
 def vote_file(folder: Path) -> Path:
     rng = np.random.default_rng(0)
     path = folder / "votes.csv"
@@ -170,6 +201,7 @@ def measure() -> dict[str, object]:
     one = best_of(5, lambda: play(threads=1, repeats=20))
     two = best_of(5, lambda: play(threads=2, repeats=20))
     results["two threads over one (target 1.8 on a quiet machine)"] = round(one / two, 2)
+    results |= by_trust(votes)
     million = subprocess.run([sys.executable, "-c", MILLION], check=True, capture_output=True, text=True)
     seconds, megabytes = map(float, million.stdout.split())
     results["a million nodes to consensus, seconds (target 1)"] = round(seconds, 3)

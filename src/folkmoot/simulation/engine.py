@@ -1,7 +1,8 @@
 """``deliberate``: votes and a protocol in, an ``Outcome`` out. Chooses the kernel and shares out the work.
 
 The table kernel plays where only counts matter, the bit-sliced one shared batches of two-colour Slush, the
-explicit one everything else. The law of an input's outcome is the same in all of them.
+shared one all other shared batches, the explicit one everything else. The law of an input's outcome is the
+same in all of them.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from folkmoot.votes import UNCOLOURED
 Progress = Callable[[int, int], None]
 # Jobs in a piece at most: a piece cannot be interrupted, and Ctrl-C should not have to wait.
 _PIECE = 4096
+# Inputs in a block of the shared kernel at most: the rows of a query then stay close to the processor.
+_BLOCK = 2048
 
 
 def deliberate(
@@ -86,6 +89,8 @@ def deliberate(
     )
     if run.bitsliced:
         run.play_bitsliced(workers, progress)
+    elif run.carried:
+        run.play_shared(workers, progress)
     else:
         run.play(workers, progress)
     return run.outcome()
@@ -159,6 +164,13 @@ class _Run:
             and not (local and np.any(silent))
         )
 
+    @property
+    def carried(self) -> bool:
+        """Whether the shared kernel can play this."""
+        from folkmoot.simulation.shared_kernel import MOST_K
+
+        return self.shared and not self.record and self.setting.protocol.k <= MOST_K
+
     # ---- the work ----------------------------------------------------------------------------
 
     def play(self, threads: int, progress: Progress | None) -> None:
@@ -197,6 +209,31 @@ class _Run:
             )  # fmt: skip
             self.asked[bounds[0] * self.inputs :][bounds[1] : bounds[2]] *= setting.protocol.k
             return bounds[2] - bounds[1]
+
+        self._share(piece, pieces, threads, progress)
+
+    def play_shared(self, threads: int, progress: Progress | None) -> None:
+        """Blocks of inputs, or of repetitions where these are small; each draws the whole schedule."""
+        from folkmoot.simulation import shared_kernel
+
+        setting = self.setting
+        size = min(-(-self.inputs // (1 if self.repeats >= threads else threads)), _BLOCK)
+        several = max(1, min(_PIECE // self.inputs, -(-self.repeats // (8 * threads))))
+        pieces = [
+            (start, min(start + several, self.repeats), first, min(first + size, self.inputs))
+            for start in range(0, self.repeats, several)
+            for first in range(0, self.inputs, size)
+        ]
+
+        def piece(bounds: tuple[int, int, int, int]) -> int:
+            play: Any = shared_kernel.play
+            play(
+                *bounds, self.halt, self.seed, self.keys, setting.honest_votes, setting.closed, setting.urns,
+                setting.sees, setting.target, setting.answers, setting.order[: self.honest],
+                *_tables(self._machine), setting.lockstep, setting.rounds,
+                self.decisions, self.played, self.asked, self.settled,
+            )  # fmt: skip
+            return (bounds[1] - bounds[0]) * (bounds[3] - bounds[2])
 
         self._share(piece, pieces, threads, progress)
 
