@@ -21,7 +21,7 @@ from folkmoot import checks
 from folkmoot.adversaries import Adversary
 from folkmoot.outcome import Change, Outcome
 from folkmoot.protocols import Query
-from folkmoot.sampling import Everyone, Others
+from folkmoot.sampling import Others
 from folkmoot.simulation.machine import Machine, tabulate
 from folkmoot.simulation.setting import Array, Setting
 from folkmoot.simulation.urns import Sampling
@@ -70,8 +70,8 @@ def deliberate(
     repeats : play everything so many times, each with its own randomness.
     seed : the same seed gives the same bits, on one thread or many.
     record : keep the history for ``Outcome.plot`` and ``Outcome.explain`` (uses the explicit kernel).
-    permute : in the bit-sliced kernel, seat honest participants anew for each input; the other kernels do
-        not, and Byzantine ones keep their seats (see docs/simulation.md on the variance).
+    permute : in the bit-sliced kernel, seat honest participants anew for each input if all ask alike; the
+        other kernels do not, and Byzantine ones keep their seats (docs/simulation.md on the variance).
     keys : a number >= 0 for each input, on which its randomness hangs instead of on its place. With
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
     progress : called with (done, all) as the work goes on.
@@ -149,7 +149,7 @@ class _Run:
         from folkmoot.simulation.bitsliced_kernel import MOST_K
 
         setting = self.setting
-        local = bool((setting.honest_alpha != setting.honest_alpha[0]).any())
+        local = self.seats_change and bool((setting.honest_alpha != setting.honest_alpha[0]).any())
         silent = setting.fixed and (setting.fixed_answers == UNCOLOURED).any(axis=1)
         # A row of the kernel is silent on all inputs or on none.
         whole = setting.fixed and np.array_equal(silent, (setting.fixed_answers == UNCOLOURED).all(axis=1))
@@ -157,12 +157,18 @@ class _Run:
             self.shared
             and not self.record
             and setting.plain
-            and setting.exchangeable
+            and setting.fixed
+            and not setting.weighted
             and not setting.lockstep
             and setting.protocol.k <= MOST_K
             and whole
             and not (local and np.any(silent))
         )
+
+    @property
+    def seats_change(self) -> bool:
+        """Whether the bit-sliced kernel seats participants anew for each input: only where all ask alike."""
+        return self.permute and self.setting.exchangeable
 
     @property
     def carried(self) -> bool:
@@ -202,12 +208,10 @@ class _Run:
 
         def piece(bounds: tuple[int, int, int]) -> int:
             bitsliced_kernel.play(
-                *bounds, self.halt, self.seed, self.keys, self.permute, setting.honest_votes,
-                setting.fixed_answers, setting.closed, setting.honest_alpha, setting.protocol.k,
-                isinstance(setting.sampling, Everyone), setting.rounds, True,
+                *bounds, self.halt, self.seed, self.keys, self.seats_change, setting.honest_votes,
+                setting.fixed_answers, setting.closed, setting.urns, setting.rounds, True,
                 self.decisions, self.played, self.asked, self.settled,
             )  # fmt: skip
-            self.asked[bounds[0] * self.inputs :][bounds[1] : bounds[2]] *= setting.protocol.k
             return bounds[2] - bounds[1]
 
         self._share(piece, pieces, threads, progress)
