@@ -26,8 +26,8 @@ TRIALS = 20_000
 NAN = float("nan")
 
 UNEVEN: Trust = [[NAN, 4, 1, 2, 1], [3, 9, 1, 1, 2], [1, 1, -9, 5, 1], [2, 1, 1, 0, 8], [1, 2, 3, 4, 0]]
-# Participant 0 trusts two, 1 one, 2 nobody; negative trust is none.
-FEW: Trust = [[0, 3, 0, -1, 2], [-2, 0, 0, 5, 0], [0, 0, 7, 0, -1], [1, 2, 3, 0, 4], [4, 1, 1, 1, 0]]
+# Participant 0 trusts two, 1 one, 2 nobody, 4 three; negative trust is none.
+FEW: Trust = [[0, 3, 0, -1, 2], [-2, 0, 0, 5, 0], [0, 0, 7, 0, -1], [1, 2, 3, 0, 4], [4, 1, 1, -3, 0]]
 # Nearly all trust is in one peer: the kernel draws the others in another way.
 HEAVY: Trust = [
     [0, 1e9, 1, 2, 3],
@@ -43,7 +43,7 @@ TALKS: dict[str, tuple[Talk, list[int], int, int]] = {
     "three colours": (Talk("slush", 2, [2] * 5, UNEVEN), [0, 1, 2, -1, 2], 3, 2),
     "own thresholds": (Talk("slush", 3, [2, 3, 3, 2, 2], UNEVEN), [0, 1, 1, 0, 1], 2, 2),
     "fewer than k": (Talk("slush", 3, [2, 3, 2, 3, 3], FEW), [0, 1, 1, 0, 1], 2, 3),
-    "fewer than k, unanimous": (Talk("slush", 4, [4, 3, 3, 4, 3], FEW), [0, 1, 1, 0, 0], 2, 3),
+    "fewer than k, scaled": (Talk("slush", 4, [4, 3, 3, 4, 3], FEW), [0, 1, 1, 0, 0], 2, 3),
     "heavy": (Talk("slush", 3, [2] * 5, HEAVY), [0, 1, 1, 0, 1], 2, 2),
     "weighted": (Talk("slush", 3, [2] * 5, UNEVEN, weighted=True), [0, 1, 1, 0, 1], 2, 2),
     "weighted, fewer than k": (Talk("slush", 3, [2] * 5, FEW, weighted=True), [0, 1, 1, 0, 1], 2, 3),
