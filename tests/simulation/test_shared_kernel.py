@@ -18,7 +18,7 @@ from folkmoot.adversaries import (
     Silent,
     Stalling,
 )
-from folkmoot.simulation import engine
+from folkmoot.simulation import run
 
 N = 13
 RNG = np.random.default_rng(6)
@@ -79,7 +79,7 @@ def test_blocks_of_any_size_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) 
     votes = np.random.default_rng(2).integers(0, 2, (N, 100))
     outcomes = []
     for block in (2048, 33, 1):
-        monkeypatch.setattr(engine, "_BLOCK", block)
+        monkeypatch.setattr(run, "_BLOCK", block)
         protocol = Snowball(5, 3, 4, trust=TRUST)
         outcomes.append(deliberate(votes, protocol, adversaries=ALL_KINDS, batch="shared", repeats=3))
     assert same(outcomes[0], outcomes[1])
