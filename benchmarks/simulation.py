@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot import Slush, deliberate
+from folkmoot import Neighbours, Slush, Snowball, Trusting, deliberate
 from folkmoot.sampling import Others
 from folkmoot.simulation import bitsliced_kernel
 from folkmoot.simulation import table_kernel as kernel
@@ -115,8 +115,41 @@ def bitsliced(setting: Setting, stop: bool) -> None:
     )
     bitsliced_kernel.play(
         0, 0, INPUTS, HALT, 0, np.arange(INPUTS), True, setting.honest_votes, setting.fixed_answers,
-        setting.closed, setting.honest_alpha, K, False, ROUNDS, stop, *out,
+        setting.closed, setting.urns, ROUNDS, stop, *out,
     )  # fmt: skip
+
+
+def by_trust(votes: Any) -> dict[str, object]:
+    """Asking whom one trusts against asking anybody, on one thread; for as many requests."""
+    trust = np.random.default_rng(1).normal(1, 0.7, (N, N))
+    slush, anybody = Slush(K, ALPHA, trust=trust), Neighbours(1 - np.eye(N))
+    weighted = Slush(K, ALPHA, trust=Trusting(trust, weighted=True))
+
+    def seconds(protocol: Any, **options: Any) -> tuple[float, Any]:
+        outcome = deliberate(votes, protocol, threads=1, **options)
+        return best_of(7, lambda: deliberate(votes, protocol, threads=1, **options)), outcome
+
+    uniform, anybody_asked = seconds(Slush(K, ALPHA), sampling=anybody)
+    trusting, trusted_asked = seconds(slush)
+    results: dict[str, object] = {
+        "by trust, explicit kernel, times its uniform law (target 2)": round(
+            trusting / int(trusted_asked.queries) / (uniform / int(anybody_asked.queries)), 2
+        )
+    }
+    full, unanimous = seconds(Slush(K, K, trust=trust), batch="shared")
+    for name, protocol in {
+        "by trust, shared batch, Slush (bit-sliced)": slush,
+        "by trust, shared batch, weighted tally (shared kernel)": weighted,
+        "by trust, shared batch, Snowball (shared kernel)": Snowball(K, ALPHA, trust=trust),
+    }.items():
+        fast, _ = seconds(protocol, batch="shared")
+        slow, _ = seconds(protocol, batch="shared", record=True)  # the explicit kernel, with the same bits
+        results[f"{name}, seconds"] = round(fast, 4)
+        results[f"{name}, times the explicit kernel (target 5)"] = round(slow / fast, 1)
+    results["by trust, shared batch, Slush with alpha = k, updates a second"] = round(
+        N * int(unanimous.rounds.sum()) / full
+    )
+    return results
 
 
 def vote_file(folder: Path) -> Path:
@@ -170,6 +203,7 @@ def measure() -> dict[str, object]:
     one = best_of(5, lambda: play(threads=1, repeats=20))
     two = best_of(5, lambda: play(threads=2, repeats=20))
     results["two threads over one (target 1.8 on a quiet machine)"] = round(one / two, 2)
+    results |= by_trust(votes)
     million = subprocess.run([sys.executable, "-c", MILLION], check=True, capture_output=True, text=True)
     seconds, megabytes = map(float, million.stdout.split())
     results["a million nodes to consensus, seconds (target 1)"] = round(seconds, 3)

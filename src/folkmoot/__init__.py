@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import Slush, Snowball, Snowflake
-    from folkmoot.sampling import Everyone, Neighbours, Others
+    from folkmoot.sampling import Everyone, Neighbours, Others, Trusting
     from folkmoot.simulation import Agreement, agree, deliberate
     from folkmoot.thresholds import StrongConfidence, strong_confidence
 
@@ -42,6 +42,7 @@ __all__ = [
     "Snowball",
     "Snowflake",
     "StrongConfidence",
+    "Trusting",
     "__version__",
     "adversaries",
     "aggregation",
@@ -71,6 +72,7 @@ _HOMES = {
     "Snowball": "folkmoot.protocols",
     "Snowflake": "folkmoot.protocols",
     "StrongConfidence": "folkmoot.thresholds",
+    "Trusting": "folkmoot.sampling",
     "adversaries": "folkmoot.adversaries",
     "aggregation": "folkmoot.aggregation",
     "agree": "folkmoot.simulation",

@@ -1,12 +1,13 @@
 """Sampling laws: whom a node may ask, and the law of the answers it gets (appendix A.1).
 
-A query draws k different nodes. On the complete graph the number of answers of one colour is then
-hypergeometric; its logarithm is built here from its own factors, so that it stays exact where the
-probability itself is below the smallest double.
+A query draws k different nodes, all alike or (``Trusting``) in proportion to the asker's trust. On the
+complete graph the number of answers of one colour is then hypergeometric; its logarithm is built here from
+its own factors, so that it stays exact where the probability itself is below the smallest double.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -125,6 +126,98 @@ class Neighbours:
             raise ValueError(
                 f"every node must have at least k={k} neighbours: node {node} has {degrees[node]}"
             )
+
+
+class Trusting:
+    """k of those an asker trusts, drawn in proportion to trust; row i of the (n, n) matrix is asker i's.
+
+    Trust of 0 or less means never asked; the diagonal is ignored; in a row only ratios matter. Peers are
+    drawn one after the other, each in proportion to trust among those not drawn yet (successive sampling;
+    Plackett-Luce). So a query hears k different voices: with replacement one much trusted peer could
+    fill it and reach alpha by itself. Equal trust is ``Others()``, and trust of 0 and 1 ``Neighbours``. The
+    price: a peer is asked at most once a query, so that shares of the answers lag behind shares of trust
+    where k is not small.
+
+    An asker that trusts fewer than k asks all of those, with k and alpha scaled by ``Query.scaled``: two of
+    two instead of ten of ten. One that trusts nobody asks nobody and keeps its colour.
+
+    With ``weighted`` answers also weigh as the asker trusts who gave them, rescaled to k. Trust then
+    counts twice, in who is asked and in what is heard; without it, k voices are k votes.
+    """
+
+    def __init__(self, trust: npt.ArrayLike, *, weighted: bool = False) -> None:
+        try:
+            matrix = np.array(trust, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise TypeError("trust must be an (n, n) matrix of numbers, a row per asker") from None
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+            raise ValueError(f"trust must be an (n, n) matrix, a row per asker: got shape {matrix.shape}")
+        if not isinstance(weighted, (bool, np.bool_)):
+            raise TypeError(f"weighted must be True or False: got weighted={weighted!r}")
+        for asker, row in enumerate(matrix):
+            row[:] = trust_weights(row, asker)
+        matrix.flags.writeable = False
+        self.weights = matrix  # (asker, peer): what ``trust_weights`` makes of each row
+        self.weighted = bool(weighted)
+
+    def check(self, n: int, k: int) -> None:
+        """Every one of the n participants has a row, and k is not more than all others."""
+        if len(self.weights) != n:
+            raise ValueError(f"trust must have a row per participant ({n}): got {len(self.weights)}")
+        Others().urn(n, k)
+
+    @property
+    def trusted(self) -> npt.NDArray[np.int64]:
+        """(asker,): how many peers it trusts."""
+        return np.asarray(np.count_nonzero(self.weights, axis=1), dtype=np.int64)
+
+    def restricted(self, participants: Sequence[int]) -> Trusting:
+        """The same trust among some of the participants."""
+        return Trusting(self.weights[np.ix_(participants, participants)], weighted=self.weighted)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trusting):
+            return NotImplemented
+        return self.weighted == other.weighted and np.array_equal(self.weights, other.weights)
+
+    def __hash__(self) -> int:
+        return hash((self.weighted, self.weights.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Trusting(<{len(self.weights)} x {len(self.weights)}>, weighted={self.weighted})"
+
+
+def trust_weights(trust: npt.ArrayLike, asker: int) -> Floats:
+    """One asker's trust as weights: what is not positive and its own entry are 0, the largest is 1."""
+    row = np.array(trust, dtype=np.float64)
+    row[asker] = 0.0
+    bad = np.flatnonzero(~np.isfinite(row))
+    if bad.size:
+        raise ValueError(f"trust must be finite: got trust[{asker}, {bad[0]}]={row[bad[0]]}")
+    np.maximum(row, 0.0, out=row)
+    most = row.max() or 1.0
+    # Only ratios matter, and so sums stay finite. Who is trusted ever so little stays trusted.
+    return np.maximum(row / most, np.finfo(np.float64).tiny, where=row > 0, out=np.zeros_like(row))
+
+
+def draw(weights: npt.ArrayLike, k: int, uniform: Callable[[], float]) -> list[int]:
+    """The peers of one query under ``Trusting``, in the order drawn; ``weights`` as of ``trust_weights``.
+
+    ``uniform`` gives a number in [0, 1) whenever it is called, such as ``random.Random(7).random``. Who has
+    no more than k peers of positive weight asks all of them, and no number is drawn.
+    """
+    left = np.array(weights, dtype=np.float64)
+    peers = np.flatnonzero(left > 0)
+    if peers.size <= checks.integer("k", k, least=1):
+        return [int(peer) for peer in peers]
+    drawn: list[int] = []
+    while len(drawn) < k:
+        sums = np.cumsum(left[peers])
+        place = int(np.searchsorted(sums, uniform() * sums[-1], side="right"))
+        place = min(place, peers.size - 1)  # the product can round up to the whole sum
+        drawn.append(int(peers[place]))
+        peers = np.delete(peers, place)
+    return drawn
 
 
 def _square(shape: tuple[int, ...]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -132,6 +133,22 @@ def test_predict_proba_is_the_exact_absorption(n: int, k: int, alpha: int) -> No
     chances = moot.predict_proba(inputs)
     assert np.abs(chances[:, 1] - expected).max() < 1e-12
     assert np.abs(chances.sum(axis=1) - 1).max() < 1e-12
+
+
+def test_a_moot_that_trusts_one_participant_follows_it() -> None:
+    trust = np.zeros((9, 9))
+    trust[1:, 0] = 1
+    moot = cuts(9, protocol=Slush(3, 2, trust=trust))
+    inputs = np.array([[0.05], [-1.0]])  # participant 0 alone says 1; nobody does
+    assert clone(moot).get_params()["protocol__trust"] == moot.protocol.trust
+    assert np.array_equal(moot.predict_proba(inputs)[:, 1], [1, 0])
+    assert moot.predict(inputs).tolist() == [1, 0]
+    assert str(moot.report(inputs, [1, 0], stacking=False)).count("by trust") == 1
+    moot.set_params(protocol__trust=None)
+    assert moot.predict_proba(inputs)[0, 1] == 0
+    moot.set_params(protocol__trust=np.ones((8, 8)))
+    with pytest.raises(ValueError, match=r"trust must have a row per participant \(9\): got 8"):
+        moot.predict(inputs)
 
 
 def test_predict_is_drawn_from_predict_proba() -> None:

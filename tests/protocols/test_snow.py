@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from folkmoot import Slush, Snowball, Snowflake, StrongConfidence
+from folkmoot import Slush, Snowball, Snowflake, StrongConfidence, Trusting
 from folkmoot.protocols import winner
 from folkmoot.protocols.snowball import Ball
 from folkmoot.protocols.snowflake import Flake
@@ -81,6 +84,29 @@ def test_snowball_without_its_counts_does_the_same_if_told_who_is_ahead() -> Non
 def test_bad_parameters(make: object, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make()  # type: ignore[operator]
+
+
+def test_a_protocol_takes_trust_as_a_matrix_or_a_law() -> None:
+    trust = [[0, 1, 2], [1, 0, 0], [-1, 0, 0]]
+    for protocol in (
+        Slush(2, 2, trust=trust),
+        Snowflake(2, 2, 3, trust=trust),
+        Snowball(2, 2, 3, trust=trust),
+    ):
+        assert protocol.trust == Trusting(trust)
+        assert replace(protocol).trust is protocol.trust
+        assert protocol.restricted([0, 2]).trust == Trusting([[0, 1], [0, 0]])
+    assert Slush(2, 2, trust=trust) == Slush(2, 2, trust=Trusting(trust)) != Slush(2, 2)
+    assert len({Slush(2, 2, trust=trust), Slush(2, 2, trust=np.array(trust) * 7)}) == 1
+
+
+def test_who_can_ask_fewer_than_k_has_a_scaled_query() -> None:
+    reach = np.array([20, 10, 9, 2, 1, 0])
+    for protocol in (Slush(10, 7), Slush(10, [6, 7, 8, 9, 10, 10]), Slush(10, StrongConfidence([0.7] * 6))):
+        sizes, alphas = protocol.reaching(reach)
+        assert sizes.tolist() == [10, 10, 9, 2, 1, 0]
+        for i, peers in enumerate(reach[:-1]):
+            assert alphas[i] == protocol.scaled(int(peers) + 1).thresholds(6)[i]
 
 
 def test_thresholds_of_their_own() -> None:

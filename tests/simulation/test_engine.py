@@ -23,6 +23,7 @@ from folkmoot import (
     Slush,
     Snowball,
     Snowflake,
+    Trusting,
     deliberate,
 )
 from folkmoot.adversaries import (
@@ -123,7 +124,10 @@ def test_an_input_does_not_depend_on_its_neighbours_in_the_batch(
 def test_bit_sliced_is_the_explicit_kernel_bit_for_bit(inputs: int, alpha: Any, liars: Any) -> None:
     votes = np.random.default_rng(inputs).integers(0, 2, (21, inputs))
     options = {"adversaries": liars, "rounds": 6, "batch": "shared", "repeats": 2, "seed": 4}
-    for sampling in (Others(), Everyone()):
+    trust = np.random.default_rng(0).normal(1, 1, (21, 21))
+    trust[4, 5:], trust[8] = 0, -1  # five trusted peers at most, and none
+    graph = Neighbours(networkx.circulant_graph(21, [1, 2, 3, 4, 5, 6]))
+    for sampling in (Others(), Everyone(), graph, Trusting(trust)):
         fast = deliberate(votes, Slush(10, alpha), permute=False, sampling=sampling, **options)
         slow = deliberate(votes, Slush(10, alpha), record=True, sampling=sampling, **options)
         assert np.array_equal(fast.decisions, slow.decisions)

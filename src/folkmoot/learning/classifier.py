@@ -38,6 +38,7 @@ from folkmoot.learning.participants import (
 from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Query, Slush
+from folkmoot.sampling import Trusting
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -222,6 +223,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         if self.thresholds == "strong-confidence":
             protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
         protocol.thresholds(n)  # complains about a list of another length
+        if isinstance(protocol.trust, Trusting):
+            protocol.trust.check(n, protocol.k)
         return protocol
 
     def _tell_if_scaled(self, protocol: Query[Any]) -> None:
@@ -353,6 +356,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
             type(protocol) is Slush
             and isinstance(protocol.alpha, int)
             and protocol.weights is None
+            and protocol.trust is None
             and ballot.classes == 2
             and not ballot.faults
             and bool((ballot.votes != UNCOLOURED).all())

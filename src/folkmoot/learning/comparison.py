@@ -184,7 +184,8 @@ def describe(protocol: Query[Any]) -> str:
     alpha = f"alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else "local alpha"
     beta = f", beta={protocol.beta}" if hasattr(protocol, "beta") else ""
     weighted = ", weighted" if protocol.weights is not None else ""
-    return f"{type(protocol).__name__}, k={protocol.k}, {alpha}{beta}{weighted}"
+    trust = ", by trust" if protocol.trust is not None else ""
+    return f"{type(protocol).__name__}, k={protocol.k}, {alpha}{beta}{weighted}{trust}"
 
 
 def _cells(line: Line) -> tuple[str, str, str, str]:

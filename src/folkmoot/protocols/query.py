@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.sampling import Trusting
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Colour, Tally
 
@@ -31,12 +32,14 @@ class Query(ABC, Generic[State]):
     """A protocol: k answers are asked for; alpha of them, k/2 < alpha <= k, make a colour win the query.
 
     ``alpha`` is one threshold for all, one for each participant, or ``StrongConfidence(p)``. With
-    ``weights``, one per participant, the tally is weighted and rescaled to k (the paper's outlook).
+    ``weights``, one per participant, the tally is weighted and rescaled to k (the paper's outlook). With
+    ``trust``, an (n, n) matrix or a ``Trusting``, each asks whom it trusts instead of anybody.
     """
 
     k: int
     alpha: Alpha
     weights: Sequence[float] | None = field(default=None, kw_only=True)
+    trust: Trusting | npt.ArrayLike | None = field(default=None, kw_only=True)
 
     decides: ClassVar[bool] = False  # do nodes stop asking by themselves?
     counts_wins: ClassVar[bool] = False  # does a node compare how many queries each colour has won?
@@ -52,6 +55,8 @@ class Query(ABC, Generic[State]):
             object.__setattr__(self, "alpha", _thresholds(size, self.alpha))
         if self.weights is not None:
             object.__setattr__(self, "weights", tuple(_weights(self.weights).tolist()))
+        if self.trust is not None and not isinstance(self.trust, Trusting):
+            object.__setattr__(self, "trust", Trusting(self.trust))
 
     def thresholds(self, participants: int) -> npt.NDArray[np.int64]:
         """The threshold of each participant."""
@@ -82,14 +87,27 @@ class Query(ABC, Generic[State]):
             return replace(self, k=size, alpha=_scaled(self.alpha, self.k, size))
         return replace(self, k=size, alpha=[_scaled(int(alpha), self.k, size) for alpha in self.alpha])
 
+    def reaching(self, peers: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Sample size and threshold of each participant that can ask so many peers: ``scaled`` to them.
+
+        Who can ask nobody has a sample of 0.
+        """
+        sizes = np.minimum(peers, self.k)
+        alphas = self.thresholds(peers.size).copy()
+        for size in np.unique(sizes[(sizes > 0) & (sizes < self.k)]):
+            few = sizes == size
+            alphas[few] = self.scaled(int(size) + 1).thresholds(peers.size)[few]
+        return sizes, alphas
+
     def restricted(self, participants: Sequence[int]) -> Self:
-        """The same protocol among some of the participants: their thresholds and weights."""
+        """The same protocol among some of the participants: their thresholds, weights and trust."""
+        trust = self.trust.restricted(participants) if isinstance(self.trust, Trusting) else None
         if not isinstance(self.alpha, int):
             alpha = self.alpha.p if isinstance(self.alpha, StrongConfidence) else self.alpha
             chosen: Any = [alpha[i] for i in participants]
             kept = StrongConfidence(chosen) if isinstance(self.alpha, StrongConfidence) else chosen
-            return replace(self, alpha=kept, weights=self._weights_of(participants))
-        return replace(self, weights=self._weights_of(participants))
+            return replace(self, alpha=kept, weights=self._weights_of(participants), trust=trust)
+        return replace(self, weights=self._weights_of(participants), trust=trust)
 
     def _weights_of(self, participants: Sequence[int]) -> list[float] | None:
         return None if self.weights is None else [self.weights[i] for i in participants]

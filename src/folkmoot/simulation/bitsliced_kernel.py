@@ -5,9 +5,9 @@ A real query carries a participant's votes on all inputs, so one schedule serves
 carry-save adders, bit-plane by bit-plane, and compared with the threshold without leaving the words.
 
 Marginals are exact. So that inputs do not all owe their fate to the same lucky askers, participants
-are permuted over the positions anew for each input; the variance of an ensemble's accuracy is then
-nearly that of independent schedules (docs/simulation.md has the figures). The schedule is drawn as in
-the explicit kernel with ``shared``.
+are permuted over the positions anew for each input, where all ask alike; the variance of an ensemble's
+accuracy is then nearly that of independent schedules (docs/simulation.md has the figures). The schedule is
+drawn as in the explicit kernel with ``shared``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from folkmoot.simulation.asking import ask_trusted, ask_uniformly, fresh_urn
 from folkmoot.simulation.streams import below, mix, stream
+from folkmoot.simulation.urns import Urns
 
 Array = npt.NDArray[Any]
 ZERO, ONE, WORD = np.uint64(0), np.uint64(1), np.uint64(64)
@@ -48,29 +50,28 @@ def play(
     halt: Array,  # (1,): stop soon when it is not 0
     seed: int,
     keys: Array,  # (input,) int64: what the seating of an input hangs on
-    permute: bool,
+    permute: bool,  # only with one urn for all
     votes: Array,  # (input, honest) int8: 0 or 1
     fixed: Array,  # (byzantine, input) int8: 0, 1, or -1 for silence (then on every input)
     closed: Array,  # (input, 2) bool
-    alpha: Array,  # (honest,) int64
-    k: int,
-    self_sampling: bool,
+    urns: Urns,
     rounds: int,
     stop: bool,  # end early when every input is settled
     decisions: Array,  # out (job, honest) int8
     played: Array,  # out (job,) int64
-    asked: Array,  # out (job,) int64
+    asked: Array,  # out (job,) int64: requests to single peers of the batch
     settled: Array,  # out (job,) bool
 ) -> None:
     inputs, honest = votes.shape
     byzantine = fixed.shape[0]
-    nodes = honest + byzantine
+    sizes, alpha, starts, peers, trust, keep, pair, _, self_sampling, nodes = urns
+    k = sizes.max()
     width = (last - first + 63) // 64
     local = False
     for i in range(honest):
-        local = local or alpha[i] != alpha[0]
+        local = local or (permute and alpha[i] != alpha[0])
     state = np.zeros((nodes, width), dtype=np.uint64)
-    # With local thresholds: bit-planes of alpha, and of k - alpha, of whoever sits at each position.
+    # If thresholds change seats: bit-planes of alpha, and of k - alpha, of whoever sits at each position.
     up = np.zeros(honest * PLANES * width if local else 0, dtype=np.uint64)
     down = np.zeros(honest * PLANES * width if local else 0, dtype=np.uint64)
     planes = np.empty(PLANES * width, dtype=np.uint64)
@@ -106,10 +107,12 @@ def play(
                 may_close[c, w] |= bit
 
     word, step = stream(seed, repetition, -1, 1)
-    urn = np.arange(nodes)
-    place = np.arange(nodes)
+    urn = np.empty(peers.size if starts.size else nodes, dtype=np.int64)
+    place = np.empty(nodes, dtype=np.int64)
+    fresh_urn(starts, peers, keep, urn, place)
+    who = np.empty(k, dtype=np.int64)
     rows = np.empty(k, dtype=np.int64)
-    high = nodes if self_sampling else nodes - 1
+    requests = 0
     done = np.zeros(width, dtype=np.uint64)
     for item in range(first, last):
         played[repetition * inputs + item] = rounds
@@ -119,22 +122,21 @@ def play(
         for _ in range(honest):
             word += step
             i = np.int64(below(mix(word), np.uint64(honest))[0])
-            if not self_sampling:
-                other = urn[high]
-                urn[place[i]], place[other] = other, place[i]
-                urn[high], place[i] = i, high
+            size = sizes[i]
+            if keep.size > 0:
+                word = ask_trusted(
+                    size, word, step, starts[i], starts[i + 1], peers, trust, keep, pair, place, who
+                )
+            else:
+                word = ask_uniformly(i, word, step, size, starts, self_sampling, nodes, urn, place, who)
+            requests += size
             answers = 0
-            for j in range(k):
-                word += step
-                pick = j + np.int64(below(mix(word), np.uint64(high - j))[0])
-                peer = urn[pick]
-                urn[pick] = urn[j]
-                urn[j] = peer
-                place[urn[pick]], place[peer] = pick, j
-                if not silent[peer]:
-                    rows[answers] = peer * width
+            for j in range(size):
+                if not silent[who[j]]:
+                    rows[answers] = who[j] * width
                     answers += 1
-            if answers < least:
+            threshold = least if local else alpha[i]
+            if answers < threshold:
                 continue
             planes[:] = ZERO
             j = 0
@@ -147,7 +149,7 @@ def play(
             if local:
                 decide_locally(flat, i * width, planes, up, down, i * PLANES * width, width)
             else:
-                decide(flat, i * width, planes, least, answers - least, width)
+                decide(flat, i * width, planes, threshold, answers - threshold, width)
         used += 1
         if not finished:
             finished = settle(state, honest, may_close, valid, done, used, first, repetition * inputs, played)
@@ -155,7 +157,7 @@ def play(
         w = (item - first) >> 6
         lane = np.uint64(item - first) % WORD
         job = repetition * inputs + item
-        asked[job] = used * honest
+        asked[job] = requests
         settled[job] = (done[w] >> lane) & ONE != ZERO
         permutation(seed, repetition, keys[item], permute and not settled[job], order)
         for i in range(honest):

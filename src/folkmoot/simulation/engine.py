@@ -1,14 +1,9 @@
-"""``deliberate``: votes and a protocol in, an ``Outcome`` out. Chooses the kernel and shares out the work.
-
-The table kernel plays where only counts matter, the bit-sliced one shared batches of two-colour Slush, the
-explicit one everything else. The law of an input's outcome is the same in all of them.
-"""
+"""``deliberate``: votes and a protocol in, an ``Outcome`` out. Checks what is asked for and has it played."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,18 +11,11 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.adversaries import Adversary
-from folkmoot.outcome import Change, Outcome
+from folkmoot.outcome import Outcome
 from folkmoot.protocols import Query
-from folkmoot.protocols.machine import Machine, machine_of
-from folkmoot.sampling import Everyone, Others
-from folkmoot.simulation.setting import Array, Sampling, Setting
-from folkmoot.votes import UNCOLOURED
-
-# Called with the jobs done and the jobs in all; for progress bars.
-Progress = Callable[[int, int], None]
-OTHERS = Others()
-# Jobs in a piece at most: a piece cannot be interrupted, and Ctrl-C should not have to wait.
-_PIECE = 4096
+from folkmoot.simulation.run import Progress, Run
+from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.urns import Sampling
 
 
 def deliberate(
@@ -37,7 +25,7 @@ def deliberate(
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
     rounds: int = 50,
-    sampling: Sampling = OTHERS,
+    sampling: Sampling | None = None,
     schedule: str = "one",
     batch: str = "independent",
     repeats: int = 1,
@@ -58,14 +46,15 @@ def deliberate(
     adversaries : Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : the right colours, for adversaries that must know them.
     rounds : rounds per participant at the most; in a round each honest one asks once, on average.
-    sampling : ``Others()`` (default), ``Everyone()`` (the paper's law) or ``Neighbours(graph)``.
+    sampling : ``Others()`` (default), ``Everyone()`` (the paper's law), ``Neighbours(graph)`` or
+        ``Trusting(trust)`` (default with ``Slush(k, alpha, trust=trust)``).
     schedule : "one" participant at a time (drawn uniformly), or "lockstep", all at once.
     batch : "independent", a schedule for each input; or "shared", where one query carries all inputs.
     repeats : play everything so many times, each with its own randomness.
     seed : the same seed gives the same bits, on one thread or many.
     record : keep the history for ``Outcome.plot`` and ``Outcome.explain`` (uses the explicit kernel).
-    permute : in the bit-sliced kernel, seat honest participants anew for each input; the other kernels do
-        not, and Byzantine ones keep their seats (see docs/simulation.md on the variance).
+    permute : in the bit-sliced kernel, seat honest participants anew for each input if all ask alike; the
+        other kernels do not, and Byzantine ones keep their seats (docs/simulation.md on the variance).
     keys : a number >= 0 for each input, on which its randomness hangs instead of on its place. With
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
     progress : called with (done, all) as the work goes on.
@@ -78,11 +67,13 @@ def deliberate(
     if key >= 2**63:
         raise ValueError(f"seed must satisfy seed < 2^63: got seed={key}")
     workers = checks.integer("threads", _cores() if threads is None else threads, least=1)
-    run = _Run(
+    run = Run(
         setting, key, _keys(keys, setting.votes.shape[1]), repetitions, batch == "shared", record, permute
     )
     if run.bitsliced:
         run.play_bitsliced(workers, progress)
+    elif run.carried:
+        run.play_shared(workers, progress)
     else:
         run.play(workers, progress)
     return run.outcome()
@@ -103,209 +94,3 @@ def _keys(keys: npt.ArrayLike | None, inputs: int) -> npt.NDArray[np.int64]:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-class _Run:
-    """One deliberation under way: output arrays over jobs = (repetition, input), and how to fill them."""
-
-    def __init__(
-        self,
-        setting: Setting,
-        seed: int,
-        keys: npt.NDArray[np.int64],
-        repeats: int,
-        shared: bool,
-        record: bool,
-        permute: bool,
-    ) -> None:
-        self.setting, self.seed, self.keys, self.repeats = setting, seed, keys, repeats
-        self.shared, self.record, self.permute = shared, record, permute
-        self.inputs, self.honest = setting.honest_votes.shape
-        jobs = repeats * self.inputs
-        self.decisions = np.empty((jobs, self.honest), dtype=np.int8)
-        self.played = np.zeros(jobs, dtype=np.int64)
-        self.asked = np.zeros(jobs, dtype=np.int64)
-        self.settled = np.zeros(jobs, dtype=np.bool_)
-        shape = (jobs, setting.rounds + 1, setting.classes) if record else (0, 0, 0)
-        self.history = np.zeros(shape, dtype=np.int32)
-        self.halt = np.zeros(1, dtype=np.uint8)  # tells kernels under way to stop
-
-    @property
-    def bitsliced(self) -> bool:
-        """Whether the bit-sliced kernel can play this."""
-        from folkmoot.simulation.bitsliced_kernel import MOST_K
-
-        setting = self.setting
-        local = bool((setting.honest_alpha != setting.honest_alpha[0]).any())
-        silent = setting.fixed and (setting.fixed_answers == UNCOLOURED).any(axis=1)
-        # A row of the kernel is silent on all inputs or on none.
-        whole = setting.fixed and np.array_equal(silent, (setting.fixed_answers == UNCOLOURED).all(axis=1))
-        return (
-            self.shared
-            and not self.record
-            and setting.plain
-            and setting.exchangeable
-            and not setting.lockstep
-            and setting.protocol.k <= MOST_K
-            and whole
-            and not (local and np.any(silent))
-        )
-
-    # ---- the work ----------------------------------------------------------------------------
-
-    def play(self, threads: int, progress: Progress | None) -> None:
-        """Table or explicit kernel, in pieces."""
-        jobs = len(self.played)
-        explicit = self.record or self.shared or not self.setting.exchangeable
-        kernel = self._explicit if explicit else self._table
-        size = min(-(-jobs // (threads * 8)), _PIECE)
-        pieces = [(start, min(start + size, jobs)) for start in range(0, jobs, size)]
-
-        def piece(bounds: tuple[int, int]) -> int:
-            kernel(*bounds)
-            return bounds[1] - bounds[0]
-
-        self._share(piece, pieces, threads, progress)
-
-    def play_bitsliced(self, threads: int, progress: Progress | None) -> None:
-        """Blocks of whole words; the schedule is the same in each, so blocks can be of any size."""
-        from folkmoot.simulation import bitsliced_kernel
-
-        setting = self.setting
-        words = -(-self.inputs // 64)
-        pieces = [
-            (repetition, first * 64, min((first + size) * 64, self.inputs))
-            for repetition in range(self.repeats)
-            for size in [-(-words // (1 if self.repeats >= threads else threads))]
-            for first in range(0, words, size)
-        ]
-
-        def piece(bounds: tuple[int, int, int]) -> int:
-            bitsliced_kernel.play(
-                *bounds, self.halt, self.seed, self.keys, self.permute, setting.honest_votes,
-                setting.fixed_answers, setting.closed, setting.honest_alpha, setting.protocol.k,
-                isinstance(setting.sampling, Everyone), setting.rounds, True,
-                self.decisions, self.played, self.asked, self.settled,
-            )  # fmt: skip
-            return bounds[2] - bounds[1]
-
-        self._share(piece, pieces, threads, progress)
-
-    def _share(
-        self, piece: Callable[[Any], int], pieces: list[Any], threads: int, progress: Progress | None
-    ) -> None:
-        """Do the pieces on so many threads. The kernels let go of the interpreter, so Ctrl-C gets through."""
-        done = 0
-        pool = ThreadPoolExecutor(threads)
-        try:
-            for jobs in pool.map(piece, pieces):
-                done += jobs
-                if progress:
-                    progress(done, len(self.played))
-        except BaseException:
-            self.halt[0] = 1
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-    def _table(self, first: int, last: int) -> None:
-        from folkmoot.simulation import table_kernel
-
-        setting, machine = self.setting, self._machine
-        chance, offset = setting.chances
-        common: tuple[Any, ...] = (
-            first, last, self.halt, self.seed, self.keys, setting.honest_votes, setting.fixed_counts,
-            setting.closed, offset, chance,
-        )  # fmt: skip
-        out: tuple[Any, ...] = (self.decisions, self.played, self.asked, self.settled)
-        if setting.plain and not setting.lockstep:
-            # State 1 + c of the machine is colour c; its one move is the win of the other colour.
-            want = np.array([1, 0], dtype=np.uint8)
-            after = (machine.after[[1, 2], [2, 1], 0] - 1).astype(np.uint8)
-            flip: Any = table_kernel.flip
-            flip(*common, want, after, setting.rounds, *out)
-            return
-        own = np.uint64(isinstance(setting.sampling, Others))
-        play: Any = table_kernel.play
-        play(*common, own, *_tables(machine), setting.lockstep, setting.rounds, *out)
-
-    def _explicit(self, first: int, last: int, events: Array | None = None) -> int:
-        """Returns the number of events (changes of colour), noted as far as ``events`` has room."""
-        from folkmoot.simulation import explicit_kernel
-
-        setting = self.setting
-        play: Any = explicit_kernel.play
-        return int(
-            play(
-                first, last, self.halt, self.seed, self.keys, self.shared, setting.honest_votes,
-                setting.closed, setting.honest_alpha, setting.protocol.k, setting.weights, *setting.graph,
-                isinstance(setting.sampling, Everyone), setting.sees, setting.target, setting.answers,
-                setting.order[: self.honest], *_tables(self._machine), setting.lockstep, setting.rounds,
-                self.decisions, self.played, self.asked, self.settled, self.history,
-                np.empty((0, 0)) if events is None else events,
-            )
-        )  # fmt: skip
-
-    @property
-    def _machine(self) -> Machine:
-        return machine_of(self.setting.protocol, self.setting.classes)
-
-    # ---- the result --------------------------------------------------------------------------
-
-    def outcome(self) -> Outcome:
-        """The arrays in the caller's order of participants; no repetition axis if there is one only."""
-        participants = len(self.setting.votes)
-        decisions = self.decisions.reshape(self.repeats, self.inputs, self.honest).transpose(0, 2, 1)
-        if self.setting.adversaries:
-            everybody = np.full((self.repeats, participants, self.inputs), UNCOLOURED, dtype=np.int8)
-            everybody[:, self.setting.honest] = decisions
-            decisions = everybody
-        shape = (self.repeats, self.inputs)
-        played = self.played.reshape(shape)
-        # A shared query carries every input, so the batch asks until its longest talk is over.
-        asked = played.max(axis=1) * self.honest if self.shared else self.asked.reshape(shape).sum(axis=1)
-        history = self.history.reshape(*shape, *self.history.shape[1:]) if self.record else None
-        first = 0 if self.repeats == 1 else slice(None)
-        return Outcome(
-            decisions=decisions[first],
-            honest=self.setting.honest,
-            classes=self.setting.classes,
-            settled=self.settled.reshape(shape)[first],
-            rounds=played[first],
-            queries=np.asarray(asked * self.setting.protocol.k)[first],
-            history=None if history is None else history[first],
-            replay=self._replay if self.record else None,
-        )
-
-    def _replay(self, i: int) -> list[Change]:
-        """The changes of input i in the first repetition, played once more with a notebook."""
-        again = _Run(self.setting, self.seed, self.keys, 1, self.shared, True, self.permute)
-        size = 1024
-        while True:
-            events = np.zeros((size, 4 + self.setting.classes))
-            happened = again._explicit(i, i + 1, events)
-            if happened <= size:
-                break
-            size = happened
-        return [
-            Change(
-                round=int(row[0]),
-                participant=int(self.setting.order[int(row[1])]),
-                before=int(row[2]),
-                after=int(row[3]),
-                tally=tuple(np.round(row[4:], 9).tolist()),
-            )
-            for row in events[:happened]
-        ]
-
-
-def _tables(machine: Machine) -> tuple[Any, ...]:
-    """A machine in the order in which the kernels take it."""
-    return (
-        machine.after,
-        machine.colour,
-        machine.asking,
-        machine.start,
-        machine.decides,
-        machine.counts_wins,
-    )

@@ -1,13 +1,50 @@
-"""What the kernels have in common: how a round of lockstep takes effect, and when a talk is over."""
+"""What the kernels have in common: what liars see, who wins, how a round takes effect, when a talk ends."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from folkmoot.simulation.streams import below
+
 Array = npt.NDArray[Any]
+
+# What a Byzantine participant is shown (``folkmoot.adversaries.Sees``).
+NOTHING, DIE, ASKER, RUNNER_UP, TARGET = range(5)
+_SLACK = 1.0 - 1e-12  # a weighted tally that reaches alpha but for rounding has reached it
+
+
+@njit(cache=True, nogil=True)
+def runner_up(held: Array) -> int:
+    """The second most common honest colour, or -1 if the first two are level."""
+    first, second = -1, -1
+    for c in range(held.size):
+        if first < 0 or held[c] > held[first]:
+            first, second = c, first
+        elif second < 0 or held[c] > held[second]:
+            second = c
+    return -1 if held[first] == held[second] else second
+
+
+@njit(cache=True, nogil=True)
+def observation(sees: int, die: np.uint64, asker: int, held: Array, followed: int) -> int:
+    """What it is shown when it is asked: a throw of the die, the asker's number, or what others hold."""
+    if sees == DIE:
+        return np.int64(below(die, np.uint64(held.size))[0])  # type: ignore[return-value]
+    if sees == ASKER:
+        return asker
+    if sees == RUNNER_UP:
+        return runner_up(held)
+    return followed if sees == TARGET else 0
+
+
+@njit(cache=True, nogil=True)
+def wins(tally: float, total: float, size: int, alpha: int) -> bool:
+    """Whether a colour with this much of the total, rescaled to the size of the query, reaches alpha."""
+    return total > 0.0 and tally * size >= alpha * total * _SLACK
 
 
 @njit(cache=True, nogil=True)

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, Sees
 from folkmoot.protocols import Query, Slush
-from folkmoot.sampling import Everyone, Neighbours, Others, log_tail
+from folkmoot.sampling import Everyone, Neighbours, Others, Trusting, log_tail
+from folkmoot.simulation.urns import Sampling, Urns, law_of, lay_out, sizes
 from folkmoot.votes import UNCOLOURED, Votes, check_truth, check_votes, class_count
 
 Array = npt.NDArray[Any]
-Sampling = Everyone | Others | Neighbours
 Liar = TypeVar("Liar")
 _MOST_ROUNDS = 10**9
 
@@ -42,7 +42,7 @@ class Setting:
         protocol: Query[Any],
         adversaries: Mapping[int, Adversary] | None,
         truth: npt.ArrayLike | None,
-        sampling: Sampling,
+        sampling: Sampling | None,
         schedule: str,
         rounds: int,
         classes: int | None,
@@ -56,8 +56,7 @@ class Setting:
             raise ValueError(f"at most 127 colours can be deliberated: got {colours}")
         if schedule not in ("one", "lockstep"):
             raise ValueError(f"schedule must be 'one' or 'lockstep': got {schedule!r}")
-        if not isinstance(sampling, (Everyone, Others, Neighbours)):
-            raise TypeError(f"sampling must be Others(), Everyone() or Neighbours(graph): got {sampling!r}")
+        law = law_of(sampling, protocol)
         if checks.integer("rounds", rounds, least=0) > _MOST_ROUNDS:
             raise ValueError(f"rounds must satisfy rounds <= {_MOST_ROUNDS:,}: got rounds={rounds}")
         n = len(cast)
@@ -68,14 +67,14 @@ class Setting:
             protocol=protocol,
             adversaries=liars,
             truth=_truth(truth, cast.shape[1], colours, liars),
-            sampling=sampling,
+            sampling=law,
             lockstep=schedule == "lockstep",
             rounds=int(rounds),
         )
-        if isinstance(sampling, Neighbours):
-            sampling.check(n, protocol.k)
+        if isinstance(law, (Neighbours, Trusting)):
+            law.check(n, protocol.k)
         else:
-            sampling.urn(n, protocol.k)
+            law.urn(n, protocol.k)
         if protocol.weights is not None and len(protocol.weights) != n:
             raise ValueError(
                 f"weights must hold one weight per participant ({n}): got {len(protocol.weights)}"
@@ -109,13 +108,18 @@ class Setting:
     @cached_property
     def honest_alpha(self) -> npt.NDArray[np.int64]:
         """(honest,): thresholds."""
-        return self.protocol.thresholds(len(self.votes))[self.honest]
+        return np.asarray(sizes(self.sampling, self.protocol, len(self.votes))[1][self.honest])
 
     @cached_property
-    def weights(self) -> npt.NDArray[np.float64]:
-        """(position,): weights of the tally, or empty."""
-        each = self.protocol.weights
-        return np.empty(0) if each is None else np.asarray(each, dtype=np.float64)[self.order]
+    def urns(self) -> Urns:
+        """Whom each honest participant may ask, and what the answers weigh, by position."""
+        return lay_out(self.sampling, self.protocol, self.order, int(self.honest.sum()))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether some answers weigh more than others."""
+        by_trust = isinstance(self.sampling, Trusting) and self.sampling.weighted
+        return by_trust or self.protocol.weights is not None
 
     @cached_property
     def answers(self) -> Array:
@@ -192,10 +196,10 @@ class Setting:
     def closed(self) -> npt.NDArray[np.bool_]:
         """(input, colour): when all honest participants hold it, no query can ever change that.
 
-        So stopping there is exact. It holds if no other colour can reach the least threshold from
-        Byzantine answers alone (with weights: if they never name another colour at all).
+        So stopping there is exact. It holds if no other colour can reach anybody's threshold from the
+        Byzantine answers alone that it may hear (with weights: if these never name another colour at all).
         """
-        limit = 1 if self.protocol.weights is not None else int(self.honest_alpha.min())
+        heard, limit = self._heard
         inputs = self.votes.shape[1]
         closed = np.ones((inputs, self.classes), dtype=np.bool_)
         follows = self.sees == Sees.TARGET.value
@@ -208,14 +212,25 @@ class Setting:
             )
             for other in range(self.classes):
                 if other != held:
-                    closed[:, held] &= (said == other).any(axis=2).sum(axis=0) < limit
+                    names = (said == other).any(axis=2)
+                    closed[:, held] &= (heard @ names.astype(np.float32) < limit[:, None]).all(axis=0)
         return closed
+
+    @cached_property
+    def _heard(self) -> tuple[Array, Array]:
+        """(kind of asker, byzantine): whom it may ask, 0 or 1, and what its threshold is."""
+        limit = np.ones_like(self.honest_alpha) if self.weighted else self.honest_alpha
+        if not isinstance(self.sampling, Trusting):  # who may ask whom on a graph is not looked at
+            return np.ones((1, len(self.adversaries)), dtype=np.float32), limit.min(keepdims=True)
+        trusted = self.sampling.weights[self.honest][:, self._liars] > 0
+        rows = np.unique(np.column_stack((trusted, limit)), axis=0)
+        return rows[:, :-1].astype(np.float32), rows[:, -1]
 
     @cached_property
     def chances(self) -> tuple[Array, Array]:
         """Chances that a colour held by x of the urn wins, in units of 2^-64, and each node's row in them."""
-        if isinstance(self.sampling, Neighbours):
-            raise ValueError("a graph has no common urn")
+        if isinstance(self.sampling, (Neighbours, Trusting)):
+            raise ValueError("participants who may ask different peers have no common urn")
         urn = self.sampling.urn(len(self.votes), self.protocol.k)
         counts = np.arange(self.protocol.k + 1)
         rows = []
@@ -235,17 +250,8 @@ class Setting:
     @property
     def exchangeable(self) -> bool:
         """Whether only the number of peers of each colour matters to a query."""
-        complete = not isinstance(self.sampling, Neighbours)
-        return complete and self.fixed and self.protocol.weights is None
-
-    @cached_property
-    def graph(self) -> tuple[Array, Array]:
-        """Neighbours by position, as starts and peers; empty for the complete graph."""
-        if not isinstance(self.sampling, Neighbours):
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        starts, peers = self.sampling.starts, self.sampling.peers
-        lists = [self.place[peers[starts[i] : starts[i + 1]]] for i in self.order]
-        return np.cumsum([0, *map(len, lists)]).astype(np.int64), np.concatenate(lists).astype(np.int64)
+        complete = isinstance(self.sampling, (Everyone, Others))
+        return complete and self.fixed and not self.weighted
 
 
 def _observations(sees: Sees, colours: int, participants: int) -> range:
