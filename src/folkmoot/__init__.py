@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         sampling,
         simulation,
         theory,
+        trust,
     )
     from folkmoot.checks import ByzantineThresholdWarning
     from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
@@ -56,6 +57,7 @@ __all__ = [
     "simulation",
     "strong_confidence",
     "theory",
+    "trust",
 ]
 
 # Where each public name lives. A name that is a module of its own maps to itself.
@@ -85,6 +87,7 @@ _HOMES = {
     "simulation": "folkmoot.simulation",
     "strong_confidence": "folkmoot.thresholds",
     "theory": "folkmoot.theory",
+    "trust": "folkmoot.trust",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from folkmoot.adversaries.adversary import Adversary, Knows, Sees, handed_in
+from folkmoot.adversaries.collusion import colluding_votes, stealthy_votes
 from folkmoot.adversaries.constant_colour import ConstantColour
 from folkmoot.adversaries.constant_number import ConstantNumber
 from folkmoot.adversaries.copycat import Copycat
@@ -17,6 +18,7 @@ from folkmoot.adversaries.random_colour import RandomColour
 from folkmoot.adversaries.random_number import RandomNumber
 from folkmoot.adversaries.silent import Silent
 from folkmoot.adversaries.stalling import Stalling
+from folkmoot.adversaries.steadfast import Steadfast
 
 # The names used at the prompt (--attack).
 ATTACKS: Final[dict[str, type[Adversary]]] = {
@@ -58,6 +60,9 @@ __all__ = [
     "Sees",
     "Silent",
     "Stalling",
+    "Steadfast",
+    "colluding_votes",
     "handed_in",
     "numbers_handed_in",
+    "stealthy_votes",
 ]

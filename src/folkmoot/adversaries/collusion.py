@@ -1,0 +1,41 @@
+"""First votes made together: cliques that answer the same, and traitors that are honest most of the time.
+
+An ``Adversary`` is shown one observation a query and not which input it is asked about, so it cannot keep
+to a story. A story is a row of first votes; ``Steadfast`` then tells it in the talk. Both stories here are
+functions of a seed, so that all who share it tell the same.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.votes import UNCOLOURED, check_truth
+
+Ints = npt.NDArray[np.int64]
+
+
+def colluding_votes(inputs: int, colours: int, *, seed: int) -> Ints:
+    """One colour for each input, drawn uniformly: unrelated to the truth, the same for all with the seed."""
+    columns = checks.integer("inputs", inputs, least=1)
+    return _stream(seed).integers(0, checks.integer("colours", colours, least=2), columns)
+
+
+def stealthy_votes(
+    votes: npt.ArrayLike, truth: npt.ArrayLike, colours: int, *, share: float = 0.1, seed: int
+) -> Ints:
+    """Votes (participant, input) of traitors: their own, but wrong together on a ``share`` of the inputs.
+
+    The inputs are drawn by the seed; on them all name the same wrong colour, as ``PerfectlyMalicious`` does.
+    """
+    own = np.asarray(votes, dtype=np.int64)
+    right = check_truth(truth, own.shape[-1], checks.integer("colours", colours, least=2))
+    if own.min(initial=0) < UNCOLOURED or own.max(initial=0) >= colours:
+        raise ValueError(f"votes must satisfy -1 <= colour < {colours}: got {own.min()} to {own.max()}")
+    struck = _stream(seed).random(right.size) < checks.probability("share", share)
+    return np.where(struck, (right + 1) % colours, own)
+
+
+def _stream(seed: int) -> np.random.Generator:
+    return np.random.default_rng(checks.integer("seed", seed, least=0))

@@ -1,0 +1,22 @@
+"""Steadfast: repeats its first vote, whatever is said (a stubborn agent, or a zealot, of opinion dynamics).
+
+With first votes that were made to deceive (collusion.py) it is how a clique goes on lying in the talk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from folkmoot.adversaries.adversary import Adversary, Knows
+from folkmoot.votes import Colour
+
+
+@dataclass(frozen=True)
+class Steadfast(Adversary):
+    """Says its own first vote to everybody, always."""
+
+    knows = Knows.OWN_VOTE
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+        """The first vote."""
+        return vote

@@ -1,0 +1,137 @@
+"""Who speaks with one voice: copies of one vote vector, and camps whose members err together.
+
+Ten participants who always say the same are one witness, not ten. Copies (a clique) are found by agreement.
+Camps are subtler: honest models agree because they are often right, or wrong on the same hard inputs. So
+votes are compared among inputs that are alike in difficulty: inputs are sorted by a score and cut into bins,
+and what counts is the agreement beyond that of two who vote at random within each bin,
+
+    R_jk = sum over bins b and colours c of n_jk(b, c) - n_j(b, c) n_k(b, c) / n(b),
+
+scaled by sqrt(R_jj R_kk).
+
+Average linkage joins those who correlate by more than a tenth. m members who correlate by rho are worth
+m / (1 + (m - 1) rho) independent ones (Kish's design effect), which is each member's share of a voice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+COPY: Final = 0.97  # who agrees on this share of the inputs is a copy
+CORRELATED: Final = 0.1  # residual correlation from which participants are one camp
+_BINS: Final = 32
+_PER_BIN: Final = 50  # inputs, at the least
+
+
+@dataclass(frozen=True, eq=False)
+class Camps:
+    """Who belongs together, and how much of a voice each has."""
+
+    label: Ints
+    """(participant,): the camp of each; copies are in the same camp."""
+    cliques: tuple[tuple[int, ...], ...]
+    """Participants with the same votes, up to 3%: groups of two and more."""
+    voice: Floats
+    """(participant,): 1 for who stands alone, less for members of camps; copies share one voice."""
+
+
+def copies(agreements: Ints) -> Ints:
+    """(participant,): the first participant whose votes each repeats; itself if it repeats nobody's.
+
+    ``agreements`` are those of ``agreement_counts``: measured against the one who voted more often.
+    """
+    cast = np.diag(agreements)
+    n = len(cast)
+    original = np.full(n, -1)
+    for j in range(n):
+        if original[j] < 0:
+            alike = agreements[j] >= COPY * np.maximum(np.maximum(cast, cast[j]), 1)
+            original[alike & (original < 0)] = j
+            original[j] = j
+    return original
+
+
+def find_camps(
+    one_hot: npt.NDArray[np.float32], agreements: Ints, score: Floats, side: Ints | None = None
+) -> Camps:
+    """Camps given a score (colour, input) that says how clear each input is, and for which colour.
+
+    ``one_hot`` (participant, colour, input) and ``agreements`` hold the votes. Who is on another ``side``
+    (trusted, distrusted, neither) is in another camp: that both explain the score makes them look alike.
+    """
+    original = copies(agreements)
+    first, place = np.unique(original, return_inverse=True)
+    correlation = residual_correlation(one_hot[first], agreements[np.ix_(first, first)], score)
+    if side is not None:
+        apart = side[first][:, None] != side[first][None, :]
+        correlation[apart] = -1.0
+    inputs = one_hot.shape[2]
+    group = link(correlation, max(CORRELATED, 3 / np.sqrt(inputs)))
+
+    voice = np.ones(len(first))
+    for camp in range(group.max() + 1):
+        members = np.flatnonzero(group == camp)
+        size = len(members)
+        if size > 1:
+            rho = (correlation[np.ix_(members, members)].sum() - size) / (size * (size - 1))
+            voice[members] = 1 / (1 + (size - 1) * max(rho, 0.0))
+    sharing = np.bincount(place, minlength=len(first))
+    cliques = [tuple(np.flatnonzero(place == k).tolist()) for k in np.flatnonzero(sharing > 1)]
+    return Camps(group[place], tuple(cliques), (voice / sharing)[place])
+
+
+def residual_correlation(one_hot: npt.NDArray[np.float32], agreements: Ints, score: Floats) -> Floats:
+    """R scaled to 1 on the diagonal; 0 for who always votes alike on inputs of one bin."""
+    n, colours, inputs = one_hot.shape
+    bins = _bins(score, inputs)
+    sizes = bins.sum(axis=0)
+    counts = (one_hot.reshape(n * colours, inputs) @ bins).reshape(n, -1).astype(np.float64)
+    scaled = counts / np.sqrt(np.tile(sizes, colours))
+    covariance = agreements - scaled @ scaled.T
+    spread = np.diag(covariance).copy()
+    silent = spread < 1e-3 * inputs
+    spread[silent] = 1.0
+    correlation: Floats = covariance / np.sqrt(np.outer(spread, spread))
+    correlation[silent] = correlation[:, silent] = 0.0
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
+
+
+def link(similarity: Floats, least: float) -> Ints:
+    """Average linkage: the two most similar groups are joined while their mean similarity is ``least``."""
+    n = len(similarity)
+    pairs = similarity.copy()
+    np.fill_diagonal(pairs, -np.inf)
+    size = np.ones(n)
+    group = np.arange(n)
+    while True:
+        i, j = divmod(int(pairs.argmax()), n)
+        if not pairs[i, j] >= least:
+            break
+        joined = (size[i] * pairs[i] + size[j] * pairs[j]) / (size[i] + size[j])
+        pairs[i] = pairs[:, i] = joined
+        pairs[i, i] = -np.inf
+        pairs[j] = pairs[:, j] = -np.inf
+        size[i] += size[j]
+        group[group == j] = i
+    return np.unique(group, return_inverse=True)[1].astype(np.int64)
+
+
+def _bins(score: Floats, inputs: int) -> npt.NDArray[np.float32]:
+    """(input, bin): 1 for the bin of each input; of equal size, in the order of colour ahead and margin."""
+    if len(score) == 2:
+        order = np.argsort(score[1] - score[0], kind="stable")
+    else:
+        ahead = np.sort(score, axis=0)
+        order = np.lexsort((ahead[-1] - ahead[-2], score.argmax(axis=0)))
+    number = max(1, min(_BINS, inputs // _PER_BIN))
+    bins = np.zeros((inputs, number), dtype=np.float32)
+    bins[order, np.arange(inputs) * number // inputs] = 1.0
+    return bins

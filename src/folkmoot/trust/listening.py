@@ -1,0 +1,298 @@
+"""Listening: from the own holdout and everybody's first votes to a trust of one's own (docs/trust.md).
+
+Nothing is taken from a majority: sixty copies of one lie are one voice. A participant needs no message beyond
+the first votes, which are revealed once all are committed to: what a peer thinks of others follows from them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.trust.agreement import PackedVotes, agreement_counts, pack_votes
+from folkmoot.trust.anchor import Anchor
+from folkmoot.trust.camps import copies
+from folkmoot.trust.estimators import peer_accuracies
+from folkmoot.trust.refinement import SHRINK, OneHot, informedness, refine
+from folkmoot.trust.trusting import Trust
+from folkmoot.votes import Votes, check_votes, class_count
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+LEAST_INPUTS: Final = 50  # with fewer, an accuracy is known to 0.2 at best, and nobody is told from anybody
+LEAST_RECOGNITION: Final = 0.1  # of the own votes in the answer found; with less, which way is up is a guess
+_FIRM: Final = 0.02  # nobody is trusted, or distrusted, beyond 1 - this
+_BELIEF: Final = 0.9  # own votes are not believed further than this at the start
+
+
+class TrustWarning(UserWarning):
+    """Trust could not be learnt, and everybody is trusted alike."""
+
+
+def listen(
+    own: int,
+    votes: npt.ArrayLike,
+    anchor: Anchor | None,
+    *,
+    classes: int | None = None,
+    level: float = 0.8,
+    doubt: float = 3.0,
+    refined: bool = True,
+) -> Trust:
+    """What participant ``own`` can know of all, from the first votes (participant, input) and its anchor.
+
+    ``level`` is how sure its holdout must make it that it beats chance; else it stays uncoloured. So it does
+    if, were it right, ``doubt`` times as many independent voices would mislead as inform, its own included:
+    its holdout is then not like these inputs (infinity: it never doubts). Without ``refined`` trust is what
+    the agreement with the own votes says, each peer by itself.
+    """
+    return _listen(own, _hear(votes, classes), anchor, _Terms(level, doubt, refined))
+
+
+def listen_all(
+    votes: npt.ArrayLike,
+    anchors: Sequence[Anchor | None],
+    *,
+    classes: int | None = None,
+    level: float = 0.8,
+    doubt: float = 3.0,
+    refined: bool = True,
+) -> list[Trust]:
+    """``listen`` for every participant, each by itself; who has no anchor (None) trusts nobody."""
+    heard = _hear(votes, classes)
+    if len(anchors) != len(heard.votes):
+        raise ValueError(f"anchors must hold one per participant ({len(heard.votes)}): got {len(anchors)}")
+    terms = _Terms(level, doubt, refined)
+    return [_listen(own, heard, anchor, terms) for own, anchor in enumerate(anchors)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Heard:
+    """First votes in the shapes they are needed in."""
+
+    votes: Votes
+    packed: PackedVotes
+    agreements: Ints
+    one_hot: OneHot
+
+    @property
+    def cast(self) -> Ints:
+        return np.diag(self.agreements)
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """On what terms a participant anchors."""
+
+    level: float
+    doubt: float
+    refined: bool
+
+    def __post_init__(self) -> None:
+        if not self.doubt >= 1:
+            raise ValueError(f"doubt must satisfy doubt >= 1: got doubt={self.doubt}")
+
+
+def _hear(votes: npt.ArrayLike, classes: int | None) -> _Heard:
+    cast = check_votes(votes, classes)
+    packed = pack_votes(cast, classes)
+    colours = np.arange(class_count(cast, classes))
+    one_hot = (cast[:, None, :] == colours[None, :, None]).astype(np.float32)
+    return _Heard(cast, packed, agreement_counts(packed), one_hot)
+
+
+def _listen(own: int, heard: _Heard, anchor: Anchor | None, terms: _Terms) -> Trust:
+    n, colours, _ = heard.one_hot.shape
+    if not 0 <= checks.integer("own", own) < n:
+        raise ValueError(f"own must satisfy 0 <= own < {n}, the number of participants: got own={own}")
+    if anchor is None or not anchor.held_out:
+        return _nobody(own, heard, "it held nothing out, so it cannot know whether its model is any good")
+    if anchor.classes != colours:
+        raise ValueError(
+            f"the anchor must be of as many colours as the votes ({colours}): got {anchor.classes} "
+            "(give classes= if not every colour was voted for)"
+        )
+    if not anchor.better_than_chance(terms.level):
+        sure = anchor.tail(anchor.chance)
+        return _nobody(
+            own,
+            heard,
+            f"{anchor.right} of {anchor.held_out} right on its holdout does not show it better than chance "
+            f"({anchor.chance:.2f}): its probability is {sure:.2f}, not above {terms.level}",
+        )
+    mine = int(heard.cast[own])
+    if mine < LEAST_INPUTS:
+        return _alike(own, heard, anchor, mine)
+    others = np.delete(heard.cast, own)
+    if not others.any():
+        return _alone(own, heard, anchor)
+    original = copies(heard.agreements)
+    if len(np.unique(original[heard.cast > 0])) == 1:
+        weight = np.where(heard.cast > 0, float(_log_odds(anchor.accuracy, colours)), 0.0) / n
+        accuracy = np.where(heard.cast > 0, anchor.accuracy, np.nan)
+        error = np.full(n, anchor.standard_error)
+        return _by_accuracy(own, heard, accuracy, error, weight, original, "everybody votes alike")
+    if not terms.refined:
+        return _by_agreement(own, heard, anchor, original)
+    if np.count_nonzero(heard.one_hot[own].any(axis=1)) < 2:
+        return _nobody(own, heard, "its own votes name one colour only, so agreement with it means nothing")
+    return _by_answer(own, heard, anchor, terms.doubt)
+
+
+def _by_answer(own: int, heard: _Heard, anchor: Anchor, doubt: float) -> Trust:
+    """The refined trust: everybody measured by the answer that the own votes lead to."""
+    n, colours, inputs = heard.one_hot.shape
+    belief = min(max(anchor.accuracy, 1.1 / colours), _BELIEF)
+    found = refine(own, heard.votes, heard.one_hot, heard.agreements, belief)
+    if found is None:
+        return _nobody(own, heard, "nobody agrees or disagrees with it more often than chance would")
+    counts = found.confusion_counts
+    informed, recognised = informedness(counts)
+    recognition = float(recognised[own])
+    if recognition < LEAST_RECOGNITION:
+        return _nobody(
+            own,
+            heard,
+            f"its votes go along with no answer on these inputs (recognition {recognition:.2f}, "
+            f"below {LEAST_RECOGNITION}), so which way is up would be a guess",
+            recognition,
+        )
+    accuracy = _share(np.trace(counts, axis1=1, axis2=2), heard.cast)
+    error = np.sqrt(_share(accuracy * (1 - accuracy), heard.cast))
+    weight = _weights(accuracy, error, colours)
+    # A common colour makes a constant voter look good; what it knows is whether it tells colours apart.
+    weight[np.sign(weight) != np.sign(informed)] = 0.0
+    others = np.arange(n) != own
+    against = found.camps.voice[others & (weight < 0)].sum()
+    along = found.camps.voice[others & (weight > 0)].sum() + 1
+    if against > doubt * along:
+        return _nobody(
+            own,
+            heard,
+            f"if it were right, {against:.1f} independent voices would be wrong more often than not and only "
+            f"{along:.1f} right, its own included: its holdout is not like these inputs",
+            recognition,
+        )
+    smooth = counts + 1 / colours
+    return Trust(
+        own=own,
+        classes=colours,
+        inputs=inputs,
+        anchored=True,
+        accuracy=accuracy,
+        standard_error=error,
+        weight=weight * found.camps.voice,
+        voice=found.camps.voice,
+        confusion=smooth / smooth.sum(axis=2, keepdims=True),
+        prior=found.answer.mean(axis=1),
+        camps=found.camps.label,
+        cliques=found.camps.cliques,
+        recognition=recognition,
+        why=f"anchored: {anchor.right} of {anchor.held_out} right on its holdout, and its votes go along "
+        f"with the answer found (recognition {recognition:.2f})",
+    )
+
+
+def _by_agreement(own: int, heard: _Heard, anchor: Anchor, original: Ints) -> Trust:
+    """The plain trust: the formula for every peer by itself, copies sharing one voice."""
+    found = peer_accuracies(heard.packed, own, anchor)
+    accuracy = np.clip(found.value, 0.0, 1.0)
+    weight = _weights(accuracy, found.sampling_error, anchor.classes)
+    sharing = np.bincount(original, minlength=len(original))[original]
+    why = f"anchored: {anchor.right} of {anchor.held_out} right on its holdout; peers by agreement alone"
+    return _by_accuracy(own, heard, accuracy, found.standard_error, weight / sharing, original, why)
+
+
+def _alike(own: int, heard: _Heard, anchor: Anchor, inputs: int) -> Trust:
+    """Equal trust, with the uncertainty that forbids better."""
+    found = peer_accuracies(heard.packed, own, anchor)
+    peers = np.delete(found.standard_error, own)
+    known = peers[np.isfinite(peers)]
+    typical = f"known to {np.median(known):.2f}" if known.size else "not known at all"
+    why = (
+        f"trust needs at least {LEAST_INPUTS} inputs with an own vote: got {inputs}, by which a peer's "
+        f"accuracy is {typical}; everybody is trusted alike"
+    )
+    warnings.warn(why, TrustWarning, stacklevel=4)
+    weight = (heard.cast > 0).astype(np.float64)
+    accuracy, alone = np.clip(found.value, 0.0, 1.0), np.arange(len(weight))
+    return _by_accuracy(own, heard, accuracy, found.standard_error, weight, alone, why, anchored=False)
+
+
+def _alone(own: int, heard: _Heard, anchor: Anchor) -> Trust:
+    n = len(heard.votes)
+    accuracy, error, weight = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n)
+    accuracy[own], error[own] = anchor.accuracy, anchor.standard_error
+    weight[own] = _log_odds(anchor.accuracy, anchor.classes)
+    why = "no peer has voted: it has its own votes only"
+    return _by_accuracy(own, heard, accuracy, error, weight, np.arange(n), why)
+
+
+def _nobody(own: int, heard: _Heard, why: str, recognition: float = float("nan")) -> Trust:
+    n = len(heard.votes)
+    nothing = np.full(n, np.nan)
+    trust = _by_accuracy(own, heard, nothing, nothing, np.zeros(n), np.arange(n), why, anchored=False)
+    return replace(trust, recognition=recognition)
+
+
+def _by_accuracy(
+    own: int,
+    heard: _Heard,
+    accuracy: Floats,
+    error: Floats,
+    weight: Floats,
+    original: Ints,
+    why: str,
+    *,
+    anchored: bool = True,
+) -> Trust:
+    """A trust from accuracies alone: equally likely colours, and no wrong answer likelier than another."""
+    n, colours, inputs = heard.one_hot.shape
+    p = np.where(np.isnan(accuracy), 1 / colours, accuracy)
+    confusion = np.repeat(((1 - p) / (colours - 1))[:, None], colours * colours, axis=1)
+    confusion = confusion.reshape(n, colours, colours)
+    confusion[:, np.arange(colours), np.arange(colours)] = p[:, None]
+    _, label, sharing = np.unique(original, return_inverse=True, return_counts=True)
+    cliques = [tuple(np.flatnonzero(label == k).tolist()) for k in np.flatnonzero(sharing > 1)]
+    return Trust(
+        own=own,
+        classes=colours,
+        inputs=inputs,
+        anchored=anchored,
+        accuracy=accuracy,
+        standard_error=error,
+        weight=weight,
+        voice=1 / sharing[label],
+        confusion=confusion,
+        prior=np.full(colours, 1 / colours),
+        camps=label.astype(np.int64),
+        cliques=tuple(cliques),
+        recognition=float("nan"),
+        why=why,
+    )
+
+
+def _weights(accuracy: Floats, error: Floats, colours: int) -> Floats:
+    """Log-odds of the accuracy moved towards chance by two standard errors; 0 where it is not known."""
+    over = accuracy - 1 / colours
+    sure = np.sign(over) * np.maximum(np.abs(over) - SHRINK * error, 0.0)
+    weight = _log_odds(1 / colours + sure, colours)
+    return np.where(np.isfinite(weight) & (sure != 0), weight, 0.0)
+
+
+def _log_odds(p: npt.ArrayLike, colours: int) -> Floats:
+    """What the vote of one with this accuracy is worth: log((C - 1) p / (1 - p)), p kept off 0 and 1."""
+    kept = np.clip(np.asarray(p, dtype=np.float64), _FIRM, 1 - _FIRM)
+    return np.asarray(np.log((colours - 1) * kept / (1 - kept)), dtype=np.float64)
+
+
+def _share(part: Floats, whole: Ints) -> Floats:
+    shares: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    return shares

@@ -1,0 +1,101 @@
+"""The weighted vote, its margins and whom to ask, against loops."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from folkmoot.trust import Trust, decide, heeded, margins, sampling_weights
+
+
+def make(weight: list[float], *, classes: int = 3, own: int = 0, anchored: bool = True) -> Trust:
+    n = len(weight)
+    rng = np.random.default_rng(n)
+    confusion = rng.dirichlet(np.ones(classes), (n, classes))
+    return Trust(
+        own=own,
+        classes=classes,
+        inputs=100,
+        anchored=anchored,
+        accuracy=np.full(n, 0.5),
+        standard_error=np.zeros(n),
+        weight=np.array(weight, dtype=float),
+        voice=np.linspace(0.2, 1.0, n),
+        confusion=confusion,
+        prior=np.arange(1.0, classes + 1) / np.arange(1, classes + 1).sum(),
+        camps=np.arange(n),
+        cliques=(),
+        recognition=0.5,
+        why="",
+    )
+
+
+def test_decisions_and_margins_are_those_of_a_loop() -> None:
+    trust = make([1.5, -0.7, 0.4, 0.0])
+    votes = np.random.default_rng(0).integers(-1, 3, (4, 200))
+    decided, margin = decide(votes, trust), margins(votes, trust)
+    for i in range(200):
+        sums = [sum(w for w, v in zip(trust.weight, votes[:, i], strict=True) if v == c) for c in range(3)]
+        best, second = sorted(sums)[::-1][:2]
+        assert decided[i] == (-1 if math.isclose(best, second, abs_tol=1e-9) else int(np.argmax(sums)))
+        assert margin[i] == pytest.approx((best - second) / 2.6, abs=1e-12)
+    assert (decided == -1).any()
+    assert (decided >= 0).any()
+
+
+def test_per_class_decisions_are_those_of_a_loop() -> None:
+    trust = make([1.5, -0.7, 0.4, 0.0])
+    votes = np.random.default_rng(1).integers(-1, 3, (4, 200))
+    decided = decide(votes, trust, per_class=True)
+    for i in range(200):
+        score = np.log(trust.prior)
+        for j in range(3):  # the fourth has no weight and is not heard
+            if votes[j, i] >= 0:
+                score = score + trust.voice[j] * np.log(trust.confusion[j, :, votes[j, i]])
+        assert decided[i] == int(np.argmax(score))
+
+
+def test_nothing_is_decided_without_weights() -> None:
+    votes = np.zeros((3, 5), dtype=np.int64)
+    nobody = make([0.0, 0.0, 0.0], anchored=False)
+    assert decide(votes, nobody).tolist() == [-1] * 5
+    assert decide(votes, nobody, per_class=True).tolist() == [-1] * 5
+    assert margins(votes, nobody).tolist() == [0.0] * 5
+
+
+def test_whom_to_ask() -> None:
+    trusts = [
+        make([2.0, 1.0, -1.0], own=0),
+        make([0.5, 2.0, 0.3], own=1),
+        make([0.0, 0.0, 0.0], own=2, anchored=False),
+    ]
+    np.testing.assert_allclose(sampling_weights(trusts), [[0.0, 1.0, 0.0], [0.5, 0.0, 0.3], [0.0, 0.0, 0.0]])
+    speaking = [True, True, False]
+    np.testing.assert_allclose(
+        sampling_weights(trusts, speaking), [[0.0, 1.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    )
+
+
+def test_who_is_heeded() -> None:
+    held = np.array([0, 0, 1, 1, 0, -1])
+    answers = np.array([[0, 0, 1, 1, 1, 0], [0, 0, 1, 0, 1, 0], [0, -1, -1, -1, 1, 1], [-1] * 6])
+    assert heeded(held, answers).tolist() == [
+        True,
+        False,
+        False,
+        True,
+    ]  # 4 of 5, 3 of 5, 1 of 2, nothing said
+    assert heeded(held, answers, least=0.5).tolist() == [True, True, True, True]
+    assert heeded(held, answers[0]).tolist() == [True]
+    with pytest.raises(ValueError, match=r"the same inputs \(6,\): got the shape \(1, 2\)"):
+        heeded(held, [0, 1])
+
+
+def test_votes_of_others_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"a row per participant \(3\): got 2"):
+        decide(np.zeros((2, 5), dtype=np.int64), make([1.0, 1.0, 1.0]))
+    with pytest.raises(ValueError, match="colour < 2"):
+        decide(np.full((3, 5), 2), replace(make([1.0, 1.0, 1.0], classes=2)))
