@@ -9,17 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot.outcome import Change, Outcome
-from folkmoot.protocols import Query
+from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.sampling import Others
-from folkmoot.simulation.machine import Machine, tabulate
 from folkmoot.simulation.setting import Array, Setting
 from folkmoot.votes import UNCOLOURED
 
@@ -211,9 +208,7 @@ class Run:
 
     @property
     def _machine(self) -> Machine:
-        # A machine knows of winners only, so it is the same for every k, alpha, weights and trust.
-        bare = replace(self.setting.protocol, k=1, alpha=1, weights=None, trust=None)
-        return _tabulated(bare, self.setting.classes)
+        return machine_of(self.setting.protocol, self.setting.classes)
 
     # ---- the result --------------------------------------------------------------------------
 
@@ -263,11 +258,6 @@ class Run:
             )
             for row in events[:happened]
         ]
-
-
-@lru_cache(maxsize=32)
-def _tabulated(protocol: Query[Any], colours: int) -> Machine:
-    return tabulate(protocol, colours)
 
 
 def _tables(machine: Machine) -> tuple[Any, ...]:
