@@ -34,7 +34,7 @@ class Machine:
 
 
 def machine_of(protocol: Query[Any], colours: int) -> Machine:
-    """The machine of a protocol; it knows of winners only, so k, alpha, weights and trust are all one to it."""
+    """The machine of a protocol. It knows of winners only: k, alpha, weights and trust are all one to it."""
     return _tabulated(replace(protocol, k=1, alpha=1, weights=None, trust=None), colours)
 
 
