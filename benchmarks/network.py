@@ -106,7 +106,9 @@ def ask(nodes: Nodes, inputs: int, *, rounds: int, k: int, pace: float, deadline
     array = np.arange(inputs, dtype=np.float64)[:, None]
     rows, chunks = chunked(array)
     digests = tuple(hashlib.sha256(chunk).digest() for chunk in chunks)
-    motion = Put(deadline, "slush", k, None, 20, rounds, pace, False, None, inputs, 1, "<f8", rows, digests)
+    motion = Put(
+        deadline, "slush", k, None, 20, rounds, pace, False, False, None, inputs, 1, "<f8", rows, digests
+    )
     return put(door_of(str(nodes.settings[0].folder)), motion, iter(chunks))
 
 

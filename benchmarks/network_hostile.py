@@ -150,7 +150,7 @@ def put_a_long_motion(nodes: Nodes, began: Callable[[Progress], None]) -> None:
     rows, chunks = chunked(array)
     motion = Put(
         seconds=600.0, protocol="slush", k=None, alpha=None, beta=20, rounds=10_000, pace=60.0,
-        weighted=False, labels=None, inputs=INPUTS, columns=1, dtype="<i4", chunk_rows=rows,
+        weighted=False, trust=False, labels=None, inputs=INPUTS, columns=1, dtype="<i4", chunk_rows=rows,
         chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
     )  # fmt: skip
     with suppress(ValueError):  # the node is stopped before it is over

@@ -22,10 +22,11 @@ from folkmoot.adversaries import Adversary
 from folkmoot.network import messages as m
 from folkmoot.network import statements
 from folkmoot.network.certificates import fingerprint_of
+from folkmoot.network.listening import Holdout
 from folkmoot.network.memory import Network, Weather, World
 from folkmoot.network.motion import Motion, chunked
 from folkmoot.network.node import Node
-from folkmoot.network.packing import Colours
+from folkmoot.network.packing import Colours, pack, unpack
 from folkmoot.network.roster import Participant, Roster
 from folkmoot.network.session import Seat, Session
 from folkmoot.network.storage import Storage
@@ -104,12 +105,16 @@ class Moot:
         adversaries: Mapping[int, Adversary] | None = None,
         weather: Weather | None = None,
         two_faced: Collection[int] = (),
+        holdouts: Mapping[int, Holdout] | None = None,
+        without: Collection[int] = (),
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
         self.keys, self.roster = keys_and_roster(self.n)
         self.adversaries = dict(adversaries or {})
         self.two_faced = set(two_faced)
+        self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
+        self.reveals = 0
         self.network = Network(self.n, seed, weather)
         self.storages = [Storage(":memory:") for _ in range(self.n)]
         self.nodes: list[Node | None] = [None] * self.n
@@ -135,10 +140,45 @@ class Moot:
             forge_closes(world, self.keys[place])
         node = Node(
             seat, self.roster, storage, world, Ballot(self.votes[place]), rng=rng,
-            adversary=self.adversaries.get(place),
+            adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
         )  # fmt: skip
         self.nodes[place] = node
         node.start()
+
+    def make_sleeper(self, place: int) -> None:
+        """A participant that votes as it should, and says the opposite whenever it is asked."""
+        world = self.network.of(place)
+        send, key = world.send, self.keys[place]
+
+        def lie(peer: int, frame: bytes) -> None:
+            message = m.decode(frame)
+            if isinstance(message, m.Answer):
+                held = unpack(message.votes, self.votes.shape[1], 2)
+                votes = pack(np.where(held < 0, held, 1 - held).astype(np.int8), 2)
+                said = statements.state(
+                    message.motion, place, message.version, hashlib.sha256(votes).digest()
+                )
+                frame = m.encode(msgspec.structs.replace(message, votes=votes, signature=key.sign(said)))
+            send(peer, frame)
+
+        world.send = lie  # type: ignore[method-assign]
+
+    def watch_reveals(self, place: int, early: list[int]) -> None:
+        """Note in ``early`` who shows first votes while it still lacks a commitment."""
+        world, node = self.network.of(place), self.nodes[place]
+        send = world.send
+        assert node is not None
+
+        def look(peer: int, frame: bytes) -> None:
+            message = m.decode(frame)
+            if isinstance(message, m.Reveal):
+                self.reveals += 1
+                session = node.session(message.motion)
+                if session is None or len(session.commits) < self.n:
+                    early.append(place)
+            send(peer, frame)
+
+        world.send = look  # type: ignore[method-assign]
 
     def crash(self, place: int) -> None:
         """The process is gone; its database stays."""
@@ -154,7 +194,8 @@ class Moot:
             "moot": bytes.fromhex(self.roster.digest), "asker": asker, "nonce": nonce,
             "created": 1e9, "seconds": 30.0, "protocol": "slush", "k": 5, "alpha": 3, "beta": 20,
             "rounds": 15,
-            "pace": 0.02, "weighted": False, "labels": ("a", "b"), "inputs": len(inputs), "columns": 1,
+            "pace": 0.02, "weighted": False, "trust": False,
+            "labels": ("a", "b"), "inputs": len(inputs), "columns": 1,
             "dtype": "<i4", "chunk_rows": rows,
             "chunks": tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
         } | changes  # fmt: skip

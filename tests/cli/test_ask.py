@@ -167,6 +167,7 @@ def test_a_client_that_leaves_takes_nothing_with_it(moot: Nodes, tmp_path: Path)
     rows, chunks = chunked(array)
     motion = Put(
         seconds=25.0, protocol="slush", k=None, alpha=None, beta=20, rounds=10, pace=0.005, weighted=False,
+        trust=False,
         labels=None, inputs=14_000, columns=9, dtype="<f8", chunk_rows=rows,
         chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
     )  # fmt: skip
@@ -223,7 +224,8 @@ def test_what_others_wrote_is_not_obeyed_by_the_terminal(capsys: pytest.CaptureF
         labels=["[bold]x[/bold]", "\x1b[2J"],
         protocol="slush", k=2, alpha=2, rounds=1, decisions=["[bold]x[/bold]", "\x1b[2J"],
         agreement=[1.0, 1.0], undecided=0, participants=3, quorum=2, took_part=["a"], silent=[], late=[],
-        abstained={"b": "[/red] \x1b]0;owned\x07 \u202e"}, evidence={}, rounds_played=1, queries=2,
+        abstained={"b": "[/red] \x1b]0;owned\x07 \u202e"}, evidence={}, trust=None,
+        anchored=None, why="", rounds_played=1, queries=2,
         bytes_sent=1, bytes_received=1, seconds=1.0,
     )  # fmt: skip
     print_account(account)

@@ -18,8 +18,8 @@ def node(tmp_path: Path) -> Path:
     """A node that has heard of one motion."""
     create(tmp_path / "north", name="north")
     motion = Motion(
-        bytes(32), 0, bytes(16), 0.0, 30.0, "slush", 2, 2, 20, 50, 0.02, False, ("no", "yes"), 2, 1, "<f8", 2,
-        (bytes(32),),
+        bytes(32), 0, bytes(16), 0.0, 30.0, "slush", 2, 2, 20, 50, 0.02, False, False, ("no", "yes"), 2, 1,
+        "<f8", 2, (bytes(32),),
     )  # fmt: skip
     header = motion.encoded()
     storage = Storage(tmp_path / "north" / "moot.db")

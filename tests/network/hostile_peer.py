@@ -129,7 +129,8 @@ class Hall:
             "moot": self.moot, "asker": asker, "created": time.time(), "seconds": 8.0, "protocol": "slush",
             "nonce": self.asked.to_bytes(16, "big"), "k": 4, "alpha": 3, "beta": 20, "rounds": 8,
             "pace": 0.005,
-            "weighted": False, "labels": ("a", "b"), "inputs": INPUTS, "columns": 1, "dtype": "<i4",
+            "weighted": False, "trust": False,
+            "labels": ("a", "b"), "inputs": INPUTS, "columns": 1, "dtype": "<i4",
             "chunk_rows": rows, "chunks": tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
         } | changes  # fmt: skip
         return Motion(**settings), InMemory(chunks)

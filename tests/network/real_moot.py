@@ -63,7 +63,8 @@ def ask(
     rows, chunks = chunked(array)
     settings: dict[str, Any] = {
         "seconds": 12.0, "protocol": "slush", "k": None, "alpha": None, "beta": 20, "rounds": 40,
-        "pace": 0.02, "weighted": False, "labels": None, "inputs": inputs, "columns": 1, "dtype": "<i4",
+        "pace": 0.02, "weighted": False, "trust": False,
+            "labels": None, "inputs": inputs, "columns": 1, "dtype": "<i4",
         "chunk_rows": rows, "chunks": tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
     } | changes  # fmt: skip
     return put(door_of(str(nodes.settings[asker].folder)), Put(**settings), iter(chunks), progress)

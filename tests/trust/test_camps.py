@@ -66,10 +66,16 @@ def test_residual_correlation_is_the_textbook_s(colours: int) -> None:
     score = rng.random((colours, 151))
     if colours == 2:
         order = sorted(range(151), key=lambda i: score[1, i] - score[0, i])
-    else:
+        bins = [[i for place, i in enumerate(order) if place * 3 // 151 == b] for b in range(3)]
+    else:  # about fifty of each colour: one bin each, two for a colour with a hundred
         margin = [sorted(score[:, i])[-1] - sorted(score[:, i])[-2] for i in range(151)]
-        order = sorted(range(151), key=lambda i: (int(score[:, i].argmax()), margin[i]))
-    bins = [[i for place, i in enumerate(order) if place * 3 // 151 == b] for b in range(3)]
+        bins = []
+        for colour in range(colours):
+            mine = sorted((i for i in range(151) if score[:, i].argmax() == colour), key=lambda i: margin[i])
+            cuts = max(1, len(mine) // 50)
+            bins += [
+                [i for place, i in enumerate(mine) if place * cuts // len(mine) == b] for b in range(cuts)
+            ]
     found = residual_correlation(one_hot(votes, colours), agreements(votes, colours), score)
     np.testing.assert_allclose(found, textbook_correlation(votes, colours, bins), atol=1e-5)
 

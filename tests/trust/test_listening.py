@@ -309,3 +309,20 @@ def test_numpy_is_all_it_needs() -> None:
     code = "import sys, folkmoot.trust; print('scipy' in sys.modules, 'sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("n", [8, 25])
+def test_few_participants_and_many_colours(n: int) -> None:
+    """Ten colours on 300 inputs: 30 of each, so that inputs of one colour must not share a bin with
+    others."""
+    rng = np.random.default_rng(n)
+    truth = rng.integers(0, 10, 300)
+    slips = rng.integers(1, 10, (n, 300))
+    votes = np.where(rng.random((n, 300)) < 0.7, truth, (truth + slips) % 10)
+    liars = n // 2 + 1
+    votes[-liars:] = (truth + 1) % 10
+    for own in range(n - liars):
+        trust = listen(own, votes, Anchor.of_counts(right=20, held_out=30, classes=10), classes=10)
+        assert trust.anchored
+        assert (trust.weight[-liars:] <= 0).all()
+        assert (decide(votes, trust) == truth).mean() > 0.75  # a single participant is right on 0.7

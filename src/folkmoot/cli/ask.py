@@ -46,6 +46,12 @@ def ask(
             "--weights", help="'equal', or 'record': answers weigh by the track record each node keeps."
         ),
     ] = "equal",
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="First votes are revealed before the talk; each node learns whom to ask."
+        ),
+    ] = False,
     deadline: Annotated[str, typer.Option("--deadline", help="When it must be over: 30s, 2m, 1h.")] = "30s",
     pace: Annotated[
         str, typer.Option("--pace", help="Mean time between two rounds of a participant.")
@@ -90,6 +96,7 @@ def ask(
         rounds=rounds,
         pace=seconds_of(pace, "--pace"),
         weighted=weights == "record",
+        trust=trust,
         labels=None if labels is None else tuple(label.strip() for label in labels.split(",")),
         inputs=len(array),
         columns=array.shape[1],

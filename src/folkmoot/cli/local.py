@@ -24,6 +24,9 @@ def local(
     kill: Annotated[int, typer.Option("--kill", help="Kill so many during the talk.", **INT)] = 0,
     pause: Annotated[int, typer.Option("--pause", help="Stop so many during the talk.", **INT)] = 0,
     inputs: Annotated[int, typer.Option("--inputs", help="Digits put to the moot.", **INT)] = 100,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Each learns whom to trust, from rows that it held out.")
+    ] = False,
     k: KOrAll = None,
     rounds: RoundsEach = 50,
     deadline: Annotated[str, typer.Option("--deadline", help="When it must be over: 30s, 2m.")] = "30s",
@@ -38,7 +41,7 @@ def local(
     from folkmoot.experiments.local_moot import LocalMoot, play
 
     config = LocalMoot(
-        nodes, byzantine, attack, kill, pause, inputs, k, rounds, seconds_of(deadline, "--deadline")
+        nodes, byzantine, attack, kill, pause, inputs, k, rounds, seconds_of(deadline, "--deadline"), trust
     )
     config.check()
     if out is not None and out.exists() and any(out.iterdir()):
@@ -75,6 +78,8 @@ def _as_dict(result: LocalResult) -> dict[str, Any]:
         "took_part": account.took_part,
         "silent": account.silent,
         "evidence": account.evidence,
+        "trust": account.trust,
+        "anchored": account.anchored,
         "queries": account.queries,
         "bytes_sent": account.bytes_sent,
         "bytes_received": account.bytes_received,
@@ -87,7 +92,11 @@ def _print(result: LocalResult, kept: Path | None) -> None:
     account = result.account
     rows = [["the moot", f"{result.accuracy:.3f}", str(account.undecided)]]
     rows.append(
-        ["simulation of the same votes", f"{result.simulated:.3f} ± {result.simulated_spread:.3f}", ""]
+        [
+            "simulation of the same votes" if account.trust is None else "simulation without trust",
+            f"{result.simulated:.3f} ± {result.simulated_spread:.3f}",
+            "",
+        ]
     )
     rows += [
         [
@@ -109,7 +118,11 @@ def _print(result: LocalResult, kept: Path | None) -> None:
     notes = [
         f"agreement {sum(account.agreement) / account.inputs:.3f} "
         f"(simulated {result.simulated_agreement:.3f}); "
-        f"a quorum of {account.quorum} of {account.participants} signed each decision",
+        + (
+            f"a quorum of {account.quorum} of {account.participants} signed each decision"
+            if account.trust is None
+            else "decisions are the asking node's own, and agreement is of those whom it trusts"
+        ),
         f"took part {len(account.took_part)}, silent {len(account.silent)}; "
         f"inputs on which two honest nodes claim different decisions: {result.contradictions}",
         f"the asking node sent {account.queries:,} queries and {account.bytes_sent:,} bytes; the motion took "

@@ -194,11 +194,11 @@ def print_account(account: Account, *, everything: bool = False) -> None:
         else []
     )
     notes.append(
-        f"{decided} of {account.inputs} inputs decided (a quorum of {account.quorum} of "
-        f"{account.participants} signed the same), mean agreement {_mean(account.agreement)}"
+        f"{decided} of {account.inputs} inputs decided ({_by_whom(account)}), "
+        f"mean agreement {_mean(account.agreement)}"
     )
     if account.undecided:
-        notes.append(f"undecided: {account.undecided} (fewer than {account.quorum} signed the same)")
+        notes.append(f"undecided: {account.undecided} ({_why_not(account)})")
     notes.append(f"took part: {len(account.took_part)} ({_names(account.took_part)})")
     if account.silent:
         notes.append(f"silent: {len(account.silent)} ({_names(account.silent)})")
@@ -213,6 +213,19 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     rule = f"{account.protocol}, k={account.k}, alpha={account.alpha}"
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
     print_table(title, ["input", "decision", "agreement"], rows, "\n".join(notes))
+
+
+def _by_whom(account: Account) -> str:
+    if account.trust is None:
+        return f"a quorum of {account.quorum} of {account.participants} signed the same"
+    trusted = sum(weight > 0 for weight in account.trust.values())
+    return f"by this node's own trust, in {trusted} of {account.participants}; {account.why}"
+
+
+def _why_not(account: Account) -> str:
+    if account.trust is None:
+        return f"fewer than {account.quorum} signed the same"
+    return "those whom it trusts do not hold the same" if account.anchored else "this node trusts nobody"
 
 
 def write_decisions(path: Path, account: Account) -> None:

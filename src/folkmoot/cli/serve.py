@@ -54,6 +54,15 @@ def run(
         ),
     ] = None,
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            "--holdout",
+            metavar="FILE.npz|.csv",
+            help="Labelled rows the model has not seen: they anchor this node's trust.",
+            show_default=False,
+        ),
+    ] = None,
     attack: Annotated[
         str | None,
         typer.Option("--attack", help="For drills: play this adversary instead.", show_default=False),
@@ -65,7 +74,17 @@ def run(
 
     run_node(
         Settings(
-            folder, roster, model, allow or (), trust_pickle, listen, control, metrics, log_level, attack
+            folder,
+            roster,
+            model,
+            allow or (),
+            trust_pickle,
+            listen,
+            control,
+            metrics,
+            log_level,
+            attack,
+            holdout,
         )
     )
 

@@ -59,6 +59,7 @@ class LocalMoot:
     k: int | None = None
     rounds: int = 50
     deadline: float = 30.0
+    trust: bool = False
     repeats: int = 200  # of the simulation that it is compared with
 
     def check(self) -> None:
@@ -140,6 +141,7 @@ class Nodes:
             if report is not None:
                 report(there)
             if there == len(places):
+                self._wait_for_each_other(places)
                 return
             for place in places:
                 process = self.processes[place]
@@ -148,6 +150,16 @@ class Nodes:
                     raise RuntimeError(f"node {self.roster[place].name} did not start: see {log}")
             if time.monotonic() > end:
                 raise RuntimeError(f"only {there} of {len(places)} nodes started within {seconds:.0f} s")
+            time.sleep(0.05)
+
+    def _wait_for_each_other(self, places: Sequence[int], seconds: float = 10.0) -> None:
+        """Until all have said in their logs that they are connected; some may not be there at all."""
+        end = time.monotonic() + seconds
+        whole = all(process is not None and process.is_alive() for process in self.processes)
+        logs = [self.settings[place].folder / "log.jsonl" for place in places]
+        while whole and time.monotonic() < end:
+            if all('"all peers connected"' in log.read_text() for log in logs):
+                return
             time.sleep(0.05)
 
     def stop(self) -> None:
@@ -175,7 +187,13 @@ def _node(settings: Settings) -> None:
             raise SystemExit(2) from None
 
 
-def prepare(folder: Path, models: Sequence[str], attacks: dict[int, str], log_level: str = "info") -> Nodes:
+def prepare(
+    folder: Path,
+    models: Sequence[str],
+    attacks: dict[int, str],
+    log_level: str = "info",
+    holdouts: dict[int, Path] | None = None,
+) -> Nodes:
     """Keys, a roster and free ports for one node a model; nobody is started yet."""
     ports = _free_ports(len(models))
     identities = [
@@ -191,6 +209,7 @@ def prepare(folder: Path, models: Sequence[str], attacks: dict[int, str], log_le
             model=model,
             log_level=log_level,
             attack=attacks.get(place),
+            holdout=(holdouts or {}).get(place),
         )
         for place, model in enumerate(models)
     ]
@@ -201,7 +220,8 @@ def play(config: LocalMoot, seed: int, folder: Path, report: Report | None = Non
     """Fit, start, ask, break, compare."""
     config.check()
     began = time.monotonic()
-    data = load_digits_moot(config.nodes, 1.0, seed)
+    # What rows held out tell is worth something only if the inputs are somewhat like them.
+    data = load_digits_moot(config.nodes, 10.0 if config.trust else 1.0, seed)
     assert data.X_test is not None  # noqa: S101 (the digits have a test set)
     assert data.y_test is not None  # noqa: S101
     inputs, truth = data.X_test[: config.inputs], data.y_test[: config.inputs]
@@ -209,8 +229,8 @@ def play(config: LocalMoot, seed: int, folder: Path, report: Report | None = Non
     drawn = (1 + np.random.default_rng(seed).permutation(config.nodes - 1)).tolist()
     liars, rest = drawn[: config.byzantine], drawn[config.byzantine :]
     killed, paused = rest[: config.kill], rest[config.kill : config.kill + config.pause]
-    models = _fit(data, folder, set(liars), inputs, truth, report)
-    nodes = prepare(folder, models, dict.fromkeys(liars, config.attack))
+    models, holdouts = _fit(data, folder, set(liars), inputs, truth, config.trust, report)
+    nodes = prepare(folder, models, dict.fromkeys(liars, config.attack), holdouts=holdouts)
     try:
         for place in range(config.nodes):
             nodes.start(place)
@@ -223,25 +243,36 @@ def play(config: LocalMoot, seed: int, folder: Path, report: Report | None = Non
 
 
 def _fit(
-    data: MootData, folder: Path, liars: set[int], inputs: Any, truth: Any, report: Report | None
-) -> list[str]:
-    """A model on each one's own rows, as a file; a liar's knows the answers, so that it can avoid them."""
+    data: MootData, folder: Path, liars: set[int], inputs: Any, truth: Any, trust: bool, report: Report | None
+) -> tuple[list[str], dict[int, Path]]:
+    """A model on each one's own rows, as a file; a liar's knows the answers, so that it can avoid them.
+
+    With trust the honest hold every third row out, which tells them how good their models are.
+    """
     import skops.io
     from sklearn.neighbors import KNeighborsClassifier
 
     files = []
+    holdouts = {}
     for place in range(int(data.groups.max()) + 1):
         own = data.groups == place
         if place in liars:
             model = KNeighborsClassifier(1).fit(inputs, truth)
         else:
-            model = MODELS["logistic"]().fit(data.X[own], data.y[own])
+            rows, labels = data.X[own], data.y[own]
+            if trust:
+                held = np.arange(len(labels)) % 3 == 2
+                if len(set(labels[~held].tolist())) > 1:
+                    holdouts[place] = folder / f"{_name(place)}.npz"
+                    np.savez(holdouts[place], X=rows[held], y=labels[held])
+                    rows, labels = rows[~held], labels[~held]
+            model = MODELS["logistic"]().fit(rows, labels)
         path = folder / f"{_name(place)}.skops"
         skops.io.dump(model, path)
         files.append(str(path))
         if report is not None:
             report("models fitted", place + 1, int(data.groups.max()) + 1)
-    return files
+    return files, holdouts
 
 
 def _ask(
@@ -257,6 +288,7 @@ def _ask(
         rounds=config.rounds,
         pace=0.02,
         weighted=False,
+        trust=config.trust,
         labels=tuple(str(digit) for digit in range(10)),
         inputs=len(inputs),
         columns=inputs.shape[1],

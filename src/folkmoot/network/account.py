@@ -35,6 +35,9 @@ class Account(msgspec.Struct, frozen=True):
     late: list[str]
     abstained: dict[str, str]
     evidence: dict[str, str]
+    trust: dict[str, float] | None  # this node's own, if the motion wanted it
+    anchored: bool | None
+    why: str  # on what the trust rests, or why there is none
     rounds_played: int
     queries: int
     bytes_sent: int
@@ -68,6 +71,9 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
         late=[names[place] for place in said.get("late", [])],
         abstained={names[place]: why for place, why in outcome.abstained.items()},
         evidence={names[place]: statements.kind(proof) for place, proof in proofs},
+        trust=dict(zip(names, said["trust"], strict=True)) if "trust" in said else None,
+        anchored=said.get("anchored"),
+        why=said.get("why", ""),
         rounds_played=said.get("rounds", 0),
         queries=said.get("queries", 0),
         bytes_sent=said.get("bytes_sent", 0),
@@ -79,7 +85,8 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
 def outcome_of(storage: Storage, stored: StoredMotion) -> Verdict:
     """The verdict of the closes that are stored."""
     cheats = {place for place, _ in storage.evidence(stored.name)}
-    return verdict(stored.motion, len(stored.members), storage.closes(stored.name), cheats)
+    place, trust = stored.summary.get("place"), stored.summary.get("trust")
+    return verdict(stored.motion, len(stored.members), storage.closes(stored.name), cheats, place, trust)
 
 
 def find(storage: Storage, prefix: str) -> StoredMotion:

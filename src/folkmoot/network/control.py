@@ -44,6 +44,7 @@ class Put(msgspec.Struct, frozen=True, tag=True):
     rounds: int
     pace: float
     weighted: bool
+    trust: bool
     labels: tuple[str, ...] | None  # None: those of the node's own model
     inputs: int
     columns: int
@@ -197,6 +198,7 @@ class ControlServer:
             rounds=put.rounds,
             pace=put.pace,
             weighted=put.weighted,
+            trust=put.trust,
             labels=labels,
             inputs=put.inputs,
             columns=put.columns,

@@ -48,6 +48,13 @@ class Network:
         self._worlds[place] = world = World(self, place)
         return world
 
+    def of(self, place: int) -> World:
+        """The transport of a node that is there."""
+        world = self._worlds[place]
+        if world is None:
+            raise ValueError(f"node {place} is not there")
+        return world
+
     def crash(self, place: int) -> None:
         """The node is gone, with all that it had not stored."""
         world = self._worlds[place]

@@ -321,6 +321,8 @@ class Mesh:
         state.wait, state.not_before = SHORTEST, 0.0
         if self._receiver is not None:
             self._receiver.reached(connection.place)
+        if len(self.connected()) == len(self._peers) - 1:
+            self._log("info", "all peers connected")
         queue, state.queue, state.queued = state.queue, deque(), 0
         for frame in queue:
             connection.send(frame)

@@ -122,6 +122,15 @@ class Close(Message, frozen=True, gc=False, tag=11):
     signature: Signature
 
 
+class Reveal(Message, frozen=True, gc=False, tag=13):
+    """In a motion with trust: the first votes that I had committed to. ``want``: I do not have yours."""
+
+    motion: Digest
+    salt: Digest
+    first: bytes
+    want: bool
+
+
 class Want(Message, frozen=True, gc=False, tag=12):
     """Send me the closes that I lack or that differ from mine.
 
@@ -134,7 +143,19 @@ class Want(Message, frozen=True, gc=False, tag=12):
 
 
 Any: TypeAlias = (
-    Hello | Announce | Unknown | Fetch | Chunk | Commit | Pending | Ask | Answer | Unready | Close | Want
+    Hello
+    | Announce
+    | Unknown
+    | Fetch
+    | Chunk
+    | Commit
+    | Pending
+    | Reveal
+    | Ask
+    | Answer
+    | Unready
+    | Close
+    | Want
 )
 
 _ENCODER: Final = msgspec.msgpack.Encoder()

@@ -121,6 +121,11 @@ class Model:
         return texts
 
 
+def as_labels(values: Iterable[object]) -> list[str]:
+    """Labels as text, written as those of models are."""
+    return [_text(value) for value in values]
+
+
 def _text(label: object) -> str:
     value = label.item() if isinstance(label, np.generic) else label
     if isinstance(value, str):

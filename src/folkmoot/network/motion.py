@@ -45,6 +45,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     rounds: int  # each participant asks so often at the most
     pace: float  # mean seconds between two rounds of a participant; exponential, as in theory's chain
     weighted: bool  # are answers weighted by the track record that the asking node keeps?
+    trust: bool  # do participants reveal their first votes before the talk, and ask whom they trust?
     labels: tuple[str, ...]
     inputs: int
     columns: int

@@ -22,7 +22,9 @@ from folkmoot.network.budget import Budget
 from folkmoot.network.health import Health
 from folkmoot.network.journal import Journal
 from folkmoot.network.liar import Liar
+from folkmoot.network.listening import Holdout, Judgement, judge
 from folkmoot.network.motion import LOCAL, Motion, motion_name, read_header
+from folkmoot.network.packing import Colours
 from folkmoot.network.records import TrackRecords
 from folkmoot.network.roster import Roster
 from folkmoot.network.session import COMMIT_SHARE, RELAYED_BYTES, Ended, Memory, Phase, Save, Seat, Session
@@ -90,6 +92,7 @@ class Node:
         rng: random.Random,
         journal: Journal | None = None,
         adversary: Adversary | None = None,
+        holdout: Holdout | None = None,
     ) -> None:
         self.seat, self.roster, self.storage, self.transport = seat, roster, storage, transport
         self.health = Health(seat.n)
@@ -98,6 +101,7 @@ class Node:
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
         self._votes, self._rng, self._adversary = votes, rng, adversary
+        self._holdout = holdout or Holdout()
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
         self._running: dict[bytes, _Running] = {}
         self._asked_for: dict[tuple[bytes, int], float] = {}
@@ -412,6 +416,9 @@ class Node:
             work, session.work = session.work, []
             for index, data in work:
                 self._predict(running, index, data)
+        if session.study is not None:
+            votes, session.study = session.study, None
+            self._listen(running, votes)
         if session.wake < running.wake:  # a timer that is early does no harm, and mostly it is moved back
             if running.cancel is not None:
                 running.cancel()
@@ -477,6 +484,22 @@ class Node:
 
         self.transport.work(job, done)
 
+    def _listen(self, running: _Running, votes: Colours) -> None:
+        """Learn whom to trust from the first votes of all, in the model's thread."""
+        session, motion = running.session, running.session.motion
+        own = self._members[self.seat.place]
+        anchor = self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
+
+        def done(judgement: Judgement) -> None:
+            self._log(
+                "info", "listened", motion=session.name.hex(), anchored=judgement.anchored, why=judgement.why,
+                heard=int((votes >= 0).any(axis=1).sum()), trusted=int((judgement.weights > 0).sum()),
+            )  # fmt: skip
+            session.judged(self.transport.now(), judgement)
+            self._settle(running)
+
+        self.transport.work(lambda: judge(self.seat.place, votes, anchor, motion.classes), done)
+
     def _report(self, session: Session, evidence: statements.Evidence) -> None:
         self.counts["evidence"] += 1
         against = self.roster[statements.accused(evidence)].name
@@ -492,6 +515,17 @@ class Node:
             "bytes_received": running.received,
             "seconds": round(self.transport.now() - running.started, 6),
             "late": sorted(session.late),
+        } | self._learnt(session.judgement)
+
+    def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:
+        if judgement is None:
+            return {}
+        weights = [round(weight, 6) for weight in judgement.weights.tolist()]
+        return {
+            "place": self.seat.place,
+            "trust": weights,
+            "anchored": judgement.anchored,
+            "why": judgement.why,
         }
 
     def _end(self, running: _Running, summary: dict[str, Any]) -> None:

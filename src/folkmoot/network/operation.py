@@ -25,6 +25,7 @@ from folkmoot.network.fields import parse_address
 from folkmoot.network.identity import CERTIFICATE, KEY, Identity
 from folkmoot.network.journal import Journal
 from folkmoot.network.liar import PLAYABLE, Liar
+from folkmoot.network.listening import Holdout, read_holdout
 from folkmoot.network.mesh import Mesh
 from folkmoot.network.metrics import serve_metrics
 from folkmoot.network.models import Model, load_model
@@ -52,6 +53,7 @@ class Settings:
     metrics: str | None = None
     log_level: str = "info"
     attack: str | None = None
+    holdout: Path | None = None  # labelled rows that show how good the model is
 
 
 class NodeError(RuntimeError):
@@ -72,10 +74,11 @@ def run(settings: Settings, journal: Journal | None = None) -> None:
         loopback(settings.metrics, "--metrics")
     with locked(settings.folder):
         model = load_model(settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle)
+        holdout = None if settings.holdout is None else read_holdout(settings.holdout, model)
         storage = Storage(settings.folder / DATABASE)
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                runner.run(_serve(settings, me, roster, place, model, storage, log, adversary))
+                runner.run(_serve(settings, me, roster, place, model, storage, log, adversary, holdout))
         except sqlite3.Error as error:
             raise NodeError(_disk_trouble(settings.folder, error)) from None
         finally:
@@ -92,6 +95,7 @@ async def _serve(
     storage: Storage,
     log: Journal,
     adversary: Adversary | None,
+    holdout: Holdout | None,
 ) -> None:
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
@@ -99,7 +103,15 @@ async def _serve(
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
     seat = seat_of(me, roster, place, storage.start(mesh.clock()))
     node = Node(
-        seat, roster, storage, mesh, Voter(model), rng=random.SystemRandom(), journal=log, adversary=adversary
+        seat,
+        roster,
+        storage,
+        mesh,
+        Voter(model),
+        rng=random.SystemRandom(),
+        journal=log,
+        adversary=adversary,
+        holdout=holdout,
     )
     door = ControlServer(node, settings.folder, model.labels)
     servers = []

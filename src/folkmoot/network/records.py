@@ -54,6 +54,20 @@ class TrackRecords:
                         right[who] = right.get(who, 0) + int(votes[place] == colour.get(label, -2))
         return {who: TrackRecord(right.get(who, 0), count) for who, count in voted.items()}
 
+    def answers(self, fingerprint: str) -> list[tuple[str, str]]:
+        """(truth, first vote) of one participant, wherever both are known."""
+        pairs = []
+        for stored in self._storage.motions():
+            truths = self._storage.truths(stored.name)
+            if not truths or fingerprint not in stored.members:
+                continue
+            motion, node = stored.motion, stored.members.index(fingerprint)
+            closes = self._storage.closes(stored.name)
+            committed = self._storage.committed(stored.name)
+            votes = first_votes(motion, len(stored.members), closes, committed)[node]
+            pairs += [(label, motion.labels[votes[i]]) for i, label in truths.items() if votes[i] >= 0]
+        return pairs
+
     def threshold(self, fingerprint: str, k: int) -> int:
         """The own local threshold: strong confidence in the own record, the least majority without one."""
         record = self.read().get(fingerprint)

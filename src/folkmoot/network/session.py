@@ -7,11 +7,13 @@ then hands ``work`` to the model, and wakes it at ``wake``. The rules:
 1. VOTING. Fetch the inputs from the asker, chunk by chunk, and let the model vote. What is missing when the
    time for votes is over stays uncoloured.
 2. GATHERING. Commit to the first votes; go on when every live peer has committed, or at the deadline.
-3. TALKING. In a round ask k random live peers who have committed; the protocol's rule does the rest. Nobody
+3. REVEALING, if the motion wants trust. Show the first votes to all who have committed, listen to theirs, and
+   learn whom to trust. Who finds nobody to trust keeps silent.
+4. TALKING. In a round ask k random live peers who have committed; the protocol's rule does the rest. Nobody
    is told a vote before it has committed to its own. At every change of opinion the version goes up.
-4. CLOSING. Sign what is held, once, and reveal the first votes; collect the others' closes, relayed
+5. CLOSING. Sign what is held, once, and reveal the first votes; collect the others' closes, relayed
    by anybody.
-5. OVER. Say no more than what was said. A session that reaches its end without having signed never signs.
+6. OVER. Say no more than what was said. A session that reaches its end without having signed never signs.
 
 What is saved before it is sent (first votes, commitment, close) is what a restarted session begins with,
 and the versions of a new start are above all old ones, so a node never contradicts what it signed.
@@ -31,20 +33,26 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from folkmoot.network import messages as m
 from folkmoot.network import statements
+from folkmoot.network.fetching import Fetching
 from folkmoot.network.health import Health
 from folkmoot.network.liar import Liar
+from folkmoot.network.listening import Judgement
 from folkmoot.network.motion import Motion, motion_name
 from folkmoot.network.packing import Colours, pack, unpack
+from folkmoot.network.roster import quorum
 from folkmoot.network.statements import Evidence
+from folkmoot.network.testimony import Testimony
 from folkmoot.network.verdict import Verdict, verdict
 from folkmoot.protocols.many import Opinions, winners
+from folkmoot.sampling import draw, trust_weights
+from folkmoot.trust import heeded
 from folkmoot.votes import UNCOLOURED
 
 COMMIT_SHARE: Final = 0.35  # of the time until the deadline, for votes and commitments
+REVEAL_SHARE: Final = 0.5  # for revealing, where there is trust
 TALK_SHARE: Final = 0.85  # then the talk ends, whatever has been reached
-_STATES_KEPT: Final = 64  # signed states of each peer, to compare with what others heard
-_CHUNKS_AHEAD: Final = 2
 _INCARNATION: Final = 1 << 24  # versions of one start of the node
+GRACE: Final = 0.5  # seconds in which those who seem to be gone may still commit
 RELAYED_BYTES: Final = 1 << 19  # of closes, in reply to one Want
 
 
@@ -53,6 +61,7 @@ class Phase(Enum):
 
     VOTING = "voting"
     GATHERING = "gathering"
+    REVEALING = "revealing"
     TALKING = "talking"
     CLOSING = "closing"
     OVER = "over"
@@ -129,11 +138,14 @@ class Session:
         self.end = end
         self.patience = min(3.0, max(0.25, motion.seconds / 15))
         self.commit_by = end - (1.0 - COMMIT_SHARE) * motion.seconds
+        self.reveal_by = end - (1.0 - REVEAL_SHARE) * motion.seconds
         self.talk_by = end - (1.0 - TALK_SHARE) * motion.seconds
         self.wake = now
         self.out: list[tuple[int, m.Message]] = []
         self.saves: list[Save] = []
         self.work: list[tuple[int, bytes | None]] = []  # chunks to vote on; the asker's own are not sent
+        self.study: Colours | None = None  # first votes of all, to be listened to
+        self.judgement: Judgement | None = None
         self.rounds = self.queries = 0
         known = memory or Memory()
         self.commits, self.closes, self.cheats = dict(known.commits), dict(known.closes), set(known.cheats)
@@ -144,19 +156,18 @@ class Session:
         self._secrets, self._rng = rng, random.Random(rng.getrandbits(256))
         self._rule = motion.rule(alpha)
         self._salt, self._first, self._reason = b"", b"", ""
-        self._votes = np.full(motion.inputs, UNCOLOURED, dtype=np.int8)
-        self._chunks_voted: set[int] = set()
-        self._chunks_next = 0
-        self._fetching: dict[int, float] = {}  # chunk -> when to ask again
+        self._fetching = Fetching(motion)
+        self._revealed: dict[int, Colours] = {}
+        self._listening = False
+        self._mute: set[int] = set()  # peers who found nobody to trust: there is nothing to hear from them
+        self._testimony = Testimony(self.name, seat.keys, motion.inputs, motion.classes)
         self._committed = False  # has everybody been sent our commitment?
         self._tries = [0] * seat.n
         self._next_try = now
         self._opinions: Opinions | None = None
-        self._colours = self._votes
+        self._colours = self._fetching.votes
         self._version = seat.incarnation * _INCARNATION
         self._signed: tuple[int, bytes, bytes] | None = None  # version, packed votes, signature
-        self._told: dict[int, tuple[int, bytes, bytes, Colours]] = {}  # the last answer of each peer
-        self._states: dict[int, dict[int, m.Heard]] = {}
         self._waiting: set[int] = set()
         self._asked: list[int] = []
         self._answers: dict[int, Colours] = {}
@@ -164,7 +175,7 @@ class Session:
         self._heard_somebody = False
         self._next_round = now
         self._asked_by = [0] * seat.n
-        self._closing_since = now
+        self._closing_since = self._gathering_since = now
         self._marks: dict[int, bytes] = {}
         if known.voted is not None:
             self._restore(now, known.voted)
@@ -180,6 +191,8 @@ class Session:
             self._tick_voting(now)
         if self.phase is Phase.GATHERING:
             self._tick_gathering(now)
+        if self.phase is Phase.REVEALING:
+            self._tick_revealing(now)
         if self.phase is Phase.TALKING:
             self._tick_talking(now)
         if self.phase is Phase.CLOSING:
@@ -190,6 +203,7 @@ class Session:
         if self.phase is not Phase.OVER:
             more, self.end = end - self.end, end
             self.commit_by += more
+            self.reveal_by += more
             self.talk_by += more
             self.tick(now)
 
@@ -197,9 +211,7 @@ class Session:
         """The model's votes on a chunk; a reason if it could not vote on all of it."""
         if self.phase is not Phase.VOTING:
             return
-        start = index * self.motion.chunk_rows
-        self._votes[start : start + len(votes)] = votes
-        self._chunks_voted.add(index)
+        self._fetching.voted(index, votes)
         self._reason = self._reason or reason[:300]
         self.tick(now)
 
@@ -214,6 +226,8 @@ class Session:
                 self._on_commit(now, peer, message)
             case m.Pending():
                 self._tries[peer] = 0
+            case m.Reveal():
+                self._on_reveal(now, peer, message)
             case m.Unready():
                 if message.round == self.rounds and peer in self._waiting:
                     self._waiting.discard(peer)
@@ -227,42 +241,37 @@ class Session:
 
     def verdict(self) -> Verdict:
         """What the closes that this node holds come to."""
-        return verdict(self.motion, self.seat.n, self.closes, self.cheats)
+        weights = None if self.judgement is None else self.judgement.weights
+        return verdict(self.motion, self.seat.n, self.closes, self.cheats, self.seat.place, weights)
 
     # ---- voting ------------------------------------------------------------------------------
 
     def _tick_voting(self, now: float) -> None:
-        if len(self._chunks_voted) == len(self.motion.chunks) or now >= self.commit_by:
-            if len(self._chunks_voted) < len(self.motion.chunks) and not self._reason:
+        fetching = self._fetching
+        if fetching.complete or now >= self.commit_by:
+            if not fetching.complete and not self._reason:
                 self._reason = "the inputs or the model's votes on them did not come in time"
             self._vote(now)
             return
-        mine = self.motion.asker == self.seat.place
-        while self._chunks_next < len(self.motion.chunks) and self._open_chunks() < _CHUNKS_AHEAD:
-            if mine:
-                self.work.append((self._chunks_next, None))
+        for index in fetching.more():
+            if self.motion.asker == self.seat.place:
+                self.work.append((index, None))
             else:
-                self._fetching[self._chunks_next] = now
-            self._chunks_next += 1
-        for index, again in self._fetching.items():
-            if now >= again:
+                fetching.due[index] = now
+        for index, when in fetching.due.items():
+            if now >= when:
                 self.out.append((self.motion.asker, m.Fetch(self.name, index)))
-                self._fetching[index] = now + self.patience
-        self.wake = min([self.commit_by, *self._fetching.values()])
-
-    def _open_chunks(self) -> int:
-        return self._chunks_next - len(self._chunks_voted)
+                fetching.due[index] = now + self.patience
+        self.wake = min([self.commit_by, *fetching.due.values()])
 
     def _on_chunk(self, now: float, peer: int, message: m.Chunk) -> None:
-        if self.phase is not Phase.VOTING or peer != self.motion.asker or message.index not in self._fetching:
-            return
-        del self._fetching[message.index]
-        self.work.append((message.index, message.data))
-        self._tick_voting(now)
+        if self.phase is Phase.VOTING and peer == self.motion.asker and self._fetching.arrived(message.index):
+            self.work.append((message.index, message.data))
+            self._tick_voting(now)
 
     def _vote(self, now: float) -> None:
         """Fix the first votes and commit to them."""
-        votes = self._votes
+        votes = self._fetching.votes
         if self._liar is not None:
             votes = self._liar.first(votes, self.motion.classes)
         salt = self._secrets.randbytes(32)
@@ -288,7 +297,7 @@ class Session:
             self.phase, self._closing_since = Phase.CLOSING, now
             self._tell_all(own)
         else:
-            self.phase = Phase.GATHERING
+            self.phase, self._gathering_since = Phase.GATHERING, now
         self._next_try = now
 
     # ---- gathering commitments ---------------------------------------------------------------
@@ -305,11 +314,18 @@ class Session:
                 self._tries[peer] += 1
                 self.out.append((peer, self._commit(want=peer not in self.commits)))
             self._next_try, self._committed = now + self.patience, True
-        if not missing or now >= self.commit_by:
-            self.phase = Phase.TALKING
-            self._schedule_round(now)
+        # Who is on the bench may be about to come back, as when all have just been started.
+        grace = self._gathering_since + min(GRACE, self.patience)
+        if (not missing and (len(self.commits) == self.seat.n or now >= grace)) or now >= self.commit_by:
+            if self.motion.trust and self._liar is None:
+                self.phase, self._next_try = Phase.REVEALING, now
+                self._tries = [0] * self.seat.n
+                self._revealed[self.seat.place] = self._colours
+            else:
+                self.phase = Phase.TALKING
+                self._schedule_round(now)
             return
-        self.wake = min(self._next_try, self.commit_by)
+        self.wake = min(self._next_try if missing else grace, self.commit_by)
 
     def _commit(self, *, want: bool) -> m.Commit:
         own = self.commits[self.seat.place]
@@ -338,6 +354,72 @@ class Session:
             self.out.append((peer, self._commit(want=False) if ready else m.Pending(self.name)))
         self.tick(now)
 
+    # ---- revealing first votes, and learning whom to trust --------------------------------------
+
+    def _tick_revealing(self, now: float) -> None:
+        if self._listening:
+            self.wake = self.talk_by
+            if now >= self.talk_by:
+                self.judged(now, None)
+            return
+        owed = [p for p in self._live_peers(now) if p not in self._revealed and p not in self.late]
+        if now >= self._next_try:
+            first_time = not any(self._tries)
+            for peer in self._live_peers(now) if first_time else list(owed):
+                if self._tries[peer] >= 2:
+                    self.health.failed(peer, now, self.patience)
+                    owed.remove(peer)
+                    continue
+                self._tries[peer] += 1
+                self.out.append((peer, self._reveal(want=peer not in self._revealed)))
+            self._next_try = now + self.patience
+        if owed and now < self.reveal_by:
+            self.wake = min(self._next_try, self.reveal_by)
+            return
+        self._listening = True
+        self.study = np.full((self.seat.n, self.motion.inputs), UNCOLOURED, dtype=np.int8)
+        for place, votes in self._revealed.items():
+            if place not in self.cheats:
+                self.study[place] = votes
+        self.wake = self.talk_by
+
+    def _reveal(self, *, want: bool) -> m.Reveal:
+        return m.Reveal(self.name, self._salt, self._first, want)
+
+    def _on_reveal(self, now: float, peer: int, message: m.Reveal) -> None:
+        commit = self.commits.get(peer)
+        if commit is None or not self.motion.trust:
+            return
+        fingerprint = self.seat.fingerprints[peer]
+        proper = (
+            statements.commitment_to(self.name, fingerprint, message.salt, message.first) == commit.commitment
+        )
+        if proper and peer not in self._revealed and peer not in self.late and not self._listening:
+            try:
+                self._revealed[peer] = unpack(message.first, self.motion.inputs, self.motion.classes)
+            except ValueError:
+                return
+        if message.want:
+            # Only who has all commitments it will wait for shows its votes.
+            early = self.phase in (Phase.VOTING, Phase.GATHERING)
+            self.out.append((peer, m.Pending(self.name) if early else self._reveal(want=False)))
+        self.tick(now)
+
+    def judged(self, now: float, judgement: Judgement | None) -> None:
+        """What was made of the first votes; None if nothing could be."""
+        if self.phase is not Phase.REVEALING:
+            return
+        if judgement is None:
+            nothing = np.full(self.motion.inputs, UNCOLOURED, dtype=np.int8)
+            judgement = Judgement(np.zeros(self.seat.n), nothing, False, "there was no time to listen")
+        self.judgement = judgement
+        self._opinions = Opinions(self._rule, self.motion.classes, judgement.start)
+        self._colours, self._signed = self._opinions.colours, None
+        self._version += 1
+        self.phase = Phase.TALKING
+        self._schedule_round(now)
+        self.tick(now)
+
     # ---- the talk ----------------------------------------------------------------------------
 
     def _schedule_round(self, now: float) -> None:
@@ -350,8 +432,11 @@ class Session:
         if now >= self.talk_by or self.rounds >= self.motion.rounds or not self._opinions.asking:
             self._close(now)
             return
-        if self._liar is not None:  # it is asked and does not ask; it leaves when the others do
-            if len(self.closes) > self.seat.n // 2:
+        if self._trusts_nobody():  # it has nobody to ask and nothing to say
+            self._close(now)
+            return
+        if self._liar is not None:  # it is asked and does not ask; it leaves when others do
+            if len(self.closes) > self.seat.n // 4:
                 self._close(now)
             else:
                 self.wake = self.talk_by
@@ -369,61 +454,45 @@ class Session:
         self.wake = min(waits, self.talk_by)
 
     def _begin_round(self, now: float) -> bool:
-        live = self._live_peers(now)
-        if not live:
+        self._asked = self._peers_of_a_query(now)
+        if not self._asked:
             return False
-        self._asked = self._rng.sample(live, min(self._rule.k, len(live)))
         self._waiting = set(self._asked)
         self._answers.clear()
         self._round_deadline = now + self.patience
-        query = m.Ask(self.name, self.rounds, self._something_heard())
+        query = m.Ask(self.name, self.rounds, self._testimony.something(self._rng))
         self.out.extend((peer, query) for peer in self._asked)
         self.queries += len(self._asked)
         return True
 
-    def _something_heard(self) -> m.Heard | None:
-        if not self._told:
-            return None
-        node = self._rng.choice(list(self._told))
-        return self._states[node][self._told[node][0]]
+    def _peers_of_a_query(self, now: float) -> list[int]:
+        """k of the live peers, all alike; or, with trust, in proportion to it."""
+        live = self._live_peers(now)
+        if self.judgement is None:
+            if len(live) + 1 < quorum(self.seat.n):
+                return []  # too few to decide anything, and nobody should change its mind for so few
+            return self._rng.sample(live, min(self._rule.k, len(live)))
+        weights = np.zeros(self.seat.n)
+        trusted = trust_weights(self.judgement.weights, self.seat.place)
+        heard = [peer for peer in live if peer not in self._mute]
+        weights[heard] = trusted[heard]
+        return draw(weights, self._rule.k, self._rng.random)
+
+    def _trusts_nobody(self) -> bool:
+        return self.judgement is not None and not (self.judgement.weights > 0).any()
 
     def _on_answer(self, now: float, peer: int, message: m.Answer) -> None:
         if self.phase is not Phase.TALKING or message.round != self.rounds or peer not in self._waiting:
             return
-        colours = self._checked(peer, message)
+        colours, evidence = self._testimony.take(peer, message)
+        if evidence is not None:
+            self._accuse(peer, evidence)
         self._waiting.discard(peer)
         if colours is not None:
             self._answers[peer] = colours
+            if self.judgement is not None and (colours == UNCOLOURED).all():
+                self._mute.add(peer)
         self._end_round_if_all_answered(now)
-
-    def _checked(self, peer: int, message: m.Answer) -> Colours | None:
-        """The votes in an answer, if it is signed and well-formed; remembered, as most come again
-        unchanged.
-        """
-        told = self._told.get(peer)
-        if told is not None and told[:3] == (message.version, message.votes, message.signature):
-            return told[3]
-        digest = hashlib.sha256(message.votes).digest()
-        said = statements.state(self.name, peer, message.version, digest)
-        if not statements.holds(self.seat.keys[peer], message.signature, said):
-            return None
-        try:
-            colours = unpack(message.votes, self.motion.inputs, self.motion.classes)
-        except ValueError:
-            return None
-        self._remember(m.Heard(peer, message.version, digest, message.signature))
-        self._told[peer] = (message.version, message.votes, message.signature, colours)
-        return colours
-
-    def _remember(self, heard: m.Heard) -> None:
-        states = self._states.setdefault(heard.node, {})
-        known = states.get(heard.version)
-        if known is not None and known.digest != heard.digest:
-            self._accuse(heard.node, statements.TwoStates(self.name, known, heard))
-            return
-        states[heard.version] = heard
-        if len(states) > _STATES_KEPT:
-            del states[min(states)]
 
     def _end_round_if_all_answered(self, now: float) -> None:
         if not self._waiting:
@@ -446,6 +515,13 @@ class Session:
         weights = None if self._weights is None else [self._weights[p] for p in order]
         assert isinstance(rule.alpha, int)  # noqa: S101 (a session has one threshold, its own)
         answers = list(self._answers.values())
+        if self.judgement is not None and self.judgement.anchored:
+            # Honest first votes earn trust; who then says something else altogether is not heeded.
+            near = heeded(self._colours, np.stack(answers))
+            answers = [
+                answer if fine else np.full_like(answer, UNCOLOURED)
+                for answer, fine in zip(answers, near, strict=True)
+            ]
         self._opinions.react(
             winners(answers, rule.alpha, self.motion.classes, asked=len(self._asked), weights=weights)
         )
@@ -463,15 +539,18 @@ class Session:
         if self._signed is None or self._rule.decides:
             return False
         ours = self._signed[1]
-        return all(self._told[peer][1] == ours for peer in self._answers)
+        return all(self._testimony.packed(peer) == ours for peer in self._answers)
 
     def _on_ask(self, peer: int, message: m.Ask) -> None:
         self._asked_by[peer] += 1
         if self._asked_by[peer] > 2 * self.motion.rounds + 64:  # nobody has reason to ask so often
             return
         if message.heard is not None:
-            self._compare(message.heard)
-        if self._opinions is None or peer not in self.commits:
+            evidence = self._testimony.compare(message.heard)
+            if evidence is not None:
+                self._accuse(message.heard.node, evidence)
+        early = self.motion.trust and self._liar is None and self.phase in (Phase.GATHERING, Phase.REVEALING)
+        if self._opinions is None or early or peer not in self.commits:
             self.out.append((peer, m.Unready(self.name, message.round)))
             return
         told = self._answer_to(peer)
@@ -483,7 +562,7 @@ class Session:
         """What this peer is told, signed; the same for all, unless this node is a liar."""
         colours = self._colours
         if self._liar is not None:
-            lie = self._liar.answer(peer, self._votes, self.motion.classes)
+            lie = self._liar.answer(peer, self._fetching.votes, self.motion.classes)
             if lie is None:
                 return None
             colours, self._signed = lie, None
@@ -495,24 +574,16 @@ class Session:
             self._signed = (self._version, votes, self.seat.key.sign(said))
         return self._signed
 
-    def _compare(self, heard: m.Heard) -> None:
-        """Has a third node told somebody else what it told me?"""
-        known = self._states.get(heard.node, {}).get(heard.version)
-        if known is None or known.digest == heard.digest or heard.node in self.cheats:
-            return
-        said = statements.state(self.name, heard.node, heard.version, heard.digest)
-        if statements.holds(self.seat.keys[heard.node], heard.signature, said):
-            self._accuse(heard.node, statements.TwoStates(self.name, known, heard))
-
     # ---- closing -----------------------------------------------------------------------------
 
     def _close(self, now: float) -> None:
         assert self._opinions is not None  # noqa: S101
         decisions = self._opinions.decisions
-        if not self._heard_somebody:  # a first vote that nobody was asked about is no decision
+        if not self._heard_somebody and not (self.judgement is not None and self.judgement.anchored):
+            # A first vote that nobody was asked about is no decision; what was learnt from all votes is.
             decisions = np.full_like(decisions, UNCOLOURED)
         if self._liar is not None:
-            lie = self._liar.answer(self.motion.asker, self._votes, self.motion.classes)
+            lie = self._liar.answer(self.motion.asker, self._fetching.votes, self.motion.classes)
             if lie is None:  # silent to the end
                 self.phase, self._closing_since = Phase.CLOSING, now
                 return
@@ -534,7 +605,9 @@ class Session:
     def _tick_closing(self, now: float) -> None:
         owed = [p for p in self._live_peers(now) if p not in self.closes]
         waited = now - self._closing_since
-        if not owed or (waited > 3 * self.patience and self.verdict().undecided == 0):
+        # Who says that it is still talking is waited for, but not for ever: it may be a liar.
+        enough = self.motion.trust or len(self.closes) >= quorum(self.seat.n)
+        if not owed or (waited > 3 * self.patience and enough):
             self._compare_closes(now)
             self._finish()
             return
@@ -575,7 +648,7 @@ class Session:
         return self._marks[place]
 
     def _on_want(self, peer: int, message: m.Want) -> None:
-        if self.phase in (Phase.VOTING, Phase.GATHERING, Phase.TALKING):
+        if self.phase in (Phase.VOTING, Phase.GATHERING, Phase.REVEALING, Phase.TALKING):
             self.out.append((peer, m.Pending(self.name)))
         have = message.have
         lacking = [place for place in self.closes if have[8 * place : 8 * place + 8] != self._mark(place)]

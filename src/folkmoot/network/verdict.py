@@ -37,8 +37,21 @@ class Verdict:
         return int((self.decisions == UNCOLOURED).sum())
 
 
-def verdict(motion: Motion, n: int, closes: Mapping[int, Close], cheats: Collection[int] = ()) -> Verdict:
-    """What the closes say, those of proven cheats left out."""
+def verdict(
+    motion: Motion,
+    n: int,
+    closes: Mapping[int, Close],
+    cheats: Collection[int] = (),
+    own: int | None = None,
+    trust: npt.ArrayLike | None = None,
+) -> Verdict:
+    """What the closes say, those of proven cheats left out.
+
+    In a motion with trust no number of signatures can claim anything, since most may lie: then it is what
+    participant ``own`` holds, and how far those whom it trusts hold the same.
+    """
+    if motion.trust:
+        return _by_trust(motion, n, closes, cheats, own, trust)
     counted = [place for place in sorted(closes) if place not in cheats]
     held = [unpack(closes[place].decisions, motion.inputs, motion.classes) for place in counted]
     most, needed = np.zeros(motion.inputs, dtype=np.int32), quorum(n)
@@ -54,6 +67,36 @@ def verdict(motion: Motion, n: int, closes: Mapping[int, Close], cheats: Collect
         decisions=decisions,
         agreement=most / max(1, len(counted)),
         quorum=needed,
+        closed=counted,
+        silent=[place for place in range(n) if place not in closes],
+        abstained={place: closes[place].reason for place in counted if closes[place].reason},
+    )
+
+
+def _by_trust(
+    motion: Motion,
+    n: int,
+    closes: Mapping[int, Close],
+    cheats: Collection[int],
+    own: int | None,
+    trust: npt.ArrayLike | None,
+) -> Verdict:
+    counted = [place for place in sorted(closes) if place not in cheats]
+    held = np.full(motion.inputs, UNCOLOURED, dtype=np.int8)
+    if own is not None and own in closes:
+        held = unpack(closes[own].decisions, motion.inputs, motion.classes)
+    weights = np.maximum(np.zeros(n) if trust is None else np.asarray(trust, dtype=np.float64), 0.0)
+    same, whole = np.zeros(motion.inputs), np.zeros(motion.inputs)
+    for place in counted:
+        if place != own and weights[place] > 0:
+            theirs = unpack(closes[place].decisions, motion.inputs, motion.classes)
+            whole += weights[place] * (theirs != UNCOLOURED)
+            same += weights[place] * ((theirs != UNCOLOURED) & (theirs == held))
+    share = same / np.where(whole > 0, whole, 1.0)
+    return Verdict(
+        decisions=np.where(share > 0.5, held, UNCOLOURED).astype(np.int8),
+        agreement=share,
+        quorum=0,
         closed=counted,
         silent=[place for place in range(n) if place not in closes],
         abstained={place: closes[place].reason for place in counted if closes[place].reason},

@@ -125,13 +125,26 @@ def link(similarity: Floats, least: float) -> Ints:
 
 
 def _bins(score: Floats, inputs: int) -> npt.NDArray[np.float32]:
-    """(input, bin): 1 for the bin of each input; of equal size, in the order of colour ahead and margin."""
+    """(input, bin): 1 for the bin of each input; by the colour ahead, then by how far it is ahead.
+
+    With many colours and few inputs a bin must not mix colours: those who are right would seem to err
+    together.
+    """
     if len(score) == 2:
         order = np.argsort(score[1] - score[0], kind="stable")
+        number = max(1, min(_BINS, inputs // _PER_BIN))
+        place = np.arange(inputs) * number // inputs
     else:
         ahead = np.sort(score, axis=0)
-        order = np.lexsort((ahead[-1] - ahead[-2], score.argmax(axis=0)))
-    number = max(1, min(_BINS, inputs // _PER_BIN))
+        colour = score.argmax(axis=0)
+        order = np.lexsort((ahead[-1] - ahead[-2], colour))
+        sizes = np.bincount(colour, minlength=len(score))
+        each = np.clip(sizes // _PER_BIN, 1, max(1, _BINS // len(score)))
+        within = np.concatenate(
+            [np.arange(size) * cuts // max(size, 1) for size, cuts in zip(sizes, each, strict=True)]
+        )
+        place = within + np.repeat(np.cumsum(each) - each, sizes)
+        number = int(each.sum())
     bins = np.zeros((inputs, number), dtype=np.float32)
-    bins[order, np.arange(inputs) * number // inputs] = 1.0
-    return bins
+    bins[order, place] = 1.0
+    return bins[:, bins.any(axis=0)]

@@ -1,0 +1,125 @@
+"""A node learns whom to trust: its own holdout as the anchor, everybody's revealed first votes as what it
+hears.
+
+The rules are those of ``folkmoot.trust``; here they meet what a node knows: the answers of its model to
+rows that it held out, and the truths it was told of former motions.
+"""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot.network.models import Model, as_labels
+from folkmoot.network.packing import Colours
+from folkmoot.trust import Anchor, decide, listen
+from folkmoot.votes import UNCOLOURED
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What a node made of the first votes."""
+
+    weights: npt.NDArray[np.float64]  # (participant,): trust; not above 0 is not asked
+    start: Colours  # (input,): what it takes into the talk
+    anchored: bool
+    why: str
+
+
+class Holdout:
+    """How often the own model answered what to which truth."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self._pairs = Counter(pairs)  # (truth, answer)
+
+    def __len__(self) -> int:
+        return self._pairs.total()
+
+    def with_more(self, pairs: Iterable[tuple[str, str]]) -> Holdout:
+        """The same and some more."""
+        return Holdout([*self._pairs.elements(), *pairs])
+
+    def anchor(self, labels: Sequence[str]) -> Anchor | None:
+        """What it says about the own model, for these labels; None if it says nothing."""
+        colour = {label: number for number, label in enumerate(labels)}
+        table = np.zeros((len(labels), len(labels)), dtype=np.int64)
+        for (true, said), count in self._pairs.items():
+            if true in colour and said in colour:
+                table[colour[true], colour[said]] += count
+        return Anchor.of_confusion(table) if table.any() else None
+
+
+def judge(place: int, votes: Colours, anchor: Anchor | None, classes: int) -> Judgement:
+    """Listen to the first votes (participant, input), and say what to begin the talk with."""
+    cast = votes.astype(np.int64)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it warns of is in ``why``
+        trust = listen(place, cast, anchor, classes=classes)
+    if trust.anchored:
+        start = decide(cast, trust).astype(np.int8)
+    elif trust.weight.any():  # too few inputs to learn from: all alike, and the own vote as it was
+        start = votes[place]
+    else:
+        start = np.full(votes.shape[1], UNCOLOURED, dtype=np.int8)
+    return Judgement(trust.weight, start, trust.anchored, trust.why)
+
+
+def read_holdout(path: Path, model: Model) -> Holdout:
+    """Rows with their labels (.npz with X and y, or .csv with a column ``label``), and the model's
+    answers.
+    """
+    rows, truths = _read_npz(path) if path.suffix.lower() == ".npz" else _read_csv(path)
+    if len(rows) != len(truths) or not len(rows):
+        raise ValueError(
+            f"{path} must hold a label for every row: got {len(rows)} rows, {len(truths)} labels"
+        )
+    if model.columns is not None and rows.shape[1] != model.columns:
+        raise ValueError(
+            f"{path} must have the {model.columns} columns of the model, and the label: got {rows.shape[1]}"
+        )
+    return Holdout(zip(truths, model.predict(rows), strict=True))
+
+
+def _read_npz(path: Path) -> tuple[npt.NDArray[np.float64], list[str]]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            rows, truths = file["X"], file["y"]
+    except (KeyError, ValueError, EOFError):
+        raise ValueError(f"{path} must be a .npz file with the arrays X and y") from None
+    if rows.ndim != 2 or truths.ndim != 1:
+        raise ValueError(f"{path} must hold X of two axes and y of one: got {rows.shape} and {truths.shape}")
+    return rows, as_labels(truths)
+
+
+def _read_csv(path: Path) -> tuple[npt.NDArray[np.float64], list[str]]:
+    rows, truths = [], []
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        header = [cell.strip() for cell in next(reader, [])]
+        if header.count("label") != 1:
+            raise ValueError(
+                f"{path} must have one column 'label' in its first line: got {','.join(header)!r:.80}"
+            )
+        place = header.index("label")
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) != len(header):
+                raise ValueError(
+                    f"{path}, line {reader.line_num}: expected {len(header)} cells, got {len(row)}"
+                )
+            try:
+                rows.append(
+                    [float(cell) if cell.strip() else np.nan for i, cell in enumerate(row) if i != place]
+                )
+            except ValueError as error:
+                raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+            truths.append(row[place].strip())
+    return np.array(rows, dtype=np.float64), truths

@@ -1,0 +1,163 @@
+"""Motions with trust: first votes are revealed, each node listens, and a majority of liars does not win."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from folkmoot.adversaries import ATTACKS
+from folkmoot.network.account import account
+from folkmoot.network.listening import Holdout, judge, read_holdout
+from folkmoot.network.memory import Weather
+from folkmoot.network.models import Model
+from folkmoot.network.session import Phase
+from folkmoot.trust import Anchor, decide, listen
+from moot_in_memory import Moot
+
+N, INPUTS = 25, 200
+GOOD = Holdout([("a", "a")] * 12 + [("b", "b")] * 12 + [("a", "b")] * 3 + [("b", "a")] * 3)
+
+
+def moot_with(liars: int, attack: str, seed: int = 1, **more: Any) -> tuple[Moot, Any]:
+    """Honest participants of accuracy 0.8, and liars whose models know the answers."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, INPUTS).astype(np.int8)
+    votes = np.where(rng.random((N, INPUTS)) < 0.8, truth, 1 - truth).astype(np.int8)
+    bad = range(N - liars, N)
+    for place in bad:
+        votes[place] = truth
+    adversaries = {place: ATTACKS[attack]() for place in bad}
+    moot = Moot(votes, seed, adversaries=adversaries, holdouts=dict.fromkeys(range(N), GOOD), **more)
+    return moot, truth
+
+
+def decisions_of(moot: Moot, place: int) -> tuple[Any, Any]:
+    storage = moot.storages[place]
+    (stored,) = storage.motions()
+    told = account(storage, stored)
+    return np.array([-1 if x is None else "ab".index(x) for x in told.decisions]), told
+
+
+@pytest.mark.parametrize("attack", ["malicious", "constant"])
+def test_a_majority_of_liars_does_not_win(attack: str) -> None:
+    moot, truth = moot_with(14, attack, weather=Weather(delay=0.005, drop=0.01))
+    moot.put(0, k=10, alpha=6, rounds=15, trust=True)
+    moot.network.run(until=40.0)
+    majority = (np.stack([moot.votes[p] for p in range(11)]) == 1).mean(axis=0) > 0.5
+    honest = float((majority == truth).mean())
+    for place in range(11):
+        found, told = decisions_of(moot, place)
+        assert told.anchored
+        assert (found == truth).mean() > honest - 0.03  # 14 of 25 lie, and it is as if they did not
+        assert all(told.trust[f"p{liar:03d}"] <= 0 for liar in range(11, 25))
+        assert min(told.agreement) > 0.5
+
+
+def test_without_trust_the_same_liars_win() -> None:
+    moot, truth = moot_with(14, "malicious")
+    moot.put(0, k=10, alpha=6, rounds=15)
+    moot.network.run(until=40.0)
+    found, told = decisions_of(moot, 0)
+    assert told.trust is None
+    assert (found == truth).mean() < 0.1
+
+
+def test_who_has_no_holdout_says_so_and_decides_nothing() -> None:
+    moot, truth = moot_with(0, "malicious", without={3, 4})
+    moot.put(3, k=10, alpha=6, rounds=15, trust=True)
+    moot.network.run(until=40.0)
+    found, told = decisions_of(moot, 3)
+    assert (found == -1).all()
+    assert told.anchored is False
+    assert "held nothing out" in told.why
+    others, _ = decisions_of(moot, 0)
+    assert (others == truth).mean() > 0.95
+
+
+def test_a_node_judges_as_the_library_does() -> None:
+    moot, _ = moot_with(5, "malicious")
+    anchor = GOOD.anchor(("a", "b"))
+    judgement = judge(2, moot.votes, anchor, 2)
+    trust = listen(2, moot.votes.astype(int), Anchor.of_confusion([[12, 3], [3, 12]]), classes=2)
+    assert np.array_equal(judgement.weights, trust.weight)
+    assert np.array_equal(judgement.start, decide(moot.votes.astype(int), trust))
+
+
+def test_few_inputs_leave_everybody_trusted_alike() -> None:
+    moot, truth = moot_with(0, "malicious")
+    moot.votes = moot.votes[:, :20]
+    moot.put(0, k=10, alpha=6, rounds=15, trust=True)
+    moot.network.run(until=40.0)
+    found, told = decisions_of(moot, 0)
+    assert told.anchored is False
+    assert set(told.trust.values()) == {1.0}
+    assert (found == truth[:20]).mean() > 0.9
+
+
+def test_honest_votes_and_lies_in_the_talk_are_not_heeded() -> None:
+    """Sleepers: their first votes earn trust, their answers contradict everything."""
+    moot, truth = moot_with(0, "malicious")
+    for place in range(15, 25):
+        moot.make_sleeper(place)
+    moot.put(0, k=10, alpha=6, rounds=15, trust=True)
+    moot.network.run(until=40.0)
+    found, told = decisions_of(moot, 0)
+    assert told.trust["p020"] > 0
+    assert (found == truth).mean() > 0.9
+
+
+def test_first_votes_are_shown_only_after_the_commitments() -> None:
+    """No frame with first votes goes out before its sender has all commitments, or has waited for them."""
+    moot, _ = moot_with(0, "malicious", weather=Weather(delay=0.02))
+    moot.put(0, k=10, alpha=6, rounds=5, trust=True)
+    early: list[int] = []
+    for place in range(N):
+        moot.watch_reveals(place, early)
+    moot.network.run(until=40.0)
+    assert moot.reveals > N
+    assert early == []
+    assert all(node is not None and node.open_motions == 0 for node in moot.nodes)
+    ((session, _),) = moot.over.values()
+    assert session.phase is Phase.OVER
+
+
+def parity(X: Any) -> Any:
+    return np.where(X[:, 0] % 2, "odd", "even")
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Model:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    return Model("parity", parity, labels=["even", "odd"], columns=2)
+
+
+def test_a_holdout_is_read_from_either_format(tmp_path: Path, model: Model) -> None:
+    X = np.arange(12.0).reshape(6, 2)  # the first column is even throughout
+    y = np.array(["even", "even", "odd", "even", "odd", "even"])
+    np.savez(tmp_path / "h.npz", X=X, y=y)
+    lines = [f"{a},{label},{b}" for (a, b), label in zip(X, y, strict=True)]
+    (tmp_path / "h.csv").write_text("\n".join(["one,label,two", *lines]) + "\n")
+    for name in ("h.npz", "h.csv"):
+        anchor = read_holdout(tmp_path / name, model).anchor(("even", "odd"))
+        assert anchor is not None
+        assert (anchor.right, anchor.held_out) == (4, 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("h.csv", "a,b\n1,2\n", "must have one column 'label'"),
+        ("h.csv", "a,label,b\n1,even\n", "line 2: expected 3 cells, got 2"),
+        ("h.csv", "a,label,b\n1,even,x\n", "line 2: could not convert"),
+        ("h.csv", "a,label\n1,even\n", "must have the 2 columns of the model"),
+        ("h.csv", "a,label,b\n", "must hold a label for every row: got 0 rows"),
+        ("h.npz", "nothing", "must be a .npz file with the arrays X and y"),
+    ],
+)
+def test_a_holdout_that_is_none(tmp_path: Path, model: Model, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read_holdout(tmp_path / name, model)
