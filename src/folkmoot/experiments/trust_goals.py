@@ -37,6 +37,9 @@ NAMES: Final = {
     KIND: "digit, upper or lower",
     DIGITS: "ten digits",
 }
+_WHY_NOT: Final = {
+    UNEVEN: "out of reach: who learns accuracies from votes alone moves the boundary towards even classes"
+}
 _BEYOND: Final = "no goal; not in the paper"
 _SLY: Final = ("equivocating", "stalling", SLEEPERS)
 
@@ -109,6 +112,7 @@ def _nobody(curves: Sequence[Curve], task: str) -> list[Finding]:
             f"not in the paper; goal: Dawid-Skene's less {BELOW_DAWID_SKENE}",
             f"{ours}; Dawid-Skene {theirs}, majority {plain}{_per_class(curves, task, NOBODY, 0)}",
             difference=f"{ahead:+.4f} to Dawid-Skene",
+            reason="" if ahead >= -BELOW_DAWID_SKENE else _WHY_NOT.get(task, ""),
             holds=ahead >= -BELOW_DAWID_SKENE,
         ),
         _agreement(where, ours.least_agreement, AGREEMENT),
@@ -128,6 +132,7 @@ def _attacked(curves: Sequence[Curve], task: str, attack: str) -> list[Finding]:
             f"not in the paper; goal: the no-liar majority less {BELOW_MAJORITY}",
             f"{worst:+.4f} (at {where} liars); all of them {last} with {last.liars}"
             + _per_class(curves, task, attack, last.liars),
+            reason="" if worst >= -BELOW_MAJORITY else _WHY_NOT.get(task, ""),
             holds=worst >= -BELOW_MAJORITY,
         ),
         _agreement(name, min(each.least_agreement or 0.0 for each in marks), AGREEMENT_ATTACKED),
@@ -144,6 +149,7 @@ def _stealthy(curves: Sequence[Curve], task: str) -> list[Finding]:
             "not in the paper; goal: no worse than the majority",
             f"{ours}; majority {theirs}{_per_class(curves, task, STEALTHY, MOST_STEALTHY)}",
             difference=f"{ours.accuracy - theirs.accuracy:+.4f} to the majority",
+            reason="" if ours.accuracy >= theirs.accuracy else _WHY_NOT.get(task, ""),
             holds=ours.accuracy >= theirs.accuracy,
         )
     ]

@@ -45,9 +45,10 @@ def draw(result: TrustResult) -> Figure:
     for each, task in zip(axes[_COLUMNS * (rows - 1) :], tasks, strict=False):
         each.set_axis_on()
         _task(each, result, task)
-    shown = {
-        label: line for each in axes for line, label in zip(*each.get_legend_handles_labels(), strict=True)
-    }
+    shown: dict[str, Any] = {}
+    for each in axes:
+        for line, label in zip(*each.get_legend_handles_labels(), strict=True):
+            shown.setdefault(label, line)
     figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=4, frameon=False)
     return figure
 
@@ -93,6 +94,6 @@ def _task(axes: Any, result: TrustResult, task: str) -> None:
                 label = method if column == 0 else None
                 at = column + 0.1 * (place - 3)
                 axes.plot(at, mark.accuracy, "o", ms=5, color=style["color"], label=label)
-    axes.set_xticks(range(len(columns)), [f"{f or ''} {name}".strip() for name, f in columns], fontsize=7)
+    axes.set_xticks(range(len(columns)), [f"{f or ''}\n{name}".strip() for name, f in columns], fontsize=8)
     axes.set(ylim=(-0.02, 1.0))
     axes.set_title(NAMES[task], fontsize=10, loc="left")
