@@ -35,7 +35,7 @@ class Config:
     tasks: tuple[str, ...] = (UNEVEN, KIND, DIGITS)
     task_seeds: int = 1
     task_liars: tuple[int, ...] = (40, 60)
-    task_inputs: int = 1000
+    task_inputs: int = 1500
     talk: Talk = field(default_factory=lambda: Talk(rounds=15, repeats=1))
 
 
@@ -141,9 +141,9 @@ def _notes(config: Config, first: MemberVotes, points: Sequence[Point]) -> tuple
     return (
         *notes_on_writers(config.writers, len(first.members), (config.test_writers,), first.letters)[1:],
         f"{config.seeds} seeds for the case of letters ({none[0].inputs:,} letters of "
-        f"{config.test_writers} new writers in the first), {config.task_seeds} for tasks of more classes; ± is the "
-        "standard deviation over seeds. The method and its constants were chosen on seeds 0 to 2; --seed 3 "
-        "shows others.",
+        f"{config.test_writers} new writers in the first), {config.task_seeds} for tasks of more classes; "
+        "± is the standard deviation over seeds. The method and its constants were chosen on seeds 0 to 2; "
+        "--seed 3 shows others.",
         f"Slush has k={config.talk.k} and alpha={config.talk.alpha}, {config.talk.rounds} rounds each; with "
         "trust, those who anchor talk and ask in proportion to positive trust. Who does not anchor decides "
         f"nothing and is not counted. With nobody lying there anchor: {anchored}.",
