@@ -180,6 +180,7 @@ def test_nobody_anchors(tmp_path: Path) -> None:
     assert [(each.ours, each.holds) for each in found] == [("nobody anchored", None)]
     assert beyond(curves_of(points)) == []
     result = trust.result(replace(SMALL, seeds=1, tasks=()), [members, points])
+    assert "Nobody anchored" in result.verdict
     picture_of("trust")(result).savefig(tmp_path / "picture.png")
 
 

@@ -123,9 +123,13 @@ def _verdict(
         ours, theirs = (find(curves, CASE, attack, method).at(f) for method in (TALKED, MAJORITY))
         if ours and theirs:
             shown.append(f"{where} {ours} (majority {theirs})")
+    if not held:
+        return (
+            "Beyond the paper. Nobody anchored: these models do no better on what they held out than chance."
+        )
     return (
         f"Beyond the paper. {sum(held)} of {len(held)} goals are reached on the case of letters"
-        + (f", {sum(held_more)} of {len(held_more)} on uneven and on more classes" if more else "")
+        + (f", {sum(held_more)} of {len(held_more)} on uneven and on more classes" if held_more else "")
         + f". Accuracy of trust, then Slush: {'; '.join(shown)}."
     )
 
@@ -138,12 +142,13 @@ def _notes(config: Config, first: MemberVotes, points: Sequence[Point]) -> tuple
         if (here := [each for each in none if each.task == task])
     )
     scaled = len(first.members) != config.writers
+    many = any(task != UNEVEN for task in config.tasks)
+    more = f", {config.task_seeds} for tasks of more classes ({config.task_inputs:,} inputs)" if many else ""
     return (
         *notes_on_writers(config.writers, len(first.members), (config.test_writers,), first.letters)[1:],
-        f"{config.seeds} seeds for the case of letters ({none[0].inputs:,} letters of "
-        f"{config.test_writers} new writers in the first), {config.task_seeds} for tasks of more classes; "
-        "± is the standard deviation over seeds. The method and its constants were chosen on seeds 0 to 2; "
-        "--seed 3 shows others.",
+        f"Seeds: {config.seeds} for the case of letters ({none[0].inputs:,} letters of {len(first.letters)} "
+        f"new writers in the first){more}; ± is the standard deviation over seeds. The method and its "
+        "constants were chosen on seeds 0 to 2; --seed 3 shows others.",
         f"Slush has k={config.talk.k} and alpha={config.talk.alpha}, {config.talk.rounds} rounds each; with "
         "trust, those who anchor talk and ask in proportion to positive trust. Who does not anchor decides "
         f"nothing and is not counted. With nobody lying there anchor: {anchored}.",
