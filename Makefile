@@ -54,6 +54,7 @@ bench: $(VENV)/dev
 	$(BIN)/python benchmarks/theory.py --json
 	$(BIN)/python benchmarks/simulation.py --json
 	$(BIN)/python benchmarks/learning.py --json
+	$(BIN)/python benchmarks/trust.py --json
 
 clean:
 	rm -rf $(VENV) build

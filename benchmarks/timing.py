@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 
 
-def best_of(runs: int, work: Callable[[], object]) -> float:
+def best_of(runs: int, work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
     """Seconds of the fastest run: the one that the rest of the machine disturbed least."""
     times = []
     for _ in range(runs):
-        start = time.perf_counter()
+        start = clock()
         work()
-        times.append(time.perf_counter() - start)
+        times.append(clock() - start)
     return min(times)
 
 

@@ -132,7 +132,17 @@ def test_networks_are_judged_and_drawn(tmp_path: Path) -> None:
         votes = np.where(rng.random((3, 120)) < 0.7, truth, 1 - truth)
         names = [f"a{i}+b{i}" for i in range(first, first + 3)]
         parts.append(
-            MemberVotes(0, names, Packed.of(votes), Packed.of(truth), [12] * 10, [80] * 3, [20] * 3, [13] * 3)
+            MemberVotes(
+                0,
+                names,
+                Packed.of(votes),
+                Packed.of(truth),
+                [12] * 10,
+                [80] * 3,
+                [20] * 3,
+                [13] * 3,
+                [[[7, 3], [4, 6]]] * 3,
+            )
         )
     forests = replace(parts[0], votes=Packed.of(np.stack([truth, 1 - truth, 1 - truth])))
     fitted = [forests, *parts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 import msgspec
@@ -13,23 +14,27 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from sklearn.ensemble import RandomForestClassifier
 
 from folkmoot.datasets import load_femnist
-from folkmoot.experiments.femnist_votes import MemberVotes, Packed, fit_family, joined
+from folkmoot.experiments.femnist_votes import DIGITS, KIND, MemberVotes, Packed, fit_family, joined
 from folkmoot.experiments.femnist_writers import choose
 from folkmoot.learning.participants import held_out_rows
 
 
-@given(arrays(np.int64, array_shapes(min_dims=1, max_dims=2, max_side=40), elements=st.integers(0, 1)))
-def test_packing_loses_nothing(array: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> None:
+@given(st.data(), st.sampled_from([(1, 1), (2, 2), (9, 4), (255, 8)]))
+def test_packing_loses_nothing(data: st.DataObject, most_and_bits: tuple[int, int]) -> None:
+    most, bits = most_and_bits
+    shapes = array_shapes(min_dims=1, max_dims=2, max_side=40)
+    array = data.draw(arrays(np.int64, shapes, elements=st.integers(0, most)))
     packed = Packed.of(array)
-    assert len(packed.bits) == -(-array.size // 8)
+    assert len(packed.bits) <= -(-bits * array.size // 8)
     read = msgspec.json.decode(msgspec.json.encode(packed), type=Packed)
     assert read == packed
     np.testing.assert_array_equal(read.unpacked(), array)
 
 
-def test_only_bits_are_packed() -> None:
-    with pytest.raises(ValueError, match="only 0 and 1"):
-        Packed.of(np.array([0, 1, -1]))
+@pytest.mark.parametrize("odd", [-1, 256])
+def test_only_bytes_are_packed(odd: int) -> None:
+    with pytest.raises(ValueError, match=f"only numbers 0 to 255 can be packed: got .*{odd}"):
+        Packed.of(np.array([0, 1, odd]))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +54,11 @@ def test_votes_are_those_of_a_forest_fitted_by_hand(letters: str, forests: Membe
     forest.fit(mine.X[kept], mine.y[kept])
     assert forests.trained_on[place] == len(kept) == round(0.8 * len(mine.y))
     assert forests.held_out[place] == len(held_out)
-    assert forests.right[place] == (forest.predict(mine.X[held_out]) == mine.y[held_out]).sum()
+    answers, true = forest.predict(mine.X[held_out]), mine.y[held_out]
+    assert forests.right[place] == (answers == true).sum()
+    for colour, answer in itertools.product((0, 1), (0, 1)):
+        both = (true == colour) & (answers == answer)
+        assert forests.confusion[place][colour][answer] == both.sum()
     at = 0
     for name, size in zip(choice.test, forests.letters, strict=True):
         theirs = load_femnist(letters, writers=[name])
@@ -74,6 +83,22 @@ def test_members_join(forests: MemberVotes) -> None:
     both = joined([forests, forests])
     assert both.members == forests.members * 2
     np.testing.assert_array_equal(both.votes.unpacked()[11:], forests.votes.unpacked())
+
+
+def test_tasks_of_more_classes(letters: str) -> None:
+    whole = fit_family(letters, 3, "rf", 11, 4, 5, KIND)
+    drawn = fit_family(letters, 3, "rf", 11, 4, 5, KIND, 50)
+    characters = load_femnist(letters, task="characters", writers=list(choose(letters, 3, 11, 4).test))
+    of = {name: characters.y[characters.rows(name)] for name in choose(letters, 3, 11, 4).test}
+    kinds = [0 if c < 10 else 1 if c < 36 else 2 for rows in of.values() for c in rows.tolist()]
+    assert whole.truth.unpacked().tolist() == kinds
+    assert set(np.unique(whole.votes.unpacked())) == {0, 1, 2}
+    assert sum(drawn.letters) == len(drawn.truth.unpacked()) == 50
+    assert [sum(map(sum, table)) for table in drawn.confusion] == drawn.held_out
+    digits = fit_family(letters, 3, "rf", 11, 4, 5, DIGITS)
+    assert digits.truth.unpacked().tolist() == [c for rows in of.values() for c in rows.tolist() if c < 10]
+    assert digits.held_out == [0] * 11  # one of each digit: nobody can spare any
+    assert not np.any(digits.confusion)
 
 
 @pytest.mark.parametrize(("family", "module"), [("xgboost", "xgboost"), ("lightgbm", "lightgbm")])

@@ -22,6 +22,7 @@ MODULES: Final = {
     "beta": "beta",
     "liveness": "liveness",
     "design": "design",
+    "trust": "trust",
 }
 
 

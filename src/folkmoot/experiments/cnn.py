@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.datasets import load_femnist
-from folkmoot.experiments.femnist_votes import HELD_OUT, MemberVotes, Packed, ordered_test
+from folkmoot.experiments.femnist_votes import HELD_OUT, MemberVotes, Packed, confusion_counts, ordered_test
 from folkmoot.experiments.femnist_writers import choose, group
 from folkmoot.learning.participants import held_out_rows
 
@@ -41,7 +41,7 @@ def fit_groups(
     needed = sorted({name for each in chosen for name in each})
     rows = load_femnist(data, task="case", writers=needed, test_writers=choice.test)
     X_test, truth, letters = ordered_test(rows, choice.test)
-    votes, trained_on, held, right = [], [], [], []
+    votes, trained_on, held, right, confusion = [], [], [], [], []
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # cells run side by side
     try:
@@ -55,7 +55,9 @@ def fit_groups(
             votes.append(predict(model, X_test))
             trained_on.append(len(kept))
             held.append(len(held_out))
-            right.append(int((predict(model, X[held_out]) == y[held_out]).sum()))
+            answers = predict(model, X[held_out])
+            right.append(int((answers == y[held_out]).sum()))
+            confusion.append(confusion_counts(y[held_out], answers))
     finally:
         torch.set_num_threads(threads)
     return MemberVotes(
@@ -67,6 +69,7 @@ def fit_groups(
         trained_on=trained_on,
         held_out=held,
         right=right,
+        confusion=confusion,
     )
 
 

@@ -1,47 +1,55 @@
 """Votes of single-writer models on the test letters, computed once and kept: a bit a vote.
 
-Section 5.1: every model is trained on 80% of one writer's letters, lower case 0 and upper case 1.
+Section 5.1: every model is trained on 80% of one writer's letters, lower case 0 and upper case 1. Beyond the
+paper there are tasks of more classes, with as many bits a vote as they need.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from folkmoot.datasets import load_femnist
-from folkmoot.experiments.femnist_writers import choose
+from folkmoot.datasets import MootData, load_femnist
+from folkmoot.experiments.femnist_writers import LETTERS, LOWER, Choice, choose
 from folkmoot.learning.participants import Task, fit_classifier, held_out_rows
 from folkmoot.votes import Votes
 
 Floats = npt.NDArray[np.float64]
 HELD_OUT: Final = 0.2
+CASE, KIND, DIGITS = "case", "kind", "digits"
+COLOURS: Final = {CASE: 2, KIND: 3, DIGITS: 10}  # lower, upper; digit, upper, lower; 0 to 9
+_FEWEST_ROWS: Final = 5  # of a task, to train a model on; all who are chosen have more letters than that
 FAMILIES: Final = {"rf": "random forest", "xgboost": "XGBoost", "lightgbm": "LightGBM"}
 
 
 @dataclass(frozen=True)
 class Packed:
-    """An array of 0 and 1, eight to a byte, in C order."""
+    """An array of small numbers, a plane for each of their bits, eight to a byte, in C order."""
 
     bits: bytes
     shape: list[int]
+    planes: int = 1
 
     @classmethod
     def of(cls, array: npt.NDArray[Any]) -> Packed:
-        """The array, which must hold nothing but 0 and 1."""
-        if ((array != 0) & (array != 1)).any():
-            raise ValueError("only 0 and 1 can be packed")
-        return cls(np.packbits(array.astype(np.uint8)).tobytes(), list(array.shape))
+        """The array, which must hold nothing but 0 to 255."""
+        if array.size and (array.min() < 0 or array.max() > 255):
+            raise ValueError(f"only numbers 0 to 255 can be packed: got {array.min()} to {array.max()}")
+        planes = max(1, int(array.max(initial=0)).bit_length())
+        bits = (array.astype(np.int64) >> np.arange(planes).reshape(-1, *[1] * array.ndim)) & 1
+        return cls(np.packbits(bits.astype(np.uint8)).tobytes(), list(array.shape), planes)
 
     def unpacked(self) -> npt.NDArray[np.int64]:
         """The array again."""
-        size = int(np.prod(self.shape))
+        size = self.planes * int(np.prod(self.shape))
         bits = np.unpackbits(np.frombuffer(self.bits, dtype=np.uint8), count=size)
-        return bits.astype(np.int64).reshape(self.shape)
+        planes = bits.astype(np.int64).reshape(self.planes, *self.shape)
+        return np.asarray(np.tensordot(1 << np.arange(self.planes), planes, axes=1), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,7 @@ class MemberVotes:
     trained_on: list[int]  # letters of each member
     held_out: list[int]
     right: list[int]  # of the held-out letters
+    confusion: list[list[list[int]]]  # (member, true colour, answer): held-out letters
 
     @property
     def validation(self) -> Floats:
@@ -89,41 +98,84 @@ def joined(parts: Sequence[MemberVotes]) -> MemberVotes:
         trained_on=[size for part in parts for size in part.trained_on],
         held_out=[size for part in parts for size in part.held_out],
         right=[right for part in parts for right in part.right],
+        confusion=[table for part in parts for table in part.confusion],
     )
 
 
 def fit_family(
-    data: str | None, seed: int, family: str, writers: int, test_writers: int, trees: int
+    data: str | None,
+    seed: int,
+    family: str,
+    writers: int,
+    test_writers: int,
+    trees: int,
+    task: str = CASE,
+    most: int | None = None,
 ) -> MemberVotes:
-    """Cell: a model of this family for every training writer, and its votes on all test letters."""
+    """Cell: a model of this family for every training writer, and its votes on all test letters.
+
+    ``most`` draws so many of them; who wrote next to nothing of the task trains no model.
+    """
     model = _model(family, trees)
     choice = choose(data, seed, writers, test_writers)
-    rows = load_femnist(data, task="case", writers=choice.train, test_writers=choice.test)
+    rows = _load(data, task, choice)
     X_test, truth, letters = ordered_test(rows, choice.test)
-    participants, votes = [], []
+    if most is not None and most < len(truth):
+        drawn = np.sort(np.random.default_rng([seed, 3]).permutation(len(truth))[:most])
+        ends = np.searchsorted(drawn, np.cumsum([0, *letters]))
+        X_test, truth, letters = X_test[drawn], truth[drawn], np.diff(ends).tolist()
+    participants, votes, confusion = [], [], []
     with threadpool_limits(1):  # cells run side by side
         for i, name in enumerate(choice.train):
-            mine = rows.rows(name)
+            mine = np.flatnonzero(rows.groups == name)
+            if len(mine) < _FEWEST_ROWS:
+                continue
             rng = np.random.default_rng([seed, i])
             held_out = held_out_rows(rows.y[mine], HELD_OUT, rng)
             model.set_params(random_state=int(rng.integers(2**31)))
-            task = Task(name, model, None, rows.X[mine], rows.y[mine], None, held_out, None)
-            participant = fit_classifier(task)
-            answers = participant.predict(X_test)
+            participant = fit_classifier(
+                Task(name, model, None, rows.X[mine], rows.y[mine], None, held_out, None)
+            )
+            kept_back = mine[held_out[: participant.held_out]]  # none, if it knows one answer only
+            answers = participant.predict(np.concatenate([X_test, rows.X[kept_back]]))
             if isinstance(answers, str):
                 raise RuntimeError(f"the model of writer {name} cannot answer: {answers}")
             participants.append(participant)
-            votes.append(answers)
+            votes.append(answers[: len(truth)])
+            confusion.append(confusion_counts(rows.y[kept_back], answers[len(truth) :], COLOURS[task]))
     return MemberVotes(
         seed=seed,
-        members=list(choice.train),
+        members=[each.name for each in participants],
         votes=Packed.of(np.array(votes)),
         truth=Packed.of(truth),
         letters=letters,
         trained_on=[each.rows for each in participants],
         held_out=[each.held_out for each in participants],
         right=[each.right for each in participants],
+        confusion=confusion,
     )
+
+
+def _load(data: str | None, task: str, choice: Choice) -> MootData:
+    """The rows of a task of those who were chosen."""
+    if task == CASE:
+        return load_femnist(data, task="case", writers=choice.train, test_writers=choice.test)
+    rows = load_femnist(data, task="characters", writers=choice.train, test_writers=choice.test)
+    parts: dict[str, Any] = {}
+    for end in ("", "_test"):
+        X, y, groups = (getattr(rows, name + end) for name in ("X", "y", "groups"))
+        wanted = y < LETTERS.start if task == DIGITS else np.full(len(y), True)
+        label = y if task == DIGITS else (y >= LETTERS.start).astype(np.int64) + (y >= LOWER.start)
+        parts |= {f"X{end}": X[wanted], f"y{end}": label[wanted], f"groups{end}": groups[wanted]}
+    return replace(rows, classes=np.arange(COLOURS[task]), **parts)
+
+
+def confusion_counts(truth: npt.NDArray[Any], answers: npt.NDArray[Any], colours: int = 2) -> list[list[int]]:
+    """(true colour, answer): how often."""
+    table = np.zeros((colours, colours), dtype=np.int64)
+    np.add.at(table, (truth, answers), 1)
+    rows: list[list[int]] = table.tolist()
+    return rows
 
 
 def ordered_test(

@@ -20,7 +20,7 @@ LEAST_LETTERS: Final = 20
 LEAST_OF_EACH_CASE: Final = 5
 _FEWEST_WRITERS: Final = 6
 LETTERS: Final = slice(10, 62)  # among the 62 characters
-_UPPER, _LOWER = slice(10, 36), slice(36, 62)
+_UPPER, LOWER = slice(10, 36), slice(36, 62)
 _GROUP_SIZES: Final = (33, 33, 34)  # LEAF's files of 100 writers, each split in three (appendix C)
 
 
@@ -56,7 +56,7 @@ def choose(data: str | None, seed: int, writers: int, test_writers: int) -> Choi
     With fewer than both together, each gets its share, and an odd number train (a majority has no ties).
     """
     names, counts = femnist_counts(data)
-    upper, lower = counts[:, _UPPER].sum(axis=1), counts[:, _LOWER].sum(axis=1)
+    upper, lower = counts[:, _UPPER].sum(axis=1), counts[:, LOWER].sum(axis=1)
     enough = (np.minimum(upper, lower) >= LEAST_OF_EACH_CASE) & (upper + lower >= LEAST_LETTERS)
     order: list[str] = np.random.default_rng(seed).permutation(names[enough]).tolist()
     have, wanted = len(order), writers + test_writers
