@@ -309,3 +309,15 @@ def test_numpy_is_all_it_needs() -> None:
     code = "import sys, folkmoot.trust; print('scipy' in sys.modules, 'sklearn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize(("colours", "inputs", "refined"), [(2, 60, True), (4, 159, False), (4, 160, True)])
+def test_refined_where_the_inputs_allow(colours: int, inputs: int, refined: bool) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, colours, inputs)
+    votes = np.where(rng.random((12, inputs)) < 0.7, truth, rng.integers(0, colours, (12, inputs)))
+    anchor = Anchor.of_counts(18, 20, colours)
+    found, told = (listen(0, votes, anchor, classes=colours, refined=each) for each in (None, refined))
+    np.testing.assert_array_equal(found.weight, told.weight)
+    other = listen(0, votes, anchor, classes=colours, refined=not refined)
+    assert not np.array_equal(found.weight, other.weight)
