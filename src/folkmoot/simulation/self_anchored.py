@@ -50,7 +50,8 @@ class Listeners:
     ) -> Outcome:
         """The deliberation of those who anchor, about ``held`` (columns of it, if given).
 
-        In the outcome only those who anchor count as honest. ``options`` are those of ``deliberate``.
+        In the outcome only those who anchor count as honest. ``options`` are those of ``deliberate``; a query
+        carries the whole batch, as in a network, unless they say otherwise.
         """
         liars = dict(adversaries or {})
         followed = [liar.target for liar in liars.values() if isinstance(liar, Copycat)]
@@ -64,7 +65,7 @@ class Listeners:
             self.held if held is None else held,
             replace(protocol, trust=law),
             adversaries=liars,
-            **options,
+            **({"batch": "shared"} | options),
         )
         return replace(outcome, honest=outcome.honest & self.anchored)
 
