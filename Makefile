@@ -55,6 +55,8 @@ bench: $(VENV)/dev
 	$(BIN)/python benchmarks/simulation.py --json
 	$(BIN)/python benchmarks/learning.py --json
 	$(BIN)/python benchmarks/trust.py --json
+	$(BIN)/python benchmarks/network.py --json
+	$(BIN)/python benchmarks/network_hostile.py --json
 
 clean:
 	rm -rf $(VENV) build

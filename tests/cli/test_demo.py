@@ -16,17 +16,26 @@ def test_demo(tmp_path: Path) -> None:
     result = run("demo", "--out", out, "--jobs", 2)
     assert result.returncode == 0, result.stderr
     header = next(line for line in result.stdout.splitlines() if "malicious  " in line)
-    assert header.split() == ["malicious", "0", "5", "10", "15", "20", "25", "30"]
+    assert header.split() == ["malicious", "0", "5", "10", "15", "20", "30", "60"]
     assert str(out / "report.html") in result.stderr
 
     found = json.loads((out / "results.json").read_text())
-    assert found["byzantine"] == [0, 5, 10, 15, 20, 25, 30]
+    assert found["byzantine"] == [0, 5, 10, 15, 20, 30, 60]
     by_liars = [{line["name"]: line["accuracy"] for line in report["lines"]} for report in found["reports"]]
-    row = next(line for line in result.stdout.splitlines() if line.strip().startswith("consensus"))
-    assert row.split()[1:] == [f"{each['consensus']:.3f}" for each in by_liars]
-    # What the talk is for, and what it cannot bear:
-    assert by_liars[0]["consensus"] > by_liars[0]["best participant"] + 0.1
-    assert by_liars[-1]["consensus"] < 0.1
+    rows = {line.strip()[:18].strip(): line.split() for line in result.stdout.splitlines()}
+    assert rows["consensus by trust"][3:] == [f"{each['consensus']:.3f}" for each in by_liars]
+    assert rows["talk without trust"][3:] == [f"{each['talk without trust']:.3f}" for each in by_liars]
+    anchored = [report["anchored"] for report in found["reports"]]
+    assert [line.split()[1:] for line in result.stdout.splitlines() if "  anchored" in line] == [
+        list(map(str, anchored))
+    ]
+    assert 41 > anchored[-1] > 5
+    # What the talk is for, what it cannot bear, and what trust can:
+    assert by_liars[0]["talk without trust"] > by_liars[0]["best participant"] + 0.1
+    assert by_liars[-2]["talk without trust"] < 0.1
+    assert by_liars[-1]["majority"] == 0
+    for each in by_liars:
+        assert each["consensus"] > by_liars[0]["majority"] - 0.06
     assert [report["participants"] for report in found["reports"]] == [101] * 7
     assert len(found["reports"][2]["byzantine"]) == 10
 

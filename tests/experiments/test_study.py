@@ -10,6 +10,7 @@ from folkmoot import Slush
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.experiments.study import liar_counts, study
 from folkmoot.learning import ConsensusClassifier
+from folkmoot.report.study import accuracy_by_liars, table
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,25 @@ def test_data_without_test_rows() -> None:
     data = MootData(np.zeros((4, 1)), np.array([0, 1, 0, 1]), np.arange(4), ("a",), np.array([0, 1]), "made")
     with pytest.raises(ValueError, match="data must have test rows"):
         study(ConsensusClassifier([GaussianNB()]), data, [0], watched=0)
+
+
+def test_trust_is_learnt_from_the_whole_batch() -> None:
+    data = load_digits_moot(12, seed=0)
+    moot = ConsensusClassifier(
+        [GaussianNB(var_smoothing=0.1)], protocol=Slush(4, 3), trust="self-anchored", random_state=0
+    )
+    found = study(moot, data, [0, 7], watched=7, repeats=2)
+    assert [report.anchored is not None and 0 < report.anchored <= 12 for report in found.reports] == [
+        True
+    ] * 2
+    assert data.y_test is not None
+    assert found.talk.decision.shape == data.y_test.shape
+    assert found.talk.honest.sum() == found.report(7).anchored
+    header, rows = table(found)
+    assert header == ["malicious", "0", "7"]
+    assert [row[0] for row in rows][-5:] == [
+        "talk without trust", "consensus by trust", "  anchored", "  agreement", "  undecided",
+    ]  # fmt: skip
+    axes = accuracy_by_liars(found).axes[0]
+    labels = {line.get_label() for line in axes.get_lines()}
+    assert {"talk without trust", "consensus by trust"} <= labels

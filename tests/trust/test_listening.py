@@ -311,10 +311,10 @@ def test_numpy_is_all_it_needs() -> None:
     assert done.stdout.split() == ["False", "False"]
 
 
+@pytest.mark.parametrize("refined", [None, True])
 @pytest.mark.parametrize("n", [8, 25])
-def test_few_participants_and_many_colours(n: int) -> None:
-    """Ten colours on 300 inputs: 30 of each, so that inputs of one colour must not share a bin with
-    others."""
+def test_few_participants_and_many_colours(n: int, refined: bool | None) -> None:
+    """Ten colours, 30 inputs of each: inputs of one colour must not share a bin with those of others."""
     rng = np.random.default_rng(n)
     truth = rng.integers(0, 10, 300)
     slips = rng.integers(1, 10, (n, 300))
@@ -322,7 +322,19 @@ def test_few_participants_and_many_colours(n: int) -> None:
     liars = n // 2 + 1
     votes[-liars:] = (truth + 1) % 10
     for own in range(n - liars):
-        trust = listen(own, votes, Anchor.of_counts(right=20, held_out=30, classes=10), classes=10)
+        trust = listen(own, votes, Anchor.of_counts(20, 30, 10), classes=10, refined=refined)
         assert trust.anchored
         assert (trust.weight[-liars:] <= 0).all()
         assert (decide(votes, trust) == truth).mean() > 0.75  # a single participant is right on 0.7
+
+
+@pytest.mark.parametrize(("colours", "inputs", "refined"), [(2, 60, True), (4, 159, False), (4, 160, True)])
+def test_refined_where_the_inputs_allow(colours: int, inputs: int, refined: bool) -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, colours, inputs)
+    votes = np.where(rng.random((12, inputs)) < 0.7, truth, rng.integers(0, colours, (12, inputs)))
+    anchor = Anchor.of_counts(18, 20, colours)
+    found, told = (listen(0, votes, anchor, classes=colours, refined=each) for each in (None, refined))
+    np.testing.assert_array_equal(found.weight, told.weight)
+    other = listen(0, votes, anchor, classes=colours, refined=not refined)
+    assert not np.array_equal(found.weight, other.weight)

@@ -23,7 +23,7 @@ class Verdict(NamedTuple):
 
     name: str
     accuracy: float | None
-    undecided: int | None
+    undecided: float | None
 
 
 def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> npt.NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,6 +65,13 @@ def deliberate(
             help="malicious, constant, random, silent, faulty, stalling, equivocating or copycat.",
         ),
     ] = "malicious",
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Let each learn from --gold and all votes whom to believe.")
+    ] = False,
+    gold: Annotated[
+        Path | None,
+        typer.Option("--gold", help="Columns task,label: known tasks, for --trust.", show_default=False),
+    ] = None,
     rounds: RoundsEach = 50,
     repeats: Repeats = 10,
     seed: Seed = 0,
@@ -78,23 +86,28 @@ def deliberate(
     import numpy as np
 
     from folkmoot.adversaries import handed_in
-    from folkmoot.baselines import centralised
+    from folkmoot.baselines import Verdict, centralised
+    from folkmoot.cli.gold import check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.cli.vote_files import read_votes
     from folkmoot.simulation import deliberate as run
+    from folkmoot.simulation.self_anchored import listen_first
 
     path = picture_path(plot)
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
-    table = read_votes(votes, truth)
+    check_gold(trust, gold)
+    golden = None if gold is None else read_gold(votes, truth, gold)
+    table = read_votes(votes, truth) if golden is None else golden.table
     participants, inputs = table.votes.shape
     classes = len(table.labels)
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
     seen = handed_in(table.votes, adversaries, table.truth, classes)
     rule = _protocol(table, seen, protocol, k, alpha, beta, notes)
+    known = table.truth if table.truth is not None and (table.truth >= 0).all() else None
     options: dict[str, Any] = {
         "adversaries": adversaries,
-        "truth": table.truth if table.truth is not None and (table.truth >= 0).all() else None,
+        "truth": known,
         "rounds": rounds,
         "seed": seed,
         "classes": classes,
@@ -102,12 +115,28 @@ def deliberate(
     with collected_warnings() as lines:
         started = time.perf_counter()
         with progress_bar("deliberating") as progress:
-            outcome = run(table.votes, rule, repeats=repeats, progress=progress, **options)
+            plain = outcome = run(table.votes, rule, repeats=repeats, progress=progress, **options)
+            listeners = None
+            if golden is not None:
+                listeners = listen_first(
+                    table.votes, golden.anchors, adversaries=adversaries, truth=known, classes=classes
+                )
+            if listeners is not None:
+                outcome = listeners.talk(rule, repeats=repeats, progress=progress, **options)
         seconds = time.perf_counter() - started
-        verdicts = centralised(seen, classes, table.truth, outcome.honest)
+        verdicts = centralised(seen, classes, table.truth, plain.honest)
     notes += lines
     accuracy = None if table.truth is None else np.atleast_1d(outcome.accuracy(table.truth)).tolist()
     result = _result(outcome, table, protocol, accuracy, seconds)
+    result["byzantine"] = len(adversaries)
+    by_trust = ""
+    if golden is not None:
+        result |= trust_as_dict(golden, listeners)
+        notes.insert(0, trust_in_words(golden, listeners, participants - len(adversaries)))
+    if listeners is not None:
+        by_trust = " by trust"
+        right = None if table.truth is None else float(np.mean(plain.accuracy(table.truth)))
+        verdicts.append(Verdict("without trust", right, plain.undecided / repeats))
     result |= {name.replace(" ", "_").replace("-", "_").lower(): value for name, value, _ in verdicts}
     result["warnings"] = notes
     if out is not None:
@@ -116,12 +145,12 @@ def deliberate(
         print_json(result)
     else:
         rows = [
-            [name, "-" if right is None else number(right), "-" if open_ is None else str(open_)]
+            [name, "-" if right is None else number(right), "-" if open_ is None else f"{open_:g}"]
             for name, right, open_ in verdicts
         ]
         error = "" if result["standard_error"] is None else f" ± {number(result['standard_error'])}"
         shown = "-" if accuracy is None else number(result["consensus"]) + error
-        rows.append([f"{protocol}, {repeats} times", shown, number(result["undecided"])])
+        rows.append([f"{protocol}{by_trust}, {repeats} times", shown, number(result["undecided"])])
         print_table(
             f"{participants} participants, {inputs} inputs, {classes} classes",
             ["who decides", "accuracy", "undecided"],
@@ -131,7 +160,8 @@ def deliberate(
     if path:
         from folkmoot.report import simulation as pictures
 
-        recorded = run(table.votes, rule, record=True, **options)
+        talk = partial(run, table.votes) if listeners is None else listeners.talk
+        recorded = talk(rule, record=True, **options)
         save_picture(pictures.deliberation(recorded, verdicts, protocol, accuracy), path)
 
 

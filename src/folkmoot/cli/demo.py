@@ -21,7 +21,7 @@ def demo(
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:
-    """Show what it does: 101 participants, different small models, non-iid digits, up to 30 liars."""
+    """Show what it does: 101 participants, different small models, non-iid digits, up to 60 liars."""
     from folkmoot.experiments.demo import Demo
     from folkmoot.experiments.demo import demo as play
 
@@ -39,9 +39,11 @@ def demo(
             study,
             f"{report.participants} participants have {few} to {many} digits each, show them to nobody, fit "
             "small models of\ntheir own to four fifths and measure them on the rest. Then they talk about "
-            f"{report.inputs} new digits\n({report.protocol}). Accuracy, by how many of them are perfectly "
-            "malicious:",
+            f"{report.inputs} new digits\n(Slush, k={Demo.k}, alpha={Demo.alpha}). Accuracy, by how many of "
+            "them are perfectly malicious:",
             f"With {study.watched} of them malicious: {report.notes[0]}.\nMajority to stacking need a "
-            "server that sees all votes; stacking needs labels there as well.",
+            "server that sees all votes; stacking needs labels there as well.\nBy trust: each learns from "
+            "the rest and from all first votes whom to believe. Who cannot tell that it beats\nchance does "
+            "not anchor and has no say; agreement is of those who do.",
         )
     print(where, file=sys.stderr)

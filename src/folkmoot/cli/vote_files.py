@@ -26,27 +26,25 @@ class VoteTable:
     tasks: list[str]
     labels: list[str]
     truth: np.ndarray[tuple[int], np.dtype[np.int64]] | None
+    gold: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
 
 
-def read_votes(path: Path, truth: Path | None = None) -> VoteTable:
-    """The table in ``path``, and the truths in ``truth`` for the tasks that it names."""
+def read_votes(path: Path, truth: Path | None = None, gold: Path | None = None) -> VoteTable:
+    """The table in ``path``, and the right labels in ``truth`` and ``gold`` for the tasks that they name."""
     cast: dict[tuple[str, str], str] = {}
     for line, (task, worker, label) in _rows(path, ("task", "worker", "label")):
         if (task, worker) in cast:
             raise ValueError(f"{path}, line {line}: worker {worker!r} has voted on task {task!r} already")
         cast[task, worker] = label
-    told: dict[str, str] = {}
-    for line, (task, label) in _rows(truth, ("task", "label")) if truth else ():
-        if task in told:
-            raise ValueError(f"{truth}, line {line}: task {task!r} has a truth already")
-        told[task] = label
+    told, golden = _told(truth, "truth"), _told(gold, "label")
     tasks = list(dict.fromkeys(task for task, _ in cast))
     voted = set(tasks)
-    unknown = next((task for task in told if task not in voted), None)
-    if unknown is not None:
-        raise ValueError(f"{truth}: task {unknown!r} is not among the tasks of {path}")
+    for file, named in ((truth, told), (gold, golden)):
+        unknown = next((task for task in named if task not in voted), None)
+        if unknown is not None:
+            raise ValueError(f"{file}: task {unknown!r} is not among the tasks of {path}")
     workers = sorted({worker for _, worker in cast}, key=_natural)
-    labels = sorted({*cast.values(), *told.values()}, key=_natural)
+    labels = sorted({*cast.values(), *told.values(), *golden.values()}, key=_natural)
     if len(labels) < 2:
         raise ValueError(f"{path}: all votes are {labels[0]!r}; there is nothing to deliberate")
     colour = {label: i for i, label in enumerate(labels)}
@@ -55,10 +53,25 @@ def read_votes(path: Path, truth: Path | None = None) -> VoteTable:
     votes = np.full((len(workers), len(tasks)), UNCOLOURED, dtype=np.int64)
     for (task, worker), label in cast.items():
         votes[row[worker], column[task]] = colour[label]
-    right = np.full(len(tasks), UNCOLOURED, dtype=np.int64)
-    for task, label in told.items():
-        right[column[task]] = colour[label]
-    return VoteTable(votes, workers, tasks, labels, right if truth else None)
+
+    def known(named: dict[str, str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.array(
+            [colour[named[task]] if task in named else UNCOLOURED for task in tasks], dtype=np.int64
+        )
+
+    return VoteTable(
+        votes, workers, tasks, labels, known(told) if truth else None, known(golden) if gold else None
+    )
+
+
+def _told(path: Path | None, what: str) -> dict[str, str]:
+    """The label of each task that a file of columns task,label names."""
+    told: dict[str, str] = {}
+    for line, (task, label) in _rows(path, ("task", "label")) if path else ():
+        if task in told:
+            raise ValueError(f"{path}, line {line}: task {task!r} has a {what} already")
+        told[task] = label
+    return told
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, tuple[str, ...]]]:

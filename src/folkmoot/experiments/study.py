@@ -15,7 +15,7 @@ from folkmoot.outcome import Outcome
 
 # Called with what is being done, how much of it is done, and how much there is.
 Progress = Callable[[str, int, int], None]
-_WATCHED = 60  # inputs whose talk is recorded
+_WATCHED = 60  # inputs whose talk is drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,8 @@ def study(
     reports = classifier.sweep(
         data.X_test, data.y_test, byzantine, repeats=repeats, progress=_saying("deliberating", progress)
     )
-    some = slice(0, _WATCHED)
+    # Trust is learnt from the whole batch.
+    some = slice(0, _WATCHED if classifier.trust is None else None)
     liars = classifier.adversaries
     try:
         classifier.adversaries = watched

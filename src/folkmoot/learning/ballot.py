@@ -6,7 +6,7 @@ number, and in the ``Outcome`` it stands as a participant without a colour that 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,20 +14,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.adversaries import Adversary, Copycat, handed_in
-from folkmoot.outcome import Change, Outcome
+from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.learning.labels import as_colours
+from folkmoot.learning.participants import tell
+from folkmoot.outcome import Outcome
 from folkmoot.protocols import Query
-from folkmoot.simulation import deliberate
+from folkmoot.simulation.among import deliberate_among
+from folkmoot.simulation.self_anchored import Listeners, listen_first
+from folkmoot.trust import Anchor
 from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 
 @dataclass(frozen=True, eq=False)
 class Ballot:
-    """Votes (participant, input) as places in ``labels``; ``faults`` says who failed, and how."""
+    """Votes (participant, input) as places in ``labels``; ``faults`` says who failed, and how.
+
+    With ``listeners`` the votes are what these hold once they have listened.
+    """
 
     votes: Votes
     labels: npt.NDArray[Any]
     faults: dict[int, str]
+    listeners: Listeners | None = None
 
     @property
     def classes(self) -> int:
@@ -48,38 +56,21 @@ class Ballot:
         """The votes that a centre would see."""
         return handed_in(self.votes, liars, truth, self.classes)
 
+    def listened(
+        self, anchors: Sequence[Anchor | None], liars: dict[int, Adversary], truth: Votes | None
+    ) -> Ballot:
+        """What is held once everybody has listened; the ballot as it is where trust cannot be learnt."""
+        listeners = listen_first(self.votes, anchors, adversaries=liars, truth=truth, classes=self.classes)
+        return self if listeners is None else replace(self, votes=listeners.held, listeners=listeners)
+
     def talk(
         self, protocol: Query[Any], liars: dict[int, Adversary], truth: Votes | None, **options: Any
     ) -> Outcome:
-        """The deliberation of those who are there."""
-        there = self.there
-        place = {int(participant): i for i, participant in enumerate(there)}
-        if len(there) < 2:
-            raise ValueError(f"at least two participants must be able to answer: got {len(there)}")
-        outcome = deliberate(
-            self.votes[there],
-            protocol.restricted(there.tolist()).scaled(len(there)),
-            adversaries={place[i]: _moved(liar, place) for i, liar in liars.items()},
-            truth=truth,
-            classes=self.classes,
-            keys=self.keys,
-            **options,
-        )
-        return outcome if not self.faults else self._with_faulty(outcome)
-
-    def _with_faulty(self, outcome: Outcome) -> Outcome:
-        everybody = (*outcome.decisions.shape[:-2], *self.votes.shape)
-        decisions = np.full(everybody, UNCOLOURED, dtype=np.int8)
-        decisions[..., self.there, :] = outcome.decisions
-        honest = np.zeros(len(self.votes), dtype=np.bool_)
-        honest[self.there] = outcome.honest
-        replay = None if outcome.replay is None else self._renumbered(outcome.replay)
-        return replace(outcome, decisions=decisions, honest=honest, replay=replay)
-
-    def _renumbered(self, replay: Callable[[int], list[Change]]) -> Callable[[int], list[Change]]:
-        return lambda i: [
-            change._replace(participant=int(self.there[change.participant])) for change in replay(i)
-        ]
+        """The deliberation of those who are there, or of those who anchor if they have listened."""
+        options |= {"truth": truth, "classes": self.classes, "keys": self.keys}
+        if self.listeners is not None:
+            return self.listeners.talk(protocol, liars, held=self.votes, **options)
+        return deliberate_among(self.there.tolist(), self.votes, protocol, adversaries=liars, **options)
 
     def answers(self, outcome: Outcome) -> npt.NDArray[np.int64]:
         """The colour that most of the honest hold, the first of several that are level."""
@@ -91,10 +82,31 @@ class Ballot:
         return np.asarray((best / best.sum(axis=-1, keepdims=True)).mean(axis=0))
 
 
-def _moved(liar: Adversary, place: dict[int, int]) -> Adversary:
-    """A liar that follows somebody follows the same one by its new number."""
-    if isinstance(liar, Copycat):
-        if liar.target not in place:
-            raise ValueError(f"Copycat follows participant {liar.target}, which cannot answer")
-        return replace(liar, target=place[liar.target])
-    return liar
+def ballot_of(
+    answers: Sequence[npt.NDArray[Any] | str], labels: npt.NDArray[Any], names: Sequence[str]
+) -> Ballot:
+    """Everybody's answers, or what went wrong, as votes; warnings name who has none and who has odd ones."""
+    inputs = next(len(each) for each in answers if not isinstance(each, str))
+    votes = np.full((len(answers), inputs), UNCOLOURED, dtype=np.int64)
+    faults: dict[int, str] = {}
+    strange: list[str] = []
+    for i, each in enumerate(answers):
+        if isinstance(each, str):
+            faults[i] = each
+            continue
+        if each.ndim != 1:
+            faults[i] = f"predict returned the shape {each.shape}"
+            continue
+        try:
+            votes[i] = as_colours(each, labels)
+        except TypeError:
+            faults[i] = "predict returned what cannot be a label"
+            continue
+        if (votes[i] == UNCOLOURED).any():
+            strange.append(names[i])
+    tell(
+        [f"{names[i]} ({fault})" for i, fault in faults.items()],
+        "predict failed; faulty, so the others go on without",
+    )
+    tell(strange, "answers that are none of the classes; taken as no vote")
+    return Ballot(votes, labels, faults)

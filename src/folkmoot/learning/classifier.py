@@ -17,10 +17,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious
-from folkmoot.learning.ballot import Ballot
+from folkmoot.learning.absorption import absorption, has_closed_form
+from folkmoot.learning.anchors import SELF_ANCHORED, anchors_of, check_trust, cross_validated
+from folkmoot.learning.ballot import Ballot, ballot_of
 from folkmoot.learning.composition import has_names
 from folkmoot.learning.labels import (
-    as_colours,
+    as_truth,
     check_class_count,
     check_labels,
     known_classes,
@@ -40,7 +42,8 @@ from folkmoot.outcome import Outcome
 from folkmoot.protocols import Query, Slush
 from folkmoot.sampling import Trusting
 from folkmoot.thresholds import StrongConfidence
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.trust import Trust
+from folkmoot.votes import Votes
 
 if TYPE_CHECKING:
     from folkmoot.learning.comparison import Report
@@ -66,8 +69,14 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         How they talk. ``protocol__alpha`` and the like can be searched over.
     thresholds : "global" or "strong-confidence"
         The protocol's alpha for all; or for each the one that its holdout accuracy asks for.
-    holdout : share of its rows that each participant keeps back to learn its own accuracy.
-    prefit : the models are fitted already, of any family; rows given to ``fit`` then only measure them.
+    trust : None or "self-anchored"
+        Everybody is asked alike; or each participant learns whom to believe from its own holdout and all
+        first votes on the batch, decides by that, and asks in proportion to it (docs/trust.md). Who cannot
+        anchor has no say. An answer then depends on the batch it is asked in, which needs 50 inputs.
+    holdout : share of its rows that each participant keeps back to learn its own accuracy. With trust and no
+        holdout (None or 0) it fits all its rows and learns that by five-fold cross-validation.
+    prefit : the models are fitted already, of any family; rows given to ``fit`` then only measure them: they
+        are the holdout, everybody's or by ``groups`` each one's own.
     columns : what each participant sees of an input: None (everything), a list with one entry per
         participant, or a mapping by name; entries are lists of column names or numbers.
     adversaries : Byzantine participants: how many (drawn by ``random_state``, perfectly malicious), or a
@@ -84,8 +93,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
     accuracies_ : holdout accuracies, nan where there is no holdout.
     protocol_ : the protocol as it is played, with local thresholds, or scaled to few participants.
 
-    ``protocol``, ``thresholds``, ``adversaries`` and ``rounds`` concern only the talk: they can be set
-    anew after ``fit``.
+    ``protocol``, ``thresholds``, ``trust``, ``adversaries`` and ``rounds`` concern only the talk: they can
+    be set anew after ``fit``.
     """
 
     protocol: Query[Any]
@@ -100,6 +109,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         *,
         protocol: Query[Any] = _SLUSH,
         thresholds: str = "global",
+        trust: str | None = None,
         holdout: float | None = 0.2,
         prefit: bool = False,
         columns: Any = None,
@@ -111,6 +121,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         self.estimators = estimators
         self.protocol = protocol
         self.thresholds = thresholds
+        self.trust = trust
         self.holdout = holdout
         self.prefit = prefit
         self.columns = columns
@@ -148,6 +159,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
             share = check_holdout(self.holdout)
             hold_out = partial(held_out_rows, share=share, rng=draw)
             tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, hold_out)
+            if self.trust is not None and not share:
+                tasks = cross_validated(tasks, draw)
             self.participants_ = self._fit_all(fit_classifier, tasks, progress)
         check_class_count(self.classes_)
         self._tell_if_scaled(self.protocol_)
@@ -162,6 +175,11 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
             raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {self.protocol!r}")
         if self.thresholds not in ("global", "strong-confidence"):
             raise ValueError(f"thresholds must be 'global' or 'strong-confidence': got {self.thresholds!r}")
+        check_trust(self.trust)
+        if self.trust is not None and self.protocol.trust is not None:
+            raise ValueError(
+                f"trust={SELF_ANCHORED!r} makes a trust of its own: protocol must have none, or trust=None"
+            )
         checks.integer("rounds", self.rounds, least=0)
 
     def _check_rows(self, X: Any, y: Any) -> tuple[Any, Array]:
@@ -181,6 +199,11 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         self.participants_ = self._prefit()
         known = known_classes(self.participants_)
         if X is None:
+            if self.trust is not None:
+                raise ValueError(
+                    f"trust={SELF_ANCHORED!r} needs rows that the models were not fitted on: "
+                    "fit(X, y), or fit(X, y, groups) with some for each"
+                )
             if known is None:
                 raise ValueError(
                     "the models do not say what classes there are (they have no classes_): "
@@ -250,29 +273,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         """Everybody's votes as places in ``labels`` (or ``classes_``), and what went wrong with whom."""
         X = self._check_again(X)
         known = self.classes_ if labels is None else labels
-        votes = np.full((len(self.participants_), X.shape[0]), UNCOLOURED, dtype=np.int64)
-        faults: dict[int, str] = {}
-        strange: list[str] = []
-        for i, answers in enumerate(self._ask(X)):
-            if isinstance(answers, str):
-                faults[i] = answers
-                continue
-            if answers.ndim != 1:
-                faults[i] = f"predict returned the shape {answers.shape}"
-                continue
-            try:
-                votes[i] = as_colours(answers, known)
-            except TypeError:
-                faults[i] = "predict returned what cannot be a label"
-                continue
-            if (votes[i] == UNCOLOURED).any():
-                strange.append(self.participants_[i].name)
-        tell(
-            [f"{self.participants_[i].name} ({fault})" for i, fault in faults.items()],
-            "predict failed; faulty, so the others go on without",
-        )
-        tell(strange, "answers that are none of the classes; taken as no vote")
-        return Ballot(votes, known, faults)
+        return ballot_of(self._ask(X), known, [participant.name for participant in self.participants_])
 
     def transform(self, X: Any) -> Array:
         """(input, participant): the votes as columns, named after the participants in ``set_output``."""
@@ -287,20 +288,23 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         """Let the participants talk about every row of X; colours are places in ``classes_``.
 
         The outcome of a row depends on the votes on it and on ``random_state`` alone, whatever else is
-        in X. ``y`` is for adversaries that must know the truth.
+        in X; with ``trust`` also on the other rows, from which trust is learnt, and only those who anchor
+        count as honest in it. ``y`` is for adversaries that must know the truth.
         """
         ballot = self._ballot(X)
-        truth = None if y is None else self._truth(y, self.classes_)
+        truth = None if y is None else as_truth(y, self.classes_)
         return self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
 
-    def _truth(self, y: Any, labels: Array) -> Votes:
-        values = check_labels(y)
-        truth = as_colours(values, labels)
-        unknown = np.flatnonzero(truth == UNCOLOURED)
-        if unknown.size:
-            label = values.tolist()[unknown[0]]
-            raise ValueError(f"y holds the label {label!r}, which is none of the classes the moot knows")
-        return truth
+    def trusts(self, X: Any, y: Any = None) -> list[Trust]:
+        """What each participant thinks of all by its own holdout and the votes on X; adversaries nothing.
+
+        With ``trust="self-anchored"`` this is what it decides by; an empty list, with a warning, where trust
+        cannot be learnt. ``y`` is as in ``deliberate``.
+        """
+        ballot = self._ballot(X)
+        truth = None if y is None else as_truth(y, self.classes_)
+        listeners = self._listened(ballot, self._byzantine(ballot), truth).listeners
+        return [] if listeners is None else list(listeners.trusts)
 
     def _byzantine(self, ballot: Ballot, adversaries: Any = None) -> dict[int, Adversary]:
         """The adversaries among those who can answer."""
@@ -311,13 +315,27 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
     def _talk(
         self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
     ) -> Outcome:
+        if self.trust is not None:
+            ballot = self._listened(ballot, liars, truth)
+        return self._play(ballot, liars, truth, **options)
+
+    def _listened(self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None) -> Ballot:
+        self._check_seers(liars, truth)
+        return ballot.listened(anchors_of(self.participants_, ballot.labels), liars, truth)
+
+    def _play(
+        self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
+    ) -> Outcome:
+        self._check_seers(liars, truth)
+        return ballot.talk(self.protocol_, liars, truth, rounds=self.rounds, seed=self.seed_, **options)
+
+    def _check_seers(self, liars: dict[int, Adversary], truth: Votes | None) -> None:
         seer = next((i for i, liar in liars.items() if Knows.TRUTH in liar.knows), None)
         if truth is None and seer is not None:
             raise ValueError(
                 f"participant {self.participants_[seer].name!r} is {type(liars[seer]).__name__}, which must "
                 "know the truth: use score(X, y), report(X, y) or deliberate(X, y)"
             )
-        return ballot.talk(self.protocol_, liars, truth, rounds=self.rounds, seed=self.seed_, **options)
 
     # ---- answers -----------------------------------------------------------------------------
 
@@ -326,7 +344,9 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
 
         Where no label has more than half of the honest participants, it is the one that most of them
         hold, or the first of several that are level, as in ``VotingClassifier``; ``deliberate`` tells which
-        inputs those are.
+        inputs those are. With ``trust`` it is what most of those who anchor hold, and depends on the other
+        rows of X: trust is learnt from the whole batch. With fewer than 50 rows, or if nobody anchors, a
+        ``TrustWarning`` says that the talk goes on without.
         """
         ballot = self._ballot(X)
         return self._labels(ballot, self._talk(ballot, self._byzantine(ballot), None))
@@ -339,41 +359,34 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
 
         Two classes, Slush with one alpha for all, everybody honest: the exact absorption probability of
         the vote count, which ``predict`` is drawn from if the rounds suffice. Otherwise the shares of 100
-        deliberations, where labels that are level share.
+        deliberations, where labels that are level share. With ``trust`` these are talks of those who anchor,
+        with the trust that this batch gives them: how firm the talk is, not how sure the decisions before it.
         """
         ballot = self._ballot(X)
         liars = self._byzantine(ballot)
+        if self.trust is not None:
+            ballot = self._listened(ballot, liars, None)
         protocol = self.protocol_
-        if not liars and self._exact(protocol, ballot):
-            return _absorption(protocol, ballot.votes)
+        if not liars and has_closed_form(protocol, ballot):
+            return absorption(protocol, ballot.votes)
         # Inputs with the same votes have the same law, and here the same draws.
         columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
-        few = Ballot(columns, ballot.labels, ballot.faults)
-        return few.shares(self._talk(few, liars, None, repeats=_REPEATS))[which]
-
-    def _exact(self, protocol: Query[Any], ballot: Ballot) -> bool:
-        return (
-            type(protocol) is Slush
-            and isinstance(protocol.alpha, int)
-            and protocol.weights is None
-            and protocol.trust is None
-            and ballot.classes == 2
-            and not ballot.faults
-            and bool((ballot.votes != UNCOLOURED).all())
-        )
+        few = replace(ballot, votes=columns)
+        return few.shares(self._play(few, liars, None, repeats=_REPEATS))[which]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy of what ``predict`` would answer; here the adversaries may know the truth."""
         labels = with_strangers(self.classes_, check_labels(y))
         ballot = self._ballot(X, labels)
-        outcome = self._talk(ballot, self._byzantine(ballot), self._truth(y, labels))
+        outcome = self._talk(ballot, self._byzantine(ballot), as_truth(y, labels))
         return float(accuracy_score(y, self._labels(ballot, outcome), sample_weight=sample_weight))
 
     def report(self, X: Any, y: Any, *, repeats: int = 10, stacking: bool = True) -> Report:
         """Consensus beside every honest comparison: single participants and centralised rules.
 
         ``repeats`` deliberations give the standard error of the consensus. Stacking learns from labels at
-        a server, five-fold on these very rows; it is left out with ``stacking=False``.
+        a server, five-fold on these very rows; it is left out with ``stacking=False``. With ``trust`` the
+        talk without it is one of the comparisons, and the report says how many anchored.
         """
         return next(iter(self._reports(X, y, [self.adversaries], repeats, stacking)))
 
@@ -403,13 +416,15 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         check_is_fitted(self, "participants_")
         labels = with_strangers(self.classes_, check_labels(y))
         ballot = self._ballot(X, labels)
-        truth = self._truth(y, labels)
+        truth = as_truth(y, labels)
         check_consistent_length(truth, ballot.votes.T)
         skills = np.array([participant.cautious_accuracy for participant in self.participants_])
         for each in adversaries:
             liars = self._byzantine(ballot, each)
+            held = ballot if self.trust is None else self._listened(ballot, liars, truth)
+            plain = self._play(ballot, liars, truth, repeats=repeats)
             yield compare(
-                self._talk(ballot, liars, truth, repeats=repeats),
+                plain if held is ballot else self._play(held, liars, truth, repeats=repeats),
                 ballot.handed_in(liars, truth),
                 truth,
                 protocol=self.protocol_,
@@ -418,6 +433,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
                 byzantine=[self.participants_[i].name for i in sorted(liars)],
                 stacking=stacking,
                 seed=self.seed_,
+                plain=plain,
+                anchored=None if self.trust is None else _anchored(held),
             )
 
     # ---- scikit-learn's tags -----------------------------------------------------------------
@@ -429,15 +446,5 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         return tags
 
 
-def _absorption(protocol: Query[Any], votes: Votes) -> Floats:
-    """The chances that all end up red or blue, from the number of blue first votes."""
-    from folkmoot.theory import SlushChain
-
-    chain = SlushChain(len(votes), protocol.k, protocol.thresholds(1)[0], self_sampling=False)
-    count = votes.sum(axis=0)
-    chances = np.exp(np.stack([chain.log_red[count], chain.log_blue[count]], axis=1))
-    # Where neither colour can win a query nobody ever moves: the first votes are the answer.
-    stuck = chances.sum(axis=1) == 0
-    split = np.sign(2 * count[stuck] - len(votes)) / 2
-    chances[stuck] = np.stack([0.5 - split, 0.5 + split], axis=1)
-    return np.asarray(chances)
+def _anchored(ballot: Ballot) -> int:
+    return 0 if ballot.listeners is None else int(ballot.listeners.anchored.sum())

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.baselines import centralised
-from folkmoot.learning.printing import CONSENSUS, as_html, as_text, size, who_is_not_honest
+from folkmoot.learning.printing import CONSENSUS, WITHOUT_TRUST, as_html, as_text, size, who_is_not_honest
 from folkmoot.learning.stacking import stacked
 from folkmoot.outcome import Outcome, share_right
 from folkmoot.protocols import Query
@@ -60,6 +60,9 @@ class Report:
     rounds: float  # per participant and input, mean
     queries: int  # requests to single peers: one carries all inputs
     bytes: int  # of votes in the answers to them
+    anchored: int | None = (
+        None  # honest participants with a trust of their own; they alone talk. None: no trust
+    )
 
     def accuracy(self, name: str = CONSENSUS) -> float | None:
         """The accuracy of a line by its name."""
@@ -90,6 +93,14 @@ class Report:
             f"agreement {self.agreement:.3f}, settled {self.settled:.3f}, {self.rounds:.1f} rounds a "
             f"participant, {self.queries:,} queries, {size(self.bytes)} of votes on the wire"
         ]
+        if self.anchored is not None:
+            honest = self.participants - len(self.byzantine) - len(self.faulty)
+            then = (
+                "they alone decide, and the agreement is theirs" if self.anchored else "so trust is left out"
+            )
+            lines.append(
+                f"trust: {self.anchored} of {honest} honest participants anchor by their holdout; {then}"
+            )
         if self.settled < 1 and self.byzantine:
             lines.append("settled: nothing can undo it any more, which alpha or more liars always can")
         if self.undecided or any(line.undecided for line in self.lines):
@@ -136,12 +147,17 @@ def compare(
     byzantine: Sequence[str],
     stacking: bool,
     seed: int,
+    plain: Outcome,
+    anchored: int | None = None,
 ) -> Report:
-    """A report from an outcome and the votes that were handed in (which the centralised rules see)."""
+    """A report from an outcome and the votes that were handed in (which the centralised rules see).
+
+    ``plain`` is the outcome without trust; the same if there is none.
+    """
     classes = outcome.classes
     lines = [
         Line(verdict.name, verdict.accuracy, None, verdict.undecided, NEEDS.get(verdict.name, ""))
-        for verdict in centralised(votes, classes, truth, outcome.honest, skills)
+        for verdict in centralised(votes, classes, truth, plain.honest, skills)
     ]
     if skills is None:  # nobody knows how good it is
         lines = [
@@ -153,11 +169,10 @@ def compare(
         right = None if labels is None else float(share_right(labels, truth))
         open_ = None if labels is None else int((labels == UNCOLOURED).sum())
         lines.append(Line("stacking", right, None, open_, NEEDS["stacking"]))
-    accuracies = np.atleast_1d(outcome.accuracy(truth))
-    repeats = len(accuracies)
-    error = float(accuracies.std(ddof=1) / np.sqrt(repeats)) if repeats > 1 else None
-    undecided = outcome.undecided / repeats
-    lines.append(Line(CONSENSUS, float(accuracies.mean()), error, undecided))
+    if plain is not outcome:
+        lines.append(_talked(WITHOUT_TRUST, plain, truth))
+    lines.append(_talked(CONSENSUS, outcome, truth))
+    repeats = len(np.atleast_2d(outcome.decision))
     # A real query carries the votes on all inputs, so a batch asks until its longest talk is over.
     longest = float(np.mean(outcome.rounds.max(axis=-1)))
     queries = round(longest * int(outcome.honest.sum()) * protocol.k)
@@ -168,15 +183,24 @@ def compare(
         classes=classes,
         byzantine=tuple(byzantine),
         faulty=faulty,
-        protocol=describe(protocol),
+        protocol=describe(protocol) + (", self-anchored trust" if anchored else ""),
         repeats=repeats,
         agreement=float(outcome.agreement.mean()),
         settled=float(outcome.settled.mean()),
-        undecided=undecided,
+        undecided=outcome.undecided / repeats,
         rounds=float(outcome.rounds.mean()),
         queries=queries,
         bytes=queries * packed_bytes(votes.shape[1], classes),
+        anchored=anchored,
     )
+
+
+def _talked(name: str, outcome: Outcome, truth: Votes) -> Line:
+    """What talks came to, with the standard error over repetitions."""
+    accuracies = np.atleast_1d(outcome.accuracy(truth))
+    repeats = len(accuracies)
+    error = float(accuracies.std(ddof=1) / np.sqrt(repeats)) if repeats > 1 else None
+    return Line(name, float(accuracies.mean()), error, outcome.undecided / repeats)
 
 
 def describe(protocol: Query[Any]) -> str:

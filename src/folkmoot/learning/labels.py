@@ -82,6 +82,17 @@ def as_colours(answers: Array, labels: Array) -> Votes:
     return np.array([place.get(answer, UNCOLOURED) for answer in answers.tolist()], dtype=np.int64)
 
 
+def as_truth(y: Any, labels: Array) -> Votes:
+    """The place of each label of y in ``labels``; all must be there."""
+    values = check_labels(y)
+    truth = as_colours(values, labels)
+    unknown = np.flatnonzero(truth == UNCOLOURED)
+    if unknown.size:
+        label = values.tolist()[unknown[0]]
+        raise ValueError(f"y holds the label {label!r}, which is none of the classes the moot knows")
+    return truth
+
+
 def _few(classes: Array) -> str:
     more = ", ..." if len(classes) > 5 else ""
     return "[" + ", ".join(map(repr, classes[:5].tolist())) + more + "]"

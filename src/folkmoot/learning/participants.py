@@ -7,6 +7,7 @@ run it in another process or on another machine. What comes out is a model and p
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -38,6 +39,7 @@ class Participant:
     rows: int = 0  # it was fitted on
     held_out: int = 0  # rows kept back
     right: int = 0  # of them it answers right
+    confusion: tuple[tuple[Any, Any, int], ...] = ()  # of them, how often which label got which answer
     constant: bool = False  # its rows held one class only, so it always says that
     weighted: bool = True  # its model took the sample weights, if there were any
     fault: str | None = None  # why it could not answer its held-out rows
@@ -77,21 +79,54 @@ class Task:
     weights: Array | None
     held_out: Rows  # places in X that it keeps back
     seed: int | None
+    folds: tuple[Rows, ...] = ()  # or parts of X: each answered by a model that is fitted on the others
 
 
 def fit_classifier(task: Task) -> Participant:
-    """Fit a clone on the rows not held out, and see how many of the others it answers right."""
+    """Fit a clone on the rows not held out, and see how many of the others it answers right.
+
+    With folds it is fitted on all rows, and what it is worth is seen from clones fitted without a fold each.
+    """
     kept = np.setdiff1d(np.arange(len(task.y)), task.held_out)
-    if len(np.unique(task.y[kept])) > 1:
-        model, weighted = _fit(task, kept)
-        constant = False
-    else:
-        # Many models refuse a single class. Its owner knows no other answer.
-        model = DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), task.y[kept[:1]])
-        constant = weighted = True
-    done = Participant(task.name, model, task.columns, len(kept), constant=constant, weighted=weighted)
+    done = _learnt(task, kept)
     # Who knows one answer has nothing to measure: on rows of that one class it would be perfect.
-    return done if constant else measured(done, rows_of(task.X, task.held_out), task.y[task.held_out])
+    if done.constant:
+        return done
+    if task.folds:
+        return _cross_measured(done, task)
+    return measured(done, rows_of(task.X, task.held_out), task.y[task.held_out])
+
+
+def _learnt(task: Task, rows: Rows) -> Participant:
+    """A participant with a model fitted on these of its rows."""
+    if len(np.unique(task.y[rows])) > 1:
+        model, weighted = _fit(task, rows)
+        return Participant(task.name, model, task.columns, len(rows), weighted=weighted)
+    # Many models refuse a single class. Its owner knows no other answer.
+    model = DummyClassifier(strategy="most_frequent").fit(np.zeros((1, 1)), task.y[rows[:1]])
+    return Participant(task.name, model, task.columns, len(rows), constant=True)
+
+
+def _cross_measured(done: Participant, task: Task) -> Participant:
+    """The participant with what clones of its model say of the rows they were not fitted on."""
+    parts = []
+    for fold in task.folds:
+        try:
+            clone_of_it = _learnt(task, np.setdiff1d(np.arange(len(task.y)), fold))
+        except (ValueError, TypeError, RuntimeError) as error:
+            return replace(done, fault=_first_sentence(error))
+        parts.append(measured(clone_of_it, rows_of(task.X, fold), task.y[fold]))
+        if parts[-1].fault:
+            return replace(done, fault=parts[-1].fault)
+    table = Counter[tuple[Any, Any]]()
+    for part in parts:
+        table.update({(true, said): times for true, said, times in part.confusion})
+    return replace(
+        done,
+        held_out=sum(part.held_out for part in parts),
+        right=sum(part.right for part in parts),
+        confusion=_rows_of_table(table),
+    )
 
 
 def fit_regressor(task: Task) -> Participant:
@@ -110,8 +145,16 @@ def measured(participant: Participant, X: Any, y: Array) -> Participant:
         return replace(participant, fault=answers)
     if answers.shape != y.shape:
         return replace(participant, fault=f"predict returned the shape {answers.shape}")
-    right = sum(said == true for said, true in zip(answers.tolist(), y.tolist(), strict=True))
-    return replace(participant, held_out=len(y), right=int(right))
+    try:
+        table = Counter(zip(y.tolist(), answers.tolist(), strict=True))
+    except TypeError:
+        return replace(participant, fault="predict returned what cannot be a label")
+    right = sum(times for (true, said), times in table.items() if said == true)
+    return replace(participant, held_out=len(y), right=right, confusion=_rows_of_table(table))
+
+
+def _rows_of_table(table: Counter[tuple[Any, Any]]) -> tuple[tuple[Any, Any, int], ...]:
+    return tuple((true, said, times) for (true, said), times in table.items())
 
 
 def _fit(task: Task, rows: Rows) -> tuple[Any, bool]:

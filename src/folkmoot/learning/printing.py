@@ -7,6 +7,7 @@ from html import escape
 from typing import Final
 
 CONSENSUS: Final = "consensus"  # the line that all others are compared with
+WITHOUT_TRUST: Final = "talk without trust"  # the same, with everybody asked alike
 
 
 def as_text(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

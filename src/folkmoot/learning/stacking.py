@@ -9,11 +9,10 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
 from folkmoot.baselines.majority import Labels
@@ -29,11 +28,19 @@ def stacked(votes: Votes, truth: Votes, classes: int, seed: int, *, folds: int =
     rarest = int(counts[counts > 0].min())
     if rarest < 2 or (counts > 0).sum() < 2:
         return None
-    colours = [np.arange(-1, classes)] * len(votes)
-    learner = make_pipeline(OneHotEncoder(categories=colours), LogisticRegression(C=0.1, max_iter=200))
+    learner = LogisticRegression(C=0.1, max_iter=200)
     parts = StratifiedKFold(min(folds, rarest), shuffle=True, random_state=seed)
     # The matrices are small: threads of the linear algebra would only wait for each other.
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)  # close enough for a comparison
-        labels: Labels = cross_val_predict(learner, votes.T, truth, cv=parts)
+        labels: Labels = cross_val_predict(learner, _one_hot(votes, classes), truth, cv=parts)
     return labels
+
+
+def _one_hot(votes: Votes, classes: int) -> csr_array:
+    """(input, participant and colour): a one for each vote, and for having none."""
+    participants, inputs = votes.shape
+    width = classes + 1
+    columns = (votes + 1 + width * np.arange(participants)[:, None]).T.ravel()
+    starts = np.arange(0, participants * inputs + 1, participants)
+    return csr_array((np.ones(columns.size), columns, starts), shape=(inputs, participants * width))

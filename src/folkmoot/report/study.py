@@ -8,13 +8,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from folkmoot.experiments.study import Study
-from folkmoot.learning.printing import CONSENSUS
+from folkmoot.learning.printing import CONSENSUS, WITHOUT_TRUST
 from folkmoot.outcome import draw_convergence
 from folkmoot.report.page import Page
 from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE
 
+_DRAWN = 60  # inputs in the picture of the talk
 _STYLES: dict[str, dict[str, Any]] = {
     CONSENSUS: {"color": BLUE, "lw": 2.6, "marker": "o", "zorder": 5},
+    WITHOUT_TRUST: {"color": BLUE, "lw": 1.6, "ls": "--", "marker": "o", "mfc": "white"},
     "majority": {"color": ORANGE, "lw": 1.8, "marker": "s"},
     "weighted majority": {"color": "#3a8f5c", "lw": 1.4, "marker": "^"},
     "supermajority": {"color": "#b9770e", "lw": 1.4, "ls": ":", "marker": "v"},
@@ -34,7 +36,9 @@ def table(study: Study) -> tuple[list[str], list[list[str]]]:
         for name in names
         if name != CONSENSUS
     ]
-    rows.append([CONSENSUS, *(_share(report.accuracy()) for report in study.reports)])
+    rows.append([_named(study, CONSENSUS), *(_share(report.accuracy()) for report in study.reports)])
+    if _trusting(study):
+        rows.append(["  anchored", *(str(report.anchored) for report in study.reports)])
     rows.append(["  agreement", *(_share(report.agreement) for report in study.reports)])
     rows.append(["  undecided", *(f"{report.undecided:g}" for report in study.reports)])
     return header, rows
@@ -48,7 +52,9 @@ def accuracy_by_liars(study: Study) -> Figure:
         values = [report.accuracy(name) for report in study.reports]
         known = [(f, v) for f, v in zip(study.byzantine, values, strict=True) if v is not None]
         if known:
-            axes.plot(*zip(*known, strict=True), label=name, ms=4, **_STYLES.get(name, {}))
+            axes.plot(
+                *zip(*known, strict=True), label=_named(study, name), **{"ms": 4, **_STYLES.get(name, {})}
+            )
     axes.set_xlabel("perfectly malicious participants")
     axes.set_ylabel("accuracy")
     axes.set_ylim(-0.02, 1.02)
@@ -62,9 +68,11 @@ def convergence(study: Study) -> Figure:
     """How the talk about the first inputs went, round by round."""
     figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.subplots()
-    draw_convergence(study.talk, axes)
+    draw_convergence(study.talk, axes, most=_DRAWN)
     axes.set_title(
-        f"{study.talk.decision.shape[-1]} inputs, {study.watched} malicious", fontsize=10, loc="left"
+        f"{min(study.talk.decision.shape[-1], _DRAWN)} inputs, {study.watched} malicious",
+        fontsize=10,
+        loc="left",
     )
     return figure
 
@@ -81,13 +89,19 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
         "votes were exchanged."
     )
     result.heading("Accuracy, by how many participants lie")
-    result.table(*table(study), bold=CONSENSUS)
+    result.table(*table(study), bold=_named(study, CONSENSUS))
     result.text(
         "A perfectly malicious participant knows the truth and always answers wrong. Mean and best "
         "participant are of the honest ones. The rules between them and the consensus see all votes at "
         "once, which needs a server; stacking also needs labels there. It and Dawid-Skene can read those who "
         "always lie backwards."
     )
+    if _trusting(study):
+        result.text(
+            "The consensus is by trust: each participant learns from its own rows and from all first votes "
+            "whom to believe, and needs no majority of honest ones for it. Who cannot tell from its own rows "
+            "that it beats chance does not anchor and has no say; agreement is of the others."
+        )
     result.figure(pictures["accuracy"], "Accuracy against the number of perfectly malicious participants")
     result.heading(f"With {study.watched} malicious participants")
     result.table(
@@ -127,6 +141,15 @@ def pictures(study: Study) -> dict[str, Figure]:
         "convergence": convergence(study),
         "data": study.data.summary().plot(),
     }
+
+
+def _trusting(study: Study) -> bool:
+    return study.reports[0].anchored is not None
+
+
+def _named(study: Study, name: str) -> str:
+    """The name of a line for people: what kind of consensus it is, where there are two."""
+    return f"{CONSENSUS} by trust" if name == CONSENSUS and _trusting(study) else name
 
 
 def _share(value: float | None) -> str:

@@ -27,6 +27,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 LEAST_INPUTS: Final = 50  # with fewer, an accuracy is known to 0.2 at best, and nobody is told from anybody
+REFINED_FROM: Final = 10  # inputs for each pair of colours; with fewer, an answer cannot be calibrated
 LEAST_RECOGNITION: Final = 0.1  # of the own votes in the answer found; with less, which way is up is a guess
 _FIRM: Final = 0.02  # nobody is trusted, or distrusted, beyond 1 - this
 _BELIEF: Final = 0.9  # own votes are not believed further than this at the start
@@ -44,16 +45,18 @@ def listen(
     classes: int | None = None,
     level: float = 0.8,
     doubt: float = 3.0,
-    refined: bool = True,
+    refined: bool | None = None,
 ) -> Trust:
     """What participant ``own`` can know of all, from the first votes (participant, input) and its anchor.
 
     ``level`` is how sure its holdout must make it that it beats chance; else it stays uncoloured. So it does
     if, were it right, ``doubt`` times as many independent voices would mislead as inform, its own included:
     its holdout is then not like these inputs (infinity: it never doubts). Without ``refined`` trust is what
-    the agreement with the own votes says, each peer by itself.
+    the agreement with the own votes says, each peer by itself, and nobody doubts; None refines where there
+    are ten inputs for each of the C * C pairs of colours (with ten colours and fewer, camps are guesses).
     """
-    return _listen(own, _hear(votes, classes), anchor, _Terms(level, doubt, refined))
+    heard = _hear(votes, classes)
+    return _listen(own, heard, anchor, _Terms(level, doubt, _refines(heard, refined)))
 
 
 def listen_all(
@@ -63,13 +66,13 @@ def listen_all(
     classes: int | None = None,
     level: float = 0.8,
     doubt: float = 3.0,
-    refined: bool = True,
+    refined: bool | None = None,
 ) -> list[Trust]:
     """``listen`` for every participant, each by itself; who has no anchor (None) trusts nobody."""
     heard = _hear(votes, classes)
     if len(anchors) != len(heard.votes):
         raise ValueError(f"anchors must hold one per participant ({len(heard.votes)}): got {len(anchors)}")
-    terms = _Terms(level, doubt, refined)
+    terms = _Terms(level, doubt, _refines(heard, refined))
     return [_listen(own, heard, anchor, terms) for own, anchor in enumerate(anchors)]
 
 
@@ -106,6 +109,11 @@ def _hear(votes: npt.ArrayLike, classes: int | None) -> _Heard:
     colours = np.arange(class_count(cast, classes))
     one_hot = (cast[:, None, :] == colours[None, :, None]).astype(np.float32)
     return _Heard(cast, packed, agreement_counts(packed), one_hot)
+
+
+def _refines(heard: _Heard, asked: bool | None) -> bool:
+    _, colours, inputs = heard.one_hot.shape
+    return inputs >= REFINED_FROM * colours**2 if asked is None else asked
 
 
 def _listen(own: int, heard: _Heard, anchor: Anchor | None, terms: _Terms) -> Trust:

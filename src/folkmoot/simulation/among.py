@@ -1,0 +1,66 @@
+"""A talk of some of the participants.
+
+The others are not waited for: in the ``Outcome`` they stand without a colour and do not count as honest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from folkmoot.adversaries import Adversary, Copycat
+from folkmoot.outcome import Change, Outcome
+from folkmoot.protocols import Query
+from folkmoot.simulation.engine import deliberate
+from folkmoot.votes import UNCOLOURED, Votes
+
+
+def deliberate_among(
+    there: Sequence[int],
+    votes: Votes,
+    protocol: Query[Any],
+    *,
+    adversaries: Mapping[int, Adversary],
+    **options: Any,
+) -> Outcome:
+    """``deliberate`` among the participants ``there``, the protocol scaled to their number.
+
+    Participants keep their numbers, in ``adversaries`` and in the outcome. ``options`` are ``deliberate``'s.
+    """
+    place = {int(participant): i for i, participant in enumerate(there)}
+    if len(place) < 2:
+        raise ValueError(f"at least two participants must be able to answer: got {len(place)}")
+    rows = list(place)
+    outcome = deliberate(
+        votes[rows],
+        protocol.restricted(rows).scaled(len(rows)),
+        adversaries={place[i]: _moved(liar, place) for i, liar in adversaries.items() if i in place},
+        **options,
+    )
+    return outcome if len(rows) == len(votes) else _among_all(outcome, rows, len(votes))
+
+
+def _among_all(outcome: Outcome, there: list[int], participants: int) -> Outcome:
+    held = outcome.decisions
+    decisions = np.full((*held.shape[:-2], participants, held.shape[-1]), UNCOLOURED, dtype=np.int8)
+    decisions[..., there, :] = held
+    honest = np.zeros(participants, dtype=np.bool_)
+    honest[there] = outcome.honest
+    replay = None if outcome.replay is None else _renumbered(outcome.replay, there)
+    return replace(outcome, decisions=decisions, honest=honest, replay=replay)
+
+
+def _renumbered(replay: Callable[[int], list[Change]], there: list[int]) -> Callable[[int], list[Change]]:
+    return lambda i: [change._replace(participant=there[change.participant]) for change in replay(i)]
+
+
+def _moved(liar: Adversary, place: dict[int, int]) -> Adversary:
+    """A liar that follows somebody follows the same one by its new number."""
+    if isinstance(liar, Copycat):
+        if liar.target not in place:
+            raise ValueError(f"Copycat follows participant {liar.target}, which cannot answer")
+        return replace(liar, target=place[liar.target])
+    return liar

@@ -1,0 +1,127 @@
+"""Listen first, then talk: the deliberation of participants that learn whom to trust (docs/trust.md).
+
+Once all first votes are known, each participant that can anchor decides by its own trust. It takes that
+decision into the talk and asks there in proportion to its trust. Who cannot anchor knows nobody to ask:
+asking just anybody would hand it to whoever is most numerous. So it stays uncoloured, is not asked, and
+does not count in the agreement.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot.adversaries import Adversary, Copycat, handed_in
+from folkmoot.outcome import Outcome
+from folkmoot.protocols import Query
+from folkmoot.sampling import Trusting
+from folkmoot.simulation.among import deliberate_among
+from folkmoot.trust import LEAST_INPUTS, Anchor, Trust, TrustWarning, decide, listen_all, sampling_weights
+from folkmoot.votes import UNCOLOURED, Votes, check_votes
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Listeners:
+    """Participants that have heard everybody's first votes on a batch; ``listen_first`` makes them."""
+
+    trusts: tuple[Trust, ...]
+    """What each thinks of all; that of an adversary is empty."""
+    anchored: Bools
+    """(participant,): who has a trust that hangs on its own holdout. These are the ones that talk."""
+    speaking: Bools
+    """(participant,): who can be asked: those, and adversaries that handed in a vote."""
+    held: Votes
+    """(participant, input): the decisions of those who anchor, -1 for others; adversaries' own votes."""
+
+    def talk(
+        self,
+        protocol: Query[Any],
+        adversaries: Mapping[int, Adversary] | None = None,
+        *,
+        held: Votes | None = None,
+        **options: Any,
+    ) -> Outcome:
+        """The deliberation of those who anchor, about ``held`` (columns of it, if given).
+
+        In the outcome only those who anchor count as honest. ``options`` are those of ``deliberate``; a query
+        carries the whole batch, as in a network, unless they say otherwise.
+        """
+        liars = dict(adversaries or {})
+        followed = [liar.target for liar in liars.values() if isinstance(liar, Copycat)]
+        there = self.speaking.copy()
+        there[followed] = True
+        if there.sum() < 2:  # one voice alone: it needs somebody to be silent beside it
+            there[np.flatnonzero(~there)[:1]] = True
+        law = Trusting(sampling_weights(self.trusts, self.speaking))
+        outcome = deliberate_among(
+            np.flatnonzero(there).tolist(),
+            self.held if held is None else held,
+            replace(protocol, trust=law),
+            adversaries=liars,
+            **({"batch": "shared"} | options),
+        )
+        return replace(outcome, honest=outcome.honest & self.anchored)
+
+
+def listen_first(
+    votes: npt.ArrayLike,
+    anchors: Sequence[Anchor | None],
+    *,
+    adversaries: Mapping[int, Adversary] | None = None,
+    truth: npt.ArrayLike | None = None,
+    classes: int,
+) -> Listeners | None:
+    """Let everybody listen to the first votes on a batch, those of the adversaries as they hand them in.
+
+    None, with a ``TrustWarning``, if trust cannot be learnt: the batch is too small, or nobody anchors.
+    """
+    cast = check_votes(votes, classes)
+    liars = adversaries or {}
+    if len(anchors) != len(cast):
+        raise ValueError(f"anchors must hold one per participant ({len(cast)}): got {len(anchors)}")
+    if cast.shape[1] < LEAST_INPUTS:
+        _warn(
+            f"trust needs at least {LEAST_INPUTS} inputs in a batch: got {cast.shape[1]}; "
+            "everybody is trusted alike"
+        )
+        return None
+    seen = handed_in(cast, liars, truth, classes)
+    lying = np.isin(np.arange(len(cast)), list(liars))
+    voted = (seen != UNCOLOURED).sum(axis=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrustWarning)  # of single participants; told together below
+        trusts = listen_all(
+            seen,
+            [anchor if voted[i] and not lying[i] else None for i, anchor in enumerate(anchors)],
+            classes=classes,
+        )
+    anchored = np.array([trust.anchored for trust in trusts])
+    hasty = int(((voted > 0) & (voted < LEAST_INPUTS) & ~lying).sum())
+    if not anchored.any():
+        first = int(lying.argmin())
+        _warn(
+            "nobody can anchor its trust, so everybody is trusted alike; the first participant says: "
+            f"{trusts[first].why}"
+        )
+        return None
+    if hasty:
+        _warn(
+            f"{hasty} participants voted on fewer than {LEAST_INPUTS} of the inputs, too few to learn trust "
+            "from: they do not anchor"
+        )
+    held = np.full_like(cast, UNCOLOURED)
+    for i in np.flatnonzero(anchored):
+        held[i] = decide(seen, trusts[i])
+    held[lying] = cast[lying]
+    return Listeners(tuple(trusts), anchored, anchored | (lying & (voted > 0)), held)
+
+
+def _warn(what: str) -> None:
+    warnings.warn(what, TrustWarning, stacklevel=3)

@@ -1,0 +1,147 @@
+"""Listen first, then talk: the same as calling each step by hand, and what happens to bad input."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from folkmoot import Slush, Snowball, deliberate
+from folkmoot.adversaries import Adversary, Copycat, PerfectlyMalicious, Silent, Steadfast, handed_in
+from folkmoot.baselines import majority
+from folkmoot.simulation.self_anchored import Listeners, listen_first
+from folkmoot.trust import Anchor, TrustWarning, decide, listen_all, sampling_weights
+from folkmoot.votes import Votes
+
+N, INPUTS = 41, 300
+RNG = np.random.default_rng(0)
+TRUTH = RNG.integers(0, 2, INPUTS)
+VOTES: Votes = np.where(RNG.random((N, INPUTS)) < 0.75, TRUTH, 1 - TRUTH)
+GOOD, BAD = Anchor.of_counts(16, 20), Anchor.of_counts(10, 20)
+LIARS: dict[int, Adversary] = {i: PerfectlyMalicious() for i in range(24)}
+
+
+def listeners(
+    votes: Votes = VOTES, anchors: list[Anchor | None] | None = None, liars: Mapping[int, Adversary] = LIARS
+) -> Listeners:
+    found = listen_first(votes, anchors or [GOOD] * N, adversaries=liars, truth=TRUTH, classes=2)
+    assert found is not None
+    return found
+
+
+def test_each_step_by_hand() -> None:
+    anchors: list[Anchor | None] = [GOOD] * 30 + [BAD] * 6 + [None] * 5
+    found = listeners(anchors=anchors)
+    outcome = found.talk(Slush(10, 6), LIARS, truth=TRUTH, classes=2, repeats=3, seed=5)
+
+    seen = handed_in(VOTES, LIARS, TRUTH, 2)
+    trusts = listen_all(seen, [None if i in LIARS else anchor for i, anchor in enumerate(anchors)], classes=2)
+    assert [trust.anchored for trust in trusts] == [24 <= i < 30 for i in range(N)]
+    talking = list(range(30))  # 24 liars and the 6 that anchor
+    held = np.stack([VOTES[i] if i in LIARS else decide(seen, trusts[i]) for i in talking])
+    law = sampling_weights(trusts, [i < 30 for i in range(N)])[:30, :30]
+    protocol = Slush(10, 6, trust=law)
+    expected = deliberate(
+        held, protocol, adversaries=LIARS, truth=TRUTH, classes=2, repeats=3, seed=5, batch="shared"
+    )
+    np.testing.assert_array_equal(outcome.decisions[:, :30], expected.decisions)
+    assert (outcome.decisions[:, 30:] == -1).all()
+    np.testing.assert_array_equal(outcome.honest, [24 <= i < 30 for i in range(N)])
+    np.testing.assert_array_equal(outcome.agreement, expected.agreement)
+    np.testing.assert_array_equal(outcome.rounds, expected.rounds)
+
+
+def test_a_majority_of_liars() -> None:
+    seen = handed_in(VOTES, LIARS, TRUTH, 2)
+    assert (majority(seen, 2) == TRUTH).mean() < 0.05
+    found = listeners()
+    for protocol in (Slush(10, 6), Snowball(10, 6, 5)):
+        outcome = found.talk(protocol, LIARS, truth=TRUTH, classes=2)
+        assert outcome.accuracy(TRUTH) > 0.95
+        assert outcome.agreement.mean() > 0.99
+
+
+def test_a_clique_with_a_story() -> None:
+    story = VOTES.copy()
+    story[:24] = np.random.default_rng(1).integers(0, 2, INPUTS)
+    liars = {i: Steadfast() for i in range(24)}
+    outcome = listeners(story, liars=liars).talk(Slush(10, 6), liars, classes=2)
+    assert outcome.accuracy(TRUTH) > 0.9 > 0.7 > (majority(story, 2) == TRUTH).mean()
+
+
+def test_nobody_lies() -> None:
+    found = listeners(liars={})
+    assert found.anchored.all()
+    outcome = found.talk(Slush(10, 6), classes=2, record=True)
+    assert outcome.honest.all()
+    assert outcome.accuracy(TRUTH) >= (majority(VOTES, 2) == TRUTH).mean() - 0.01
+    assert outcome.settled.mean() > 0.99
+
+
+def test_one_voice_alone() -> None:
+    found = listeners(anchors=[GOOD] + [None] * (N - 1), liars={})
+    outcome = found.talk(Slush(10, 6), classes=2)
+    assert np.flatnonzero(outcome.honest).tolist() == [0]
+    np.testing.assert_array_equal(outcome.decision, decide(VOTES, found.trusts[0]))
+
+
+def test_who_is_not_heard_is_not_asked() -> None:
+    mute = VOTES.copy()
+    mute[0] = -1
+    liars: dict[int, Adversary] = {0: Steadfast(), 1: Copycat(target=40), 2: Silent()}
+    found = listeners(mute, [GOOD] * 40 + [None], liars)
+    assert not found.speaking[0]
+    assert found.speaking[2]  # it votes, and then says nothing
+    assert found.speaking[1]
+    assert not found.speaking[40]  # whom the copycat follows all the same
+    outcome = found.talk(Slush(10, 6), liars, classes=2)
+    assert np.flatnonzero(~outcome.honest).tolist() == [0, 1, 2, 40]
+    assert outcome.agreement.mean() > 0.99
+
+
+def test_replay_names_participants_by_their_own_numbers() -> None:
+    close = VOTES.copy()
+    close[:, :100] = np.random.default_rng(2).integers(0, 2, (N, 100))
+    found = listeners(close, [None] * 20 + [GOOD] * 21, {})
+    outcome = found.talk(Slush(10, 6), classes=2, record=True)
+    changes = [change for i in range(100) for change in outcome.explain(i)]
+    assert changes
+    assert {change.participant for change in changes} <= set(range(20, N))
+
+
+@pytest.mark.parametrize(
+    ("votes", "anchors", "message"),
+    [
+        (VOTES[:, :49], [GOOD] * N, "at least 50 inputs in a batch: got 49; everybody is trusted alike"),
+        (VOTES, [BAD] * N, "nobody can anchor its trust.*10 of 20 right on its holdout does not show"),
+        (VOTES, [None] * N, "nobody can anchor its trust.*it held nothing out"),
+        (np.zeros_like(VOTES), [BAD] * N, "nobody can anchor"),
+    ],
+)
+def test_without_trust(votes: Votes, anchors: list[Anchor | None], message: str) -> None:
+    with pytest.warns(TrustWarning, match=message) as caught:
+        assert listen_first(votes, anchors, classes=2) is None
+    assert len(caught) == 1
+
+
+def test_who_voted_on_too_few() -> None:
+    sparse = VOTES.copy()
+    sparse[:5, 40:] = -1
+    sparse[5] = -1
+    with pytest.warns(TrustWarning, match="5 participants voted on fewer than 50 of the inputs") as caught:
+        found = listen_first(sparse, [GOOD] * N, classes=2)
+    assert len(caught) == 1
+    assert found is not None
+    assert np.flatnonzero(~found.anchored).tolist() == [0, 1, 2, 3, 4, 5]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert found.talk(Slush(10, 6), classes=2).accuracy(TRUTH) > 0.95
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match=r"anchors must hold one per participant \(41\): got 2"):
+        listen_first(VOTES, [GOOD] * 2, classes=2)
+    with pytest.raises(ValueError, match="the anchor must be of as many colours as the votes"):
+        listen_first(VOTES, [GOOD] * N, classes=3)
