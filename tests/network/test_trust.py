@@ -161,3 +161,15 @@ def test_a_holdout_that_is_none(tmp_path: Path, model: Model, name: str, text: s
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=message):
         read_holdout(tmp_path / name, model)
+
+
+def test_a_large_batch_is_heard_in_part_and_decided_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    moot, truth = moot_with(14, "malicious")
+    votes = np.tile(np.where(np.arange(N)[:, None] < 11, moot.votes, 1 - moot.votes), 8)
+    anchor = GOOD.anchor(("a", "b"))
+    whole = judge(0, votes, anchor, 2)
+    monkeypatch.setattr("folkmoot.network.listening.MOST_HEARD", 1)  # a thousand of the 1,600 inputs
+    part = judge(0, votes, anchor, 2)
+    assert part.start.shape == whole.start.shape == (8 * INPUTS,)
+    assert (part.start == np.tile(truth, 8)).mean() > 0.9
+    assert (part.start == whole.start).mean() > 0.97

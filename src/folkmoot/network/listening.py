@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,10 @@ from folkmoot.network.models import Model, as_labels
 from folkmoot.network.packing import Colours
 from folkmoot.trust import Anchor, decide, listen
 from folkmoot.votes import UNCOLOURED
+
+MOST_HEARD: Final = (
+    10_000_000  # participants x inputs x labels that are listened to: some 100 MB while it lasts
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +63,15 @@ class Holdout:
 
 def judge(place: int, votes: Colours, anchor: Anchor | None, classes: int) -> Judgement:
     """Listen to the first votes (participant, input), and say what to begin the talk with."""
-    cast = votes.astype(np.int64)
+    n, inputs = votes.shape
+    most = max(MOST_HEARD // (n * classes), 1000)
+    heard = np.unique(np.linspace(0, inputs - 1, min(inputs, most)).astype(np.int64))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of is in ``why``
-        trust = listen(place, cast, anchor, classes=classes)
+        trust = listen(place, votes[:, heard].astype(np.int64), anchor, classes=classes)
     if trust.anchored:
-        start = decide(cast, trust).astype(np.int8)
+        blocks = [votes[:, i : i + most].astype(np.int64) for i in range(0, inputs, most)]
+        start = np.concatenate([decide(block, trust) for block in blocks]).astype(np.int8)
     elif trust.weight.any():  # too few inputs to learn from: all alike, and the own vote as it was
         start = votes[place]
     else:
