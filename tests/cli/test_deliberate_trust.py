@@ -134,11 +134,14 @@ def test_bad_input(files: Files, tmp_path: Path) -> None:
     assert_refused("--gold is for --trust", "deliberate", files.votes, "--gold", files.gold)
     strange = write(tmp_path / "strange.csv", "task,label", "t000,yes", "t999,no")
     assert_refused("task 't999' is not among the tasks of", *asked, "--gold", strange)
-    twice = write(tmp_path / "twice.csv", "task,label", "t000,yes", "t000,no")
-    assert_refused("line 3: task 't000' has a label already", *asked, "--gold", twice)
-    assert_refused("names every task of", *asked, "--gold", files.truth)
-    empty = write(tmp_path / "empty.csv", "task,label")
-    assert_refused("has a header and no rows", *asked, "--gold", empty)
-    assert_refused("has no column 'task'", *asked, "--gold", write(tmp_path / "x.csv", "a,b", "1,2"))
+    wrong = {
+        "line 3: task 't000' has a label already": ("task,label", "t000,yes", "t000,no"),
+        "has a header and no rows": ("task,label",),
+        "has no column 'task'": ("a,b", "1,2"),
+        "names every task of": tuple(files.truth.read_text().splitlines()),
+    }
+    for message, lines in wrong.items():
+        with pytest.raises(ValueError, match=message):
+            read_gold(files.votes, None, write(tmp_path / "wrong.csv", *lines))
     assert_refused("No such file", *asked, "--gold", tmp_path / "none.csv")
     assert_refused("--attack malicious must know the truth", *asked, "--gold", files.gold, "--byzantine", 3)
