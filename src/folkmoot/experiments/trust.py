@@ -144,8 +144,8 @@ def _notes(config: Config, first: MemberVotes, points: Sequence[Point]) -> tuple
     scaled = len(first.members) != config.writers
     many = any(task != UNEVEN for task in config.tasks)
     more = (
-        f", {config.task_seeds} for tasks of more classes ({config.task_inputs:,} inputs; docs/trust.md tells "
-        "how far other seeds differ)"
+        f", {config.task_seeds} for tasks of more classes ({config.task_inputs:,} inputs; docs/trust.md "
+        "tells how far other seeds differ)"
         if many
         else ""
     )
