@@ -143,7 +143,12 @@ def _notes(config: Config, first: MemberVotes, points: Sequence[Point]) -> tuple
     )
     scaled = len(first.members) != config.writers
     many = any(task != UNEVEN for task in config.tasks)
-    more = f", {config.task_seeds} for tasks of more classes ({config.task_inputs:,} inputs)" if many else ""
+    more = (
+        f", {config.task_seeds} for tasks of more classes ({config.task_inputs:,} inputs; docs/trust.md "
+        "tells how far other seeds differ)"
+        if many
+        else ""
+    )
     return (
         *notes_on_writers(config.writers, len(first.members), (config.test_writers,), first.letters)[1:],
         f"Seeds: {config.seeds} for the case of letters ({none[0].inputs:,} letters of {len(first.letters)} "

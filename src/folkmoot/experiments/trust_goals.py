@@ -38,7 +38,8 @@ NAMES: Final = {
     DIGITS: "ten digits",
 }
 _WHY_NOT: Final = {
-    UNEVEN: "out of reach: who learns accuracies from votes alone moves the boundary towards even classes"
+    UNEVEN: "out of reach: who learns accuracies from votes alone moves the boundary towards even classes",
+    DIGITS: "with ten classes and so few inputs camps are guesses",
 }
 _BEYOND: Final = "no goal; not in the paper"
 _SLY: Final = ("equivocating", "stalling", SLEEPERS)
