@@ -40,8 +40,11 @@ check: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# One worker more than cores: many tests wait for processes, sockets and clocks.
+WORKERS = $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)')
+
 test: check
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS)
 
 $(VENV)/slow: $(VENV)/dev
 	@$(INSTALL) --editable '.[dev,ray,torch]'

@@ -22,7 +22,7 @@ from moot_in_memory import Moot
 from statistics_of_agreement import assert_mean
 
 EACH = 40  # inputs of each start
-MOTIONS = 50
+MOTIONS = 30
 
 
 def votes_with(blue: list[int], n: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.int8]]:
@@ -84,7 +84,7 @@ def test_other_protocols_decide_over_the_network_as_in_simulation(
 ) -> None:
     n, rounds = 7, 40
     votes = np.random.default_rng(5).integers(-1, classes, (n, 60)).astype(np.int8)
-    motions = 40
+    motions = 25
     shares = np.empty((motions, classes))
     for motion in range(motions):
         held = held_at_the_end(
