@@ -43,8 +43,9 @@ check: $(VENV)/dev
 # One worker more than cores: many tests wait for processes, sockets and clocks.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)')
 
-test: check
-	$(BIN)/pytest -n $(WORKERS)
+test: $(VENV)/dev
+	@$(BIN)/python tests/compile_kernels.py & \
+	$(MAKE) --no-print-directory check && wait && $(BIN)/pytest -n $(WORKERS)
 
 $(VENV)/slow: $(VENV)/dev
 	@$(INSTALL) --editable '.[dev,ray,torch]'
