@@ -15,7 +15,13 @@ from femnist_samples import make_rows, write_parquet
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def _marked(path: Path) -> object:
+    """The picture of variances takes a quarter of a minute."""
+    marks = [pytest.mark.slow] if path.stem == "plot_variance" else []
+    return pytest.param(path, marks=marks, id=path.stem)
+
+
+@pytest.mark.parametrize("example", map(_marked, EXAMPLES))
 def test_example(example: Path, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     result = subprocess.run(

@@ -414,6 +414,7 @@ def test_a_clock_an_hour_ahead_is_told_and_does_no_harm(tmp_path: Path) -> None:
     within(play())
 
 
+@pytest.mark.slow
 def test_control_c_on_a_local_moot_leaves_nothing_behind(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "folkmoot", "local", "--nodes", "4", "--inputs", "5", "--rounds", "500"]
     with subprocess.Popen(

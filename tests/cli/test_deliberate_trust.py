@@ -106,6 +106,7 @@ def test_most_workers_lie(files: Files, tmp_path: Path) -> None:
     assert "without trust" in shown.stdout
 
 
+@pytest.mark.slow
 def test_without_truth_or_liars(files: Files) -> None:
     result = run_json("deliberate", files.votes, "--trust", "--gold", files.gold, "--protocol", "snowball")
     assert result["consensus"] is None

@@ -82,6 +82,7 @@ def test_models(table: Path, model: str) -> None:
     assert 0.3 < moot.score(data.X_test, data.y_test) <= 1
 
 
+@pytest.mark.slow
 def test_protocols_and_the_same_seed(table: Path) -> None:
     options = ["--protocol", "snowball", "--k", 4, "--alpha", 3, "--beta", 5, "--seed", 3, "--byzantine", 2]
     one, two = (run_json(*learn(table, *options, "--jobs", jobs)) for jobs in (1, 2))
@@ -164,6 +165,7 @@ def test_a_mistake_in_a_column_of_numbers(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_names_that_look_like_nothing(tmp_path: Path) -> None:
     """Numbers as column names, NA as a group, none as a class, 1 and 1.0 as one class."""
     path = tmp_path / "odd.csv"

@@ -79,6 +79,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert store.complaints == []
 
 
+@pytest.mark.slow
 def test_the_page_keeps_what_was_finished_before(tmp_path: Path) -> None:
     run("reproduce", "absorption", "--out", tmp_path)
     run("reproduce", "thresholds", "--quick", "--out", tmp_path)
@@ -87,18 +88,15 @@ def test_the_page_keeps_what_was_finished_before(tmp_path: Path) -> None:
     assert "<h2>thresholds</h2>" in page
 
 
-@pytest.mark.parametrize("left_out", [{"trust"}, pytest.param(set(), marks=pytest.mark.slow)])
-def test_quick_from_end_to_end(left_out: set[str], tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_quick_from_end_to_end(tmp_path: Path) -> None:
     """All but the CNN, on handwriting that the test makes; then the page in a real browser."""
-    names = [name for name in MODULES if name not in left_out | {"femnist-cnn"}]
     data = write_parquet(
         tmp_path / "letters.parquet", make_rows([f"w{i:03}" for i in range(45)], each=60), 500
     )
     out = tmp_path / "out"
-    found = run_json(
-        "reproduce", *(names if left_out else ()), "--quick", "--data", data, "--out", out, "--jobs", 2
-    )
-    assert set(found) == set(names)
+    found = run_json("reproduce", "--quick", "--data", data, "--out", out, "--jobs", 2)
+    assert set(found) == set(MODULES) - {"femnist-cnn"}
     for name, each in found.items():
         assert each["failure"] is None, (name, each["failure"])
         assert each["verdict"]
@@ -136,6 +134,7 @@ def test_real_handwriting_with_networks(tmp_path: Path) -> None:
     assert sum(forests["tests"][-1]["accuracies"]) / 25 > 0.55  # real letters can be learnt
 
 
+@pytest.mark.slow
 def test_missing_parts_do_not_stop_the_others(tmp_path: Path) -> None:
     other = tmp_path / "other.parquet"
     other.write_bytes(b"not a parquet file")
