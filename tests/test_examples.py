@@ -21,7 +21,7 @@ def _marked(path: Path) -> object:
     return pytest.param(path, marks=marks, id=path.stem)
 
 
-@pytest.mark.parametrize("example", map(_marked, EXAMPLES))
+@pytest.mark.parametrize("example", [_marked(path) for path in EXAMPLES])
 def test_example(example: Path, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
     result = subprocess.run(
