@@ -33,7 +33,7 @@ from folkmoot.network.control import DOOR, Put, door_of, put
 from folkmoot.network.identity import CERTIFICATE, KEY
 from folkmoot.network.mesh import Mesh
 from folkmoot.network.motion import chunked
-from folkmoot.network.operation import _loop_factory as loop_factory
+from folkmoot.network.operation import loop_factory
 from folkmoot.network.roster import Roster
 from timing import report
 

@@ -77,7 +77,7 @@ def run(settings: Settings, journal: Journal | None = None) -> None:
         holdout = None if settings.holdout is None else read_holdout(settings.holdout, model)
         storage = Storage(settings.folder / DATABASE)
         try:
-            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 runner.run(_serve(settings, me, roster, place, model, storage, log, adversary, holdout))
         except sqlite3.Error as error:
             raise NodeError(_disk_trouble(settings.folder, error)) from None
@@ -228,7 +228,7 @@ def is_running(folder: Path) -> bool:
         return True
 
 
-def _loop_factory() -> Any:
+def loop_factory() -> Any:
     """uvloop where it is installed."""
     try:
         import uvloop

@@ -65,10 +65,8 @@ class StoredMotion:
 class Storage:
     """The database of one node; ``path`` may be ":memory:"."""
 
-    def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path | str) -> None:
         self.path = str(path)
-        if read_only and not Path(path).is_file():
-            raise FileNotFoundError(2, "has no database yet: nothing has been put to this node", self.path)
         self._db = sqlite3.connect(self.path, timeout=10.0, isolation_level=None)
         try:
             self._prepare()
