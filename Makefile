@@ -44,7 +44,7 @@ check: $(VENV)/dev
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)')
 
 test: $(VENV)/dev
-	@$(BIN)/python tests/compile_kernels.py & \
+	@PYTHONPATH=tests $(BIN)/python -m support.compile_kernels & \
 	$(MAKE) --no-print-directory check && wait && $(BIN)/pytest -n $(WORKERS)
 
 $(VENV)/slow: $(VENV)/dev

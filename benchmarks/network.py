@@ -28,13 +28,13 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.experiments.local_moot import Nodes, prepare
 from folkmoot.network.control import DOOR, Put, door_of, put
 from folkmoot.network.identity import CERTIFICATE, KEY
 from folkmoot.network.mesh import Mesh
 from folkmoot.network.motion import chunked
 from folkmoot.network.operation import loop_factory
 from folkmoot.network.roster import Roster
+from folkmoot.runs.local_moot import Nodes, prepare
 from timing import report
 
 MODEL = '''

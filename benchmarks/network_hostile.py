@@ -27,13 +27,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.experiments.local_moot import Nodes, prepare
 from folkmoot.network import identity, statements
 from folkmoot.network import messages as m
-from folkmoot.network.control import Progress, Put, door_of, put
+from folkmoot.network.control import MotionProgress, Put, door_of, put
 from folkmoot.network.identity import CERTIFICATE, KEY
 from folkmoot.network.motion import chunked
 from folkmoot.network.packing import pack
+from folkmoot.runs.local_moot import Nodes, prepare
 from timing import report
 
 INPUTS: Final = 1000
@@ -66,7 +66,7 @@ class Line:
     def say(self, frame: bytes) -> None:
         self.socket.sendall(struct.pack(">I", len(frame)) + frame)
 
-    def hear(self) -> m.Any:
+    def hear(self) -> m.AnyMessage:
         (length,) = struct.unpack(">I", self._exactly(4))
         return m.decode(self._exactly(length))
 
@@ -145,7 +145,7 @@ def latencies(line: Line, motion: bytes) -> list[float]:
     return found
 
 
-def put_a_long_motion(nodes: Nodes, began: Callable[[Progress], None]) -> None:
+def put_a_long_motion(nodes: Nodes, began: Callable[[MotionProgress], None]) -> None:
     array = np.arange(INPUTS, dtype="<i4")[:, None]
     rows, chunks = chunked(array)
     motion = Put(
@@ -193,7 +193,7 @@ def measure() -> dict[str, object]:
         known = threading.Event()
         motion = b""
 
-        def began(state: Progress) -> None:
+        def began(state: MotionProgress) -> None:
             nonlocal motion
             motion = bytes.fromhex(state.motion)
             known.set()

@@ -23,8 +23,8 @@ import numpy as np
 
 from folkmoot import Neighbours, Slush, Snowball, Trusting, deliberate
 from folkmoot.sampling import Others
-from folkmoot.simulation import bitsliced_kernel
-from folkmoot.simulation import table_kernel as kernel
+from folkmoot.simulation.kernels import bitsliced as bitsliced_kernel
+from folkmoot.simulation.kernels import table as kernel
 from folkmoot.simulation.setting import Setting
 from timing import best_of, report
 

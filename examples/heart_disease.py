@@ -12,7 +12,7 @@ import sys
 
 from folkmoot import ConsensusClassifier, Slush
 from folkmoot.datasets import load_heart
-from folkmoot.learning.models import MODELS, for_table
+from folkmoot.learning.base_learners import MODELS, for_table
 
 
 def main(folder: str | None = None) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from folkmoot.report import theory as pictures
+from folkmoot.report import theory_figures as pictures
 from folkmoot.theory import SlushChain
 
 

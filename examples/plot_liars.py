@@ -19,7 +19,7 @@ from folkmoot import Slush, Snowball, StrongConfidence, deliberate
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, handed_in
 from folkmoot.baselines import dawid_skene, majority
 from folkmoot.outcome import share_right
-from folkmoot.protocols import Query
+from folkmoot.protocols import SnowProtocol
 
 N, INPUTS, K = 101, 1000, 10
 
@@ -30,7 +30,7 @@ def main(path: str = "liars.png") -> None:
     truth = rng.integers(0, 2, INPUTS)
     right = rng.random((N, INPUTS)) < skills[:, None]
     votes = np.where(right, truth, 1 - truth)
-    protocols: dict[str, Query[Any]] = {
+    protocols: dict[str, SnowProtocol[Any]] = {
         "Slush": Slush(K, 6),
         "local Slush": Slush(K, StrongConfidence(skills)),
         "Snowball": Snowball(K, 6, 10),

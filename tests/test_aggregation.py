@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-import approximate_oracle as oracle
 from folkmoot.aggregation import (
     RULES,
     GeometricMedian,
@@ -25,6 +24,7 @@ from folkmoot.aggregation import (
     geometric_median,
 )
 from folkmoot.aggregation import rule as rule_module
+from support.oracles import approximate as oracle
 
 Floats = npt.NDArray[np.float64]
 # Few different coordinates, so that ties are common, and some of any size.

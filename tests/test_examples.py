@@ -10,7 +10,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from femnist_samples import make_rows, write_parquet
+from support.femnist_samples import make_rows, write_parquet
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
 

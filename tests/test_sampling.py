@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
-import trusting_oracle
 from folkmoot.sampling import (
     Everyone,
     Neighbours,
@@ -23,7 +21,9 @@ from folkmoot.sampling import (
     log_tail,
     trust_weights,
 )
-from statistics_of_agreement import assert_law
+from support.oracles import exact as oracle
+from support.oracles import trusting as trusting_oracle
+from support.statistics_of_agreement import assert_law
 
 
 @given(st.integers(1, 60), st.data())

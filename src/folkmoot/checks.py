@@ -13,6 +13,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot.arrays import Floats
+
 
 class ByzantineThresholdWarning(UserWarning):
     """There are at least alpha Byzantine participants (f >= alpha).
@@ -82,7 +84,7 @@ def finite(name: str, value: object) -> float:
     return number
 
 
-def accuracies(p: npt.ArrayLike, honest: int | None = None) -> npt.NDArray[np.float64]:
+def accuracies(p: npt.ArrayLike, honest: int | None = None) -> Floats:
     """One accuracy in [0, 1] per honest participant."""
     try:
         values = np.asarray(p, dtype=np.float64)

@@ -15,13 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Bools, Colours, Floats, Ints
 from folkmoot.votes import UNCOLOURED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def share_right(labels: npt.ArrayLike, truth: npt.ArrayLike) -> Floats:
@@ -52,10 +50,10 @@ class Outcome:
     With ``repeats=1`` arrays have the shapes below; with more, a first axis for the repetition.
     """
 
-    decisions: npt.NDArray[np.int8]  # (participant, input): the colour held at the end
-    honest: npt.NDArray[np.bool_]  # (participant,): who followed the protocol
+    decisions: Colours  # (participant, input): the colour held at the end
+    honest: Bools  # (participant,): who followed the protocol
     classes: int
-    settled: npt.NDArray[np.bool_]  # (input,): all honest agree for good, or have all decided
+    settled: Bools  # (input,): all honest agree for good, or have all decided
     rounds: Ints  # (input,): rounds per participant that were played
     queries: Ints  # (): requests to single peers in all
     history: npt.NDArray[np.int32] | None = None  # (input, round, colour): honest holders, with record=True

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-
-Floats = npt.NDArray[np.float64]
+from folkmoot.arrays import Bools, Floats, Ints
 
 # Entries of the largest table of log-binomials held at once (8 MiB); larger ones are made in blocks.
 _BLOCK = 1 << 20
@@ -51,7 +50,7 @@ class Others:
         return n - 1
 
 
-def log_tail(urn: int, k: int, counts: npt.NDArray[np.bool_], marked: npt.NDArray[np.int64]) -> Floats:
+def log_tail(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
     """log P(the number of marked nodes drawn is one that ``counts`` allows), for each ``marked``.
 
     ``counts[j]`` says whether j marked nodes among the k drawn count, j = 0..k. With
@@ -73,7 +72,7 @@ def log_tail(urn: int, k: int, counts: npt.NDArray[np.bool_], marked: npt.NDArra
     return np.minimum(result - total, 0.0)
 
 
-def log_binomials(x: npt.NDArray[np.int64], most: int) -> Floats:
+def log_binomials(x: Ints, most: int) -> Floats:
     """log C(x, j) for j = 0..most (rows) and each x (columns); -inf where j > x.
 
     Summed factor by factor: for the small j of a query this is more accurate than the difference
@@ -138,8 +137,8 @@ class Trusting:
     price: a peer is asked at most once a query, so that shares of the answers lag behind shares of trust
     where k is not small.
 
-    An asker that trusts fewer than k asks all of those, with k and alpha scaled by ``Query.scaled``: two of
-    two instead of ten of ten. One that trusts nobody asks nobody and keeps its colour.
+    An asker that trusts fewer than k asks all of those, with k and alpha scaled by ``SnowProtocol.scaled``:
+    two of two instead of ten of ten. One that trusts nobody asks nobody and keeps its colour.
 
     With ``weighted`` answers also weigh as the asker trusts who gave them, rescaled to k. Trust then
     counts twice, in who is asked and in what is heard; without it, k voices are k votes.
@@ -167,7 +166,7 @@ class Trusting:
         Others().urn(n, k)
 
     @property
-    def trusted(self) -> npt.NDArray[np.int64]:
+    def trusted(self) -> Ints:
         """(asker,): how many peers it trusts."""
         return np.asarray(np.count_nonzero(self.weights, axis=1), dtype=np.int64)
 

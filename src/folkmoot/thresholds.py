@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-
-Ints = npt.NDArray[np.int64]
+from folkmoot.arrays import Ints
 
 
 def strong_confidence(p: npt.ArrayLike, k: int) -> Ints:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Ints
 
 UNCOLOURED: Final = -1  # abstains, or has no answer yet
 RED: Final = 0
@@ -23,7 +24,7 @@ Colour: TypeAlias = int
 # How many of the k answers to one query named each colour; uncoloured answers are counted nowhere.
 Tally: TypeAlias = Sequence[int]
 # One row per participant, one column per input.
-Votes: TypeAlias = npt.NDArray[np.int64]
+Votes: TypeAlias = Ints
 
 
 def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
@@ -50,7 +51,7 @@ def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
     return array.astype(np.int64, copy=False)
 
 
-def check_truth(truth: npt.ArrayLike, inputs: int, classes: int) -> npt.NDArray[np.int64]:
+def check_truth(truth: npt.ArrayLike, inputs: int, classes: int) -> Ints:
     """The right colour of every input; the first that is none is named."""
     values = np.asarray(truth)
     if values.shape != (inputs,):
@@ -63,7 +64,7 @@ def check_truth(truth: npt.ArrayLike, inputs: int, classes: int) -> npt.NDArray[
     return values.astype(np.int64)
 
 
-def vote_keys(votes: Votes) -> npt.NDArray[np.int64]:
+def vote_keys(votes: Votes) -> Ints:
     """A number in 0..2^63-1 for each input, the same for the same column of votes and for no other (almost).
 
     The first 63 bits of BLAKE2b: among a million columns two share a number with a chance below 1 in 10^7.

@@ -1,7 +1,7 @@
 """Simulation against brute force at small n: Snowflake, Snowball, more colours, lockstep, graphs, weights.
 
-``simulation_oracle`` is a second implementation, written from the papers without sight of the first. It
-propagates the exact law of all nodes' states, every sample of k enumerated.
+``support.oracles.simulation`` is a second implementation, written from the papers without sight of the first.
+It propagates the exact law of all nodes' states, every sample of k enumerated.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-import simulation_oracle as oracle
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, deliberate
 from folkmoot.adversaries import (
     Adversary,
@@ -27,13 +26,14 @@ from folkmoot.adversaries import (
     Silent,
     Stalling,
 )
-from folkmoot.protocols import Query
-from statistics_of_agreement import P_BOUND, assert_law, assert_rate, counted
+from folkmoot.protocols import SnowProtocol
+from support.oracles import simulation as oracle
+from support.statistics_of_agreement import P_BOUND, assert_law, assert_rate, counted
 
 TRIALS = 40_000
 
 
-def protocol(rule: oracle.Rule, k: int, alpha: Any, beta: int) -> Query[Any]:
+def protocol(rule: oracle.Rule, k: int, alpha: Any, beta: int) -> SnowProtocol[Any]:
     if rule == "slush":
         return Slush(k, alpha)
     return Snowflake(k, alpha, beta) if rule == "snowflake" else Snowball(k, alpha, beta)

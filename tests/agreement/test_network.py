@@ -16,10 +16,10 @@ import pytest
 from folkmoot import Slush, Snowball, deliberate
 from folkmoot.adversaries import Adversary, PerfectlyMalicious
 from folkmoot.network.packing import unpack
-from folkmoot.protocols import Query
+from folkmoot.protocols import SnowProtocol
 from folkmoot.theory import SlushChain
-from moot_in_memory import Moot
-from statistics_of_agreement import assert_mean
+from support.moot_in_memory import Moot
+from support.statistics_of_agreement import assert_mean
 
 EACH = 40  # inputs of each start
 MOTIONS = 30
@@ -80,7 +80,7 @@ def _expected_share(chain: SlushChain, blue: int, rounds: int) -> float:
     ("protocol", "name", "classes"), [(Snowball(4, 3, 4), "snowball", 2), (Slush(4, 3), "slush", 3)]
 )
 def test_other_protocols_decide_over_the_network_as_in_simulation(
-    protocol: Query[Any], name: str, classes: int
+    protocol: SnowProtocol[Any], name: str, classes: int
 ) -> None:
     n, rounds = 7, 40
     votes = np.random.default_rng(5).integers(-1, classes, (n, 60)).astype(np.int8)

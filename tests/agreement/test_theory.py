@@ -15,8 +15,8 @@ from folkmoot import Everyone, Others, Slush, deliberate
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, Silent
 from folkmoot.outcome import Outcome
 from folkmoot.theory import LocalSlushChain
-from statistics_of_agreement import assert_law, assert_mean, assert_rate, counted
-from strategies import quiet_chain
+from support.statistics_of_agreement import assert_law, assert_mean, assert_rate, counted
+from support.strategies import quiet_chain
 
 KERNELS: dict[str, dict[str, Any]] = {
     "table": {},

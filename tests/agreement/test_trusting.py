@@ -13,14 +13,14 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-import simulation_oracle as oracle
-import trusting_oracle
 from folkmoot import Neighbours, Others, Outcome, Slush, Snowball, Snowflake, Trusting, deliberate
 from folkmoot.adversaries import Adversary, ConstantColour, Copycat, Silent
-from folkmoot.protocols import Query
-from statistics_of_agreement import assert_law, assert_rate, counted
-from strategies import quiet_chain
-from trusting_oracle import Talk, Trust
+from folkmoot.protocols import SnowProtocol
+from support.oracles import simulation as oracle
+from support.oracles import trusting as trusting_oracle
+from support.oracles.trusting import Talk, Trust
+from support.statistics_of_agreement import assert_law, assert_rate, counted
+from support.strategies import quiet_chain
 
 TRIALS = 20_000
 NAN = float("nan")
@@ -56,7 +56,7 @@ TALKS: dict[str, tuple[Talk, list[int], int, int]] = {
 }
 
 
-def protocol(talk: Talk, **options: Any) -> Query[Any]:
+def protocol(talk: Talk, **options: Any) -> SnowProtocol[Any]:
     alpha = [*talk.alpha, *[talk.k] * len(talk.byzantine)]
     if talk.rule == "slush":
         return Slush(talk.k, alpha, **options)

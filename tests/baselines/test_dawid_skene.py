@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from folkmoot.baselines import DawidSkene, dawid_skene, majority
 from folkmoot.votes import Votes
-from strategies import vote_tables
+from support.strategies import vote_tables
 
 SMOOTHING = 0.01  # as the docstring states
 

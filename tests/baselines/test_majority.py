@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from folkmoot.baselines import majority, supermajority
 from folkmoot.theory import majority_accuracy
 from folkmoot.votes import BLUE, Votes
-from strategies import vote_tables
+from support.strategies import vote_tables
 
 
 def counted(column: list[int]) -> Counter[int]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from folkmoot.baselines import log_odds, majority, weighted_majority
 from folkmoot.votes import Votes
-from strategies import vote_tables
+from support.strategies import vote_tables
 
 # Few values, so that sums tie; of very unequal size, so that adding them in floating point rounds.
 AWKWARD = st.sampled_from([0.1, 0.2, 0.3, 0.6, -0.1, -0.3, 0.0, 1.0, 1e16, -1e16, 1.7e308, 5e-324])

@@ -21,17 +21,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cli.shell_nodes import MODELS, ShellNode, stopped_quietly
-from command import assert_control_c_is_quiet, assert_refused, run, run_json
-from folkmoot.cli.input_files import read_inputs
-from folkmoot.cli.motions import print_account
-from folkmoot.experiments.local_moot import Nodes, prepare
+from folkmoot.cli.network.input_files import read_inputs
+from folkmoot.cli.network.motions import print_account
 from folkmoot.network.account import Account
-from folkmoot.network.control import DOOR, Progress, Put, door_of, put
+from folkmoot.network.control import DOOR, MotionProgress, Put, door_of, put
 from folkmoot.network.motion import chunked
 from folkmoot.network.operation import DATABASE
-from network.hostile_peer import Hall, free_ports, within
-from network.real_moot import check_consistency, rows_of_closed_motions, until
+from folkmoot.runs.local_moot import Nodes, prepare
+from support.command import assert_control_c_is_quiet, assert_refused, run, run_json
+from support.hostile_peer import Hall, free_ports, within
+from support.real_moot import check_consistency, rows_of_closed_motions, until
+from support.shell_nodes import MODELS, ShellNode, stopped_quietly
 
 QUICK = ("--rounds", 10, "--pace", "5ms", "--deadline", "12s")
 
@@ -176,7 +176,7 @@ def test_a_client_that_leaves_takes_nothing_with_it(moot: Nodes, tmp_path: Path)
     class GoneError(Exception):
         pass
 
-    def leave(state: Progress) -> None:
+    def leave(state: MotionProgress) -> None:
         nonlocal name
         name = state.motion
         raise GoneError

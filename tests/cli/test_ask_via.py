@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from command import assert_refused
 from folkmoot.network.identity import create
+from support.command import assert_refused
 
 
 def test_via_must_be_a_node_that_runs(tmp_path: Path) -> None:

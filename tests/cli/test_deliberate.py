@@ -11,10 +11,10 @@ import matplotlib.image
 import numpy as np
 import pytest
 
-from command import assert_control_c_is_quiet, assert_refused, run, run_json
 from folkmoot import Slush, StrongConfidence, deliberate
 from folkmoot.baselines import centralised, dawid_skene
 from folkmoot.cli.vote_files import read_votes
+from support.command import assert_control_c_is_quiet, assert_refused, run, run_json
 
 PARTICIPANTS, INPUTS = 21, 60
 LABELS = ["no", "yes"]

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command import assert_refused, run, run_json
 from folkmoot import Slush
 from folkmoot.adversaries import PerfectlyMalicious, handed_in
 from folkmoot.baselines import majority
@@ -16,6 +15,7 @@ from folkmoot.cli.gold import read_gold
 from folkmoot.cli.vote_files import read_votes
 from folkmoot.simulation.self_anchored import listen_first
 from folkmoot.trust import Anchor
+from support.command import assert_refused, run, run_json
 
 WORKERS, TASKS, GOLD = 31, 180, 30
 LABELS = np.array(["no", "yes"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import matplotlib.image
 
-from command import assert_refused, run
+from support.command import assert_refused, run
 
 
 def test_demo(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from command import assert_refused, run, run_json
 from folkmoot import ConsensusClassifier, Slush
 from folkmoot.cli.output import print_table
 from folkmoot.datasets import read_table
-from folkmoot.learning.models import for_table, models_for
+from folkmoot.learning.base_learners import for_table, models_for
+from support.command import assert_refused, run, run_json
 
 
 def write_table(path: Path, groups: int = 12, rows: int = 20, seed: int = 0) -> Path:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from command import assert_refused, run
 from folkmoot.network.identity import create
 from folkmoot.network.motion import Motion, motion_name
 from folkmoot.network.storage import Storage
+from support.command import assert_refused, run
 
 
 @pytest.fixture

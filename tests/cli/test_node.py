@@ -5,9 +5,9 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from command import assert_refused, run, run_json
 from folkmoot.network.identity import load
-from folkmoot.network.roster import Participant
+from folkmoot.network.roster import Member
+from support.command import assert_refused, run, run_json
 
 
 def test_init_prints_the_line_of_the_roster(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_init_prints_the_line_of_the_roster(tmp_path: Path) -> None:
     assert "folkmoot roster add ROSTER.toml" in result.stderr
     (line,) = result.stdout.splitlines()
     found = load(tmp_path / "n")
-    assert Participant.parse(line) == found.participant()
+    assert Member.parse(line) == found.member()
     assert (found.name, found.organisation, found.listen) == ("north", organisation, "0.0.0.0:7000")
     assert found.addresses == ("n.example:7000", "[::1]:7")
     assert stat.S_IMODE((tmp_path / "n" / "key.pem").stat().st_mode) == 0o600
@@ -36,7 +36,7 @@ def test_init_as_json(tmp_path: Path) -> None:
         "listen": "127.0.0.1:7654",
         "addresses": ["127.0.0.1:7654"],
         "fingerprint": found.fingerprint,
-        "line": found.participant().line(),
+        "line": found.member().line(),
     }
     assert_refused("has a node already", "node", "init", tmp_path / "n", "--name", "north")
     assert load(tmp_path / "n") == found

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from browser import look_at
-from command import assert_refused, run, run_json
-from femnist_samples import make_rows, write_parquet
-from folkmoot.experiments.catalogue import MODULES, experiment
-from folkmoot.experiments.store import MISSING, Store
+from folkmoot.paper.catalogue import MODULES, experiment
+from folkmoot.paper.store import MISSING, Store
+from support.browser import look_at
+from support.command import assert_refused, run, run_json
+from support.femnist_samples import make_rows, write_parquet
 
 THEORY = ["absorption", "homogeneous", "thresholds", "performance-groups", "byzantine-theory"]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from command import assert_refused, run, run_json
 from folkmoot.network.identity import Identity, create
 from folkmoot.network.roster import Roster
+from support.command import assert_refused, run, run_json
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def said(*arguments: object, stdin: str | None = None) -> str:
 
 def test_a_roster_grows_and_shrinks(tmp_path: Path, nodes: list[Identity]) -> None:
     path = tmp_path / "roster.toml"
-    whole = Roster(each.participant() for each in nodes)
-    lines = [each.participant().line() for each in nodes]
+    whole = Roster(each.member() for each in nodes)
+    lines = [each.member().line() for each in nodes]
     assert said("add", path, lines[3], tmp_path / "a").startswith("added d, a: 2 participants, digest ")
     piped = f"# the others\n\n{lines[1]},\r\n{lines[2]}\n{lines[4]}\n{lines[5]}"
     assert said("add", path, "-", stdin=piped) == (
@@ -61,7 +61,7 @@ def test_a_roster_grows_and_shrinks(tmp_path: Path, nodes: list[Identity]) -> No
 
 def test_what_cannot_be_added_or_removed_changes_nothing(tmp_path: Path, nodes: list[Identity]) -> None:
     path = tmp_path / "roster.toml"
-    Roster([nodes[0].participant()]).write(path)
+    Roster([nodes[0].member()]).write(path)
     before = path.read_bytes()
     create(tmp_path / "other", name="a")
     for message, *arguments in [
@@ -84,7 +84,7 @@ def test_what_cannot_be_added_or_removed_changes_nothing(tmp_path: Path, nodes: 
 
 def test_check_says_every_problem_on_a_line_of_its_own(tmp_path: Path, nodes: list[Identity]) -> None:
     path = tmp_path / "roster.toml"
-    Roster(each.participant() for each in nodes).write(path)
+    Roster(each.member() for each in nodes).write(path)
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("127.0.0.1:7001", "nowhere").replace('"c"', '"d"'), encoding="utf-8")
     expected = [

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import folkmoot
-from command import assert_control_c_is_quiet, assert_refused, run, run_json
 from folkmoot.theory import LocalSlushChain, SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
+from support.command import assert_control_c_is_quiet, assert_refused, run, run_json
 
 
 def test_version() -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from femnist_samples import make_rows, write_parquet
 from folkmoot.datasets import DownloadError, load_femnist, load_heart
 from folkmoot.datasets.download import cache_folder
+from support.femnist_samples import make_rows, write_parquet
 
 HEART = Path(__file__).parents[3] / "shared" / "data" / "heart"
 NAME = "train-00000-of-00001.parquet"

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from femnist_samples import Row, make_rows, write_leaf, write_parquet
 from folkmoot.datasets import MootData, load_femnist
+from support.femnist_samples import Row, make_rows, write_leaf, write_parquet
 
 FEMNIST = Path(__file__).parents[3] / "shared" / "data" / "femnist"
 WRITERS = [f"f{i:04d}_{i % 40:02d}" for i in range(9)]

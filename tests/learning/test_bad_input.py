@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from folkmoot import Slush
 from folkmoot.adversaries import Silent
 from folkmoot.learning import ConsensusClassifier, ParticipantWarning
-from learning.models import Broken, Threshold, Witness
+from support.models import Broken, Threshold, Witness
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from folkmoot import Slush, StrongConfidence
 from folkmoot.adversaries import Copycat
 from folkmoot.learning import ConsensusClassifier, ParticipantWarning
-from learning.models import Broken, Threshold
+from support.models import Broken, Threshold
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 2))

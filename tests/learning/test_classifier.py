@@ -16,11 +16,11 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-import oracle
 from folkmoot import Slush, adversaries
 from folkmoot.learning import ConsensusClassifier, ProtocolWarning
-from learning.models import Threshold, Witness
-from statistics_of_agreement import assert_rate
+from support.models import Threshold, Witness
+from support.oracles import exact as oracle
+from support.statistics_of_agreement import assert_rate
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 3))

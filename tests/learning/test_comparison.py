@@ -11,10 +11,10 @@ from sklearn.naive_bayes import GaussianNB
 
 from folkmoot import Slush
 from folkmoot.adversaries import ConstantColour
+from folkmoot.comparison.printing import size
+from folkmoot.comparison.stacking import stacked
 from folkmoot.learning import ConsensusClassifier, Report
-from folkmoot.learning.printing import size
-from folkmoot.learning.stacking import stacked
-from learning.models import Threshold
+from support.models import Threshold
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 2))

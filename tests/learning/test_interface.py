@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import Slush, Snowball
 from folkmoot.learning import ConsensusClassifier, ParticipantWarning
-from learning.models import Threshold, Witness
+from support.models import Threshold, Witness
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 3))

@@ -17,7 +17,7 @@ from folkmoot.adversaries import PerfectlyMalicious, handed_in
 from folkmoot.learning import ConsensusClassifier
 from folkmoot.trust import Anchor, TrustWarning, decide, listen_all, sampling_weights
 from folkmoot.votes import vote_keys
-from learning.models import Broken, Column
+from support.models import Broken, Column
 
 N, INPUTS, HELD_OUT = 101, 200, 25
 TRUST = "self-anchored"

@@ -16,8 +16,8 @@ from folkmoot.network import messages as m
 from folkmoot.network import statements
 from folkmoot.network.motion import Motion, read_header
 from folkmoot.network.packing import pack, unpack
-from folkmoot.network.roster import Participant, Roster
-from moot_in_memory import Moot, keys_and_roster
+from folkmoot.network.roster import Member, Roster
+from support.moot_in_memory import Moot, keys_and_roster
 
 DECODED, DELIVERED = 80_000, 20_000
 INPUTS = 30
@@ -83,7 +83,7 @@ def samples() -> list[bytes]:
 
 def test_every_kind_of_message_is_among_the_samples() -> None:
     kinds = {type(m.decode(frame)) for frame in samples()}
-    assert kinds == set(m.Any.__args__)
+    assert kinds == set(m.AnyMessage.__args__)
 
 
 def test_mutated_frames_are_messages_or_refused() -> None:
@@ -98,7 +98,7 @@ def test_mutated_frames_are_messages_or_refused() -> None:
             assert m.decode(m.encode(message)) == message or m.encode(message) == data, "NaN is not itself"
             seen[type(message).__name__] += 1
     assert seen["refused"] > DECODED / 2
-    assert len(seen) == 1 + len(m.Any.__args__)
+    assert len(seen) == 1 + len(m.AnyMessage.__args__)
 
 
 def test_a_node_gets_mutated_frames_in_a_motion_and_finishes_it() -> None:
@@ -217,7 +217,7 @@ def test_mutated_rosters_are_whole_or_refused_in_words(tmp_path: Path) -> None:
     for _ in range(400):
         path.write_bytes(mutated(rng, text, [text]))
         changed = mutated(rng, line.encode(), [line.encode()]).decode(errors="surrogateescape")
-        for refused in (_refusal(Roster.read, path), _refusal(Participant.parse, changed)):
+        for refused in (_refusal(Roster.read, path), _refusal(Member.parse, changed)):
             assert "\n" not in refused
             assert len(refused) < 700
 

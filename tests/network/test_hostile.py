@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from command import run_json
 from folkmoot.network import identity, statements
 from folkmoot.network import messages as m
 from folkmoot.network.motion import motion_name
@@ -22,7 +21,8 @@ from folkmoot.network.node import MOST_KEPT, MOST_OPEN, MOST_OPEN_EACH
 from folkmoot.network.operation import DATABASE
 from folkmoot.network.storage import Storage
 from folkmoot.network.tls import Limits
-from network.hostile_peer import INPUTS, Hall, Puppet, RawPeer, eventually, name_in, within
+from support.command import run_json
+from support.hostile_peer import INPUTS, Hall, Puppet, RawPeer, eventually, name_in, within
 
 BRISK = Limits(handshake_seconds=0.5, frame_seconds=0.5)
 
@@ -394,7 +394,7 @@ def test_a_peer_that_does_not_read_is_dropped_with_all_that_waits_for_it(tmp_pat
 ONES, NONE = np.ones(INPUTS, np.int8), np.zeros(INPUTS, np.int8)
 
 
-def takes_part(puppet: Puppet, peer: int, message: m.Any, *, two_faced: bool = False) -> None:
+def takes_part(puppet: Puppet, peer: int, message: m.AnyMessage, *, two_faced: bool = False) -> None:
     """An honest enough member: commits when it hears of a motion, and answers."""
     if isinstance(message, m.Announce):
         for each in puppet.lines:
@@ -455,7 +455,7 @@ def test_two_different_answers_of_one_version_are_evidence(tmp_path: Path) -> No
 def test_contradictions_are_evidence(tmp_path: Path, kind: str) -> None:
     hall = Hall(tmp_path)
 
-    def cheat(puppet: Puppet, peer: int, message: m.Any) -> None:
+    def cheat(puppet: Puppet, peer: int, message: m.AnyMessage) -> None:
         if isinstance(message, m.Announce) and kind == "two commitments":
             for each in puppet.lines:
                 puppet.say(each, puppet.commit(name_in(message), NONE))
@@ -463,7 +463,7 @@ def test_contradictions_are_evidence(tmp_path: Path, kind: str) -> None:
         if isinstance(message, m.Close) and message.node == peer and kind == "two closes":
             puppet.say(peer, puppet.close(message.motion, NONE, ONES))
 
-    def breaks(puppet: Puppet, peer: int, message: m.Any) -> None:
+    def breaks(puppet: Puppet, peer: int, message: m.AnyMessage) -> None:
         if isinstance(message, m.Close) and message.node == peer:
             puppet.say(peer, puppet.close(message.motion, ONES, NONE))
         else:
@@ -484,7 +484,7 @@ def test_closes_forged_in_the_name_of_others_change_nothing(tmp_path: Path) -> N
     async def play() -> None:
         async with Hall(tmp_path) as hall, Puppet(hall) as puppet:
 
-            def forge(puppet: Puppet, peer: int, message: m.Any) -> None:
+            def forge(puppet: Puppet, peer: int, message: m.AnyMessage) -> None:
                 takes_part(puppet, peer, message)
                 if isinstance(message, m.Announce | m.Ask):
                     for node in (*range(5), 6, 2**31 - 1):
@@ -517,7 +517,7 @@ def test_what_was_signed_in_an_old_motion_counts_for_nothing_in_a_new_one(tmp_pa
             said += [*old.closes.values(), *old.commits.values()]
             hall.votes[:] = 1 - hall.votes  # now the opposite is right
 
-            def replay(puppet: Puppet, peer: int, message: m.Any) -> None:
+            def replay(puppet: Puppet, peer: int, message: m.AnyMessage) -> None:
                 if isinstance(message, m.Announce | m.Ask):
                     new = name_in(message)
                     for each in said:

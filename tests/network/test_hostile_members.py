@@ -16,7 +16,7 @@ from folkmoot.network.memory import Weather
 from folkmoot.network.motion import Motion, motion_name, read_header
 from folkmoot.network.node import FETCHES, MOST_KEPT, MOST_OPEN_EACH, Node, _Running
 from folkmoot.network.session import Phase
-from moot_in_memory import Moot
+from support.moot_in_memory import Moot
 
 INPUTS = 12
 
@@ -111,7 +111,7 @@ def test_who_has_forgotten_a_motion_does_not_keep_others_waiting() -> None:
     hall.network.run(20.0)
     (name,) = hall.over
     hall.start(1)  # after the motion is over for it
-    sent: list[m.Any] = []
+    sent: list[m.AnyMessage] = []
     hall.network.carry = lambda *event: sent.append(m.decode(event[2]))  # type: ignore[method-assign]
     node = hall.nodes[1]
     assert node is not None

@@ -86,7 +86,7 @@ def test_a_node_loads_as_it_was_made(tmp_path: Path) -> None:
     found = load(tmp_path / "a")
     assert found == made
     assert found.key.sign(b"hello") == made.key.sign(b"hello")
-    participant = found.participant()
+    participant = found.member()
     participant.public_key.verify(made.key.sign(b"hello"), b"hello")
     assert (participant.name, participant.organisation, participant.addresses) == (
         "a",

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.experiments.local_moot import Nodes
-from folkmoot.network.control import Progress
-from network.real_moot import ask, check_consistency, own_close, real_moot, rows_of_closed_motions, until
+from folkmoot.network.control import MotionProgress
+from folkmoot.runs.local_moot import Nodes
+from support.real_moot import ask, check_consistency, own_close, real_moot, rows_of_closed_motions, until
 
 RIGHT = ["even", "odd"]
 
@@ -25,7 +25,7 @@ class Faults:
         self._nodes, self._killed, self._paused, self._pause = nodes, killed, paused, pause
         self._begun = False
 
-    def __call__(self, state: Progress) -> None:
+    def __call__(self, state: MotionProgress) -> None:
         if state.phase == "talking" and not self._begun:
             self._begun = True
             for place in self._killed:

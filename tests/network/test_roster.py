@@ -24,16 +24,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from folkmoot.network.certificates import fingerprint_of, make_certificate
-from folkmoot.network.roster import Participant, Roster, examine, faults, quorum
+from folkmoot.network.roster import Member, Roster, examine, faults, quorum
 
 KEYS = [Ed25519PrivateKey.from_private_bytes(bytes([i]) * 32) for i in range(4)]
 
 
 def participant(
     name: str, key: Ed25519PrivateKey, organisation: str = "", addresses: Sequence[str] = ("host:7654",)
-) -> Participant:
+) -> Member:
     certificate = make_certificate(name, key)
-    return Participant(name, organisation, fingerprint_of(certificate), tuple(addresses), certificate)
+    return Member(name, organisation, fingerprint_of(certificate), tuple(addresses), certificate)
 
 
 EAST, NORTH, SOUTH = (
@@ -93,7 +93,7 @@ organisations = st.text(
 def test_a_line_says_all_and_is_one_line(organisation: str) -> None:
     whole = replace(NORTH, organisation=organisation, addresses=("north.example:1", "[::1]:2"))
     assert len(whole.line().splitlines()) == 1
-    assert Participant.parse(whole.line()) == whole == Participant.parse(f"  {whole.line()},\r\n")
+    assert Member.parse(whole.line()) == whole == Member.parse(f"  {whole.line()},\r\n")
     found = tomllib.loads(f"x = {whole.line()}")["x"]
     assert found == entry(organisation=organisation, addresses=["north.example:1", "[::1]:2"])
 
@@ -328,7 +328,7 @@ def test_unknown_keys_beside_the_participants(tmp_path: Path) -> None:
 )
 def test_what_is_no_participant_s_line(line: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Participant.parse(line)
+        Member.parse(line)
 
 
 def test_what_no_roster_can_be() -> None:

@@ -20,7 +20,7 @@ from folkmoot.network.memory import Weather
 from folkmoot.network.roster import faults
 from folkmoot.network.session import Phase
 from folkmoot.network.statements import proves
-from moot_in_memory import Moot
+from support.moot_in_memory import Moot
 
 SECONDS = 8.0
 QUICK = [*((seed, 7) for seed in range(188)), *((seed, 25) for seed in range(188, 200))]

@@ -10,12 +10,12 @@ import pytest
 
 from folkmoot.adversaries import ATTACKS
 from folkmoot.network.account import account
-from folkmoot.network.listening import Holdout, judge, read_holdout
+from folkmoot.network.judgement import Holdout, judge, read_holdout
 from folkmoot.network.memory import Weather
 from folkmoot.network.models import Model
 from folkmoot.network.session import Phase
 from folkmoot.trust import Anchor, decide, listen
-from moot_in_memory import Moot
+from support.moot_in_memory import Moot
 
 N, INPUTS = 25, 200
 GOOD = Holdout([("a", "a")] * 12 + [("b", "b")] * 12 + [("a", "b")] * 3 + [("b", "a")] * 3)
@@ -168,7 +168,7 @@ def test_a_large_batch_is_heard_in_part_and_decided_whole(monkeypatch: pytest.Mo
     votes = np.tile(np.where(np.arange(N)[:, None] < 11, moot.votes, 1 - moot.votes), 8)
     anchor = GOOD.anchor(("a", "b"))
     whole = judge(0, votes, anchor, 2)
-    monkeypatch.setattr("folkmoot.network.listening.MOST_HEARD", 1)  # a thousand of the 1,600 inputs
+    monkeypatch.setattr("folkmoot.network.judgement.MOST_HEARD", 1)  # a thousand of the 1,600 inputs
     part = judge(0, votes, anchor, 2)
     assert part.start.shape == whole.start.shape == (8 * INPUTS,)
     assert (part.start == np.tile(truth, 8)).mean() > 0.9

@@ -1,157 +1,96 @@
-"""Section 4.2: equal accuracies. Condorcet, theorems 1 to 3, the proposition and the two lemmas."""
+"""Figure "Homogeneous Ensembles" against exact fractions."""
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from functools import cache
 
+import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from matplotlib.collections import PolyCollection
 
-from folkmoot.theory import (
-    SlushChain,
-    accuracy_gap,
-    condorcet_bound,
-    majority_accuracy,
-    slush_lower_bound,
-    threshold_accuracy,
-)
-from strategies import chains, queries
-
-BETTER = st.floats(0.5, 1, exclude_min=True, exclude_max=True).filter(lambda p: 0.5 + 1e-6 < p < 1 - 1e-6)
-MIXING = chains(most=61, odd=True, honest_only=True, mixing=True)
+from folkmoot.paper.theory.homogeneous import EXPERIMENT, HomogeneousResult, accuracies, slush, supermajority
+from folkmoot.report.experiments import picture_of
+from support.oracles import exact as oracle
 
 
-@given(st.integers(0, 60).map(lambda m: 2 * m + 1), BETTER)
-def test_condorcet_s_jury_theorem(n: int, p: float) -> None:
-    """P_Maj >= p for odd n and p > 1/2, with equality for n = 1 only."""
-    ours = majority_accuracy(n, p)
-    if n == 1:
-        assert ours == pytest.approx(condorcet_bound(n, p), rel=1e-14)
-    else:
-        assert ours > condorcet_bound(n, p) or ours == pytest.approx(1.0, abs=1e-12)
+@cache
+def quick() -> HomogeneousResult:
+    result = EXPERIMENT.run(EXPERIMENT.quick, 1)
+    assert isinstance(result, HomogeneousResult)
+    return result
 
 
-def test_condorcet_s_jury_theorem_in_the_limit() -> None:
-    """P_Maj tends to 1 as n grows."""
-    values = [majority_accuracy(n, 0.52) for n in (1, 11, 101, 1001, 10_001)]
-    assert values == sorted(values)
-    assert values[-1] > 0.9999
+def exact_gap(n: int, k: int, alpha: int, p: Fraction, needed: int | None = None) -> Fraction:
+    blue, _ = oracle.absorption_sums(*oracle.rates(n, k, alpha, 0, True))
+    return oracle.accuracy_gap(n, 0, needed or (n + 1) // 2, blue, blue[-1], p)
 
 
-@given(MIXING, BETTER)
-def test_theorem_slush_convergence_slush_is_at_least_as_accurate_as_its_participants(
-    chain: SlushChain, p: float
-) -> None:
-    """P_S >= p for p > 1/2, given alpha <= ceil(n/2); equality for n = 1 and for k = 1."""
-    if chain.n == 1 or chain.k == 1:
-        assert chain.accuracy(p) == pytest.approx(p, rel=1e-11)
-    else:
-        assert chain.accuracy(p) > p
+def test_gap_is_the_exact_one() -> None:
+    line = slush(11, 5, 3, [1, 2], 21)
+    for p, gap, sign in zip(accuracies(21), line.gap, line.signs, strict=True):
+        exact = exact_gap(11, 5, 3, Fraction(p))
+        assert gap == pytest.approx(float(exact), rel=1e-11, abs=0)
+        assert sign == (exact > 0) - (exact < 0)
 
 
-def test_theorem_slush_convergence_needs_alpha_at_most_half() -> None:
-    """Counter-example: three participants, unanimity wanted. P_S = p^3 < p."""
-    assert SlushChain(3, 3, 3).accuracy(0.6) == pytest.approx(0.6**3)
+@pytest.mark.parametrize("delta", [1, 3])
+def test_supermajority_loses_the_votes_in_between(delta: int) -> None:
+    for p, gap in zip(accuracies(11), supermajority(11, delta, 11), strict=True):
+        q = Fraction(p)
+        exact = sum(math.comb(11, b) * q**b * (1 - q) ** (11 - b) for b in range(6, 6 + delta))
+        assert gap == pytest.approx(float(exact), rel=1e-12, abs=0)
 
 
-def test_theorem_slush_convergence_has_a_third_case_of_equality() -> None:
-    """Equality "only for n = 1 or p = 1" misses k = alpha = 1: the voter model is as good as one voter."""
-    for n in (3, 101, 1001):
-        assert SlushChain(n, 1, 1).accuracy(0.6) == pytest.approx(0.6, rel=1e-11)
+def test_right_end_of_the_shaded_region() -> None:
+    """Slush with alpha=7 of k=10 beats delta=1 just below it and loses just above, in exact fractions."""
+    end = quick().slush[quick().shaded].p_th[0]
+    assert end is not None
+    near = Fraction(1, 10**9)
+    assert (
+        exact_gap(101, 10, 7, Fraction(end) - near, 52) < 0 < exact_gap(101, 10, 7, Fraction(end) + near, 52)
+    )
+    (finding,) = [each for each in quick().findings if "right end" in each.quantity]
+    assert finding.ours == f"{end:.4f}" == "0.5954"
+    assert finding.holds
 
 
-@given(queries(most_k=20).filter(lambda query: query[0] > 1), st.floats(0.55, 0.95))
-def test_theorem_slush_convergence_in_the_limit(query: tuple[int, int], p: float) -> None:
-    """For fixed p > 1/2 and k > 1, P_S comes as close to 1 as one likes when n grows."""
-    assert SlushChain(8001, *query).accuracy(p) > 1 - 1e-6
+@pytest.mark.parametrize("i", range(4))
+def test_largest_gap_is_larger_than_the_gap_on_either_side(i: int) -> None:
+    line = quick().slush[i]
+    here = exact_gap(101, line.k, line.alpha, Fraction(round(line.peak_at, 5)).limit_denominator(10**5))
+    assert line.peak == pytest.approx(float(here), rel=1e-6)
+    for side in (-0.004, 0.004):
+        p = Fraction(round(line.peak_at + side, 4)).limit_denominator(10**4)
+        assert exact_gap(101, line.k, line.alpha, p) < here
 
 
-def test_theorem_slush_convergence_in_the_limit_needs_a_fixed_p() -> None:
-    """ "Any p > 1/2 + 1/n" cannot move with n: for p = 1/2 + 2/n, P_S tends to 1/2."""
-    gains = [SlushChain(n, 10, 7).accuracy(0.5 + 2 / n) - 0.5 for n in (101, 1001, 10_001, 100_001)]
-    assert gains == sorted(gains, reverse=True)
-    assert 0 < gains[-1] < 0.01
-    assert SlushChain(10_001, 1, 1).accuracy(0.6) == pytest.approx(0.6, rel=1e-9)  # and k > 1
+def test_what_is_judged() -> None:
+    judged = {finding.quantity: finding.holds for finding in quick().findings}
+    broken = [quantity for quantity, holds in judged.items() if holds is False]
+    assert broken == ["the same theorem for large alpha"]
+    assert all(sign == 0 for line in quick().slush for sign in line.signs[:1])
+    # The counter-example, by hand: all five must be right against four of five.
+    p = Fraction(3, 5)
+    assert p**5 < p**5 + 5 * p**4 * (1 - p)
 
 
-@given(chains(most=61, odd=True, honest_only=True), BETTER)
-def test_theorem_slush_vs_majority_hom(chain: SlushChain, p: float) -> None:
-    """The majority beats Slush for 1/2 < p < 1; they are one rule for alpha = ceil(n/2)."""
-    expected = 0 if chain.alpha == (chain.n + 1) // 2 else 1
-    assert accuracy_gap(chain, p).sign == expected
-    assert accuracy_gap(chain, 0.5).sign == (0 if chain.alpha <= (chain.n + 1) // 2 else 1)
+def test_result_is_plain_json() -> None:
+    assert msgspec.json.decode(msgspec.json.encode(quick()), type=HomogeneousResult) == quick()
 
 
-@given(queries(most_k=20), st.floats(0.55, 0.95))
-def test_proposition_slush_lower_bound(query: tuple[int, int], p: float) -> None:
-    """P_S > 1 - exp(-2 (alpha/k - 1/2)^2 k) for p > 1/2 and n large enough."""
-    assert SlushChain(8001, *query).accuracy(p) > slush_lower_bound(*query)
-
-
-def test_proposition_slush_lower_bound_large_enough_depends_on_p() -> None:
-    """At any n, p close enough to 1/2 breaks it: P_S is then close to 1/2 and the bound is not."""
-    for n in (101, 1001, 10_001):
-        assert SlushChain(n, 10, 9).accuracy(0.5 + 0.1 / n) < 0.51 < slush_lower_bound(10, 9)
-    # The proof bounds R_{ceil(n/2)} by the Chvatal bound, but it tends to 1/2 (test_absorption.py).
-    assert SlushChain(10_001, 10, 9).red[5001] > 0.48
-
-
-@given(chains(most=61, least=3, odd=True, honest_only=True), st.data())
-def test_theorem_slush_vs_delta_majority(chain: SlushChain, data: st.DataObject) -> None:
-    """For delta > 0 there is p_th > 1/2 below which Slush wins, given alpha < ceil(n/2) + delta."""
-    half = (chain.n + 1) // 2
-    delta = data.draw(st.integers(1, chain.n - half))
-    p_th = threshold_accuracy(chain.n, chain.k, chain.alpha, delta=delta, self_sampling=chain.self_sampling)
-    if chain.alpha >= half + delta:  # the condition that the paper leaves out
-        assert p_th == 0 if chain.alpha > half + delta else math.isnan(p_th)
-        return
-    assert p_th > 0.5
-    for p in np.linspace(0.02, min(p_th, 0.999) - 1e-9, 7):
-        assert accuracy_gap(chain, p, delta=delta).sign == -1
-
-
-@given(MIXING.filter(lambda chain: chain.n >= 3), st.data())
-def test_threshold_is_the_only_crossing(chain: SlushChain, data: st.DataObject) -> None:
-    """Not in the paper: the difference changes sign once, so "below" and "above" p_th have one meaning."""
-    delta = data.draw(st.integers(0, min(4, chain.n // 2)))
-    signs = [accuracy_gap(chain, p, delta=delta).sign for p in np.linspace(0.01, 0.99, 60)]
-    assert signs == sorted(signs)
-
-
-@pytest.mark.parametrize("q", [0.55, 0.6, 0.75])
-def test_lemma_slush_convergence(q: float) -> None:
-    """For q < p < p_th(q), P_S exceeds the q-supermajority, which tends to 1."""
-    accuracies = []
-    for n in (101, 501, 2001):
-        p_th = threshold_accuracy(n, 10, 7, q=q)
-        assert q < p_th
-        p = (q + p_th) / 2
-        chain = SlushChain(n, 10, 7)
-        assert accuracy_gap(chain, p, q=q).sign == -1
-        accuracies.append(chain.accuracy(p))
-    assert accuracies[-1] > 1 - 1e-9
-
-
-def test_the_open_question_under_table_2() -> None:
-    """p_th(q = 0.55) stays above q: it falls to a limit near 0.86 and not towards 0.55."""
-    values = [threshold_accuracy(n, 10, 7, q=0.55) for n in (501, 2001, 8001, 20_001)]
-    assert values == sorted(values, reverse=True)
-    assert all(0.855 < value < 0.864 for value in values)
-    assert values[-2] - values[-1] < 1e-3
-
-
-@given(
-    chains(most=61, honest_only=True), st.lists(st.floats(0.001, 0.999), min_size=2, max_size=2, unique=True)
-)
-def test_lemma_slush_monotonicity(chain: SlushChain, p: list[float]) -> None:
-    """P_S rises strictly with p, and equals the telescoped sum of F(b*, n; p) of the proof."""
-    low, high = sorted(p)
-    assert chain.accuracy(low) <= chain.accuracy(high)
-    if high - low > 1e-3 and chain.accuracy(high) < 1 - 1e-9:
-        assert chain.accuracy(low) < chain.accuracy(high)
-    steps = np.diff(chain.blue, prepend=0.0)
-    law = np.array([math.comb(chain.n, b) * low**b * (1 - low) ** (chain.n - b) for b in range(chain.n + 1)])
-    tails = np.cumsum(law[::-1])[::-1]
-    assert chain.accuracy(low) == pytest.approx(float(steps @ tails), rel=1e-9, abs=1e-14)
+def test_picture_has_every_line_and_the_shaded_region() -> None:
+    left, right = picture_of("homogeneous")(quick()).axes
+    drawn = {str(line.get_label()): line for line in left.get_lines()}
+    for line in quick().slush:
+        assert np.asarray(drawn[rf"Slush $\alpha$={line.alpha}, k={line.k}"].get_ydata()).tolist() == line.gap
+    dashed = [line for name, line in drawn.items() if name.startswith("supermajority")]
+    assert len(dashed) == 4
+    assert all(line.get_linestyle() == "--" for line in dashed)
+    (shaded,) = [each for each in left.collections if isinstance(each, PolyCollection)]
+    x = np.concatenate([path.vertices[:, 0] for path in shaded.get_paths()])  # type: ignore[index]
+    assert x.min() == 0.5
+    assert x.max() == pytest.approx(0.5954, abs=2e-3)  # between two points of a straight line
+    assert len(right.get_lines()) == 5  # four queries and one half

@@ -1,93 +1,139 @@
-"""Section 4.3: the control ratio, and two groups of different accuracy."""
+"""Two performance groups against exact fractions."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cache
+
+import msgspec
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from matplotlib.contour import QuadContourSet
 
-from folkmoot.theory import (
-    SlushChain,
-    accuracy_gap,
-    control_ratio,
-    log_control_ratio,
-    performance_groups_bound,
+from folkmoot.paper.theory.performance_groups import (
+    EXPERIMENT,
+    PerformanceGroupsResult,
+    crossing,
+    gaps,
+    sufficient,
 )
-from strategies import chains
+from folkmoot.report.experiments import picture_of
+from folkmoot.theory import SlushChain, performance_groups_bound
+from support.oracles import exact as oracle
+
+CASES = [(6, 5, 5, 3), (8, 3, 4, 3), (10, 1, 9, 5)]  # n1, n2, k, alpha
+P2 = [Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(2, 5), Fraction(4, 5)]
+NEAR = Fraction(1, 10**9)
 
 
-@given(chains(most=31, least=3, odd=True, honest_only=True, mixing=True), st.data())
-def test_definition_control_ratio_decides_where_all_agree(chain: SlushChain, data: st.DataObject) -> None:
-    """kappa_b < 1 for all b in ceil(n/2)..n-alpha makes Slush the better, > 1 the majority."""
-    n = chain.n
-    assume(chain.alpha < (n + 1) // 2)
-    p = data.draw(st.lists(st.floats(0.05, 0.95), min_size=n, max_size=n))
-    kappa = control_ratio(chain, p)[(n + 1) // 2 : n - chain.alpha + 1]
-    if np.all(kappa < 1 - 1e-9):
-        assert accuracy_gap(chain, p).sign == -1
-    if np.all(kappa > 1 + 1e-9):
-        assert accuracy_gap(chain, p).sign == 1
+@cache
+def quick() -> PerformanceGroupsResult:
+    result = EXPERIMENT.run(EXPERIMENT.quick, 1)
+    assert isinstance(result, PerformanceGroupsResult)
+    return result
 
 
-@st.composite
-def groups(draw: st.DrawFn) -> tuple[SlushChain, int, int]:
-    """A chain with n = n1 + n2 odd, n1 > n2 > 0 and alpha < ceil(n/2)."""
-    n2 = draw(st.integers(1, 14))
-    n1 = n2 + 1 + 2 * draw(st.integers(0, 8))
+@cache
+def blue(n: int, k: int, alpha: int) -> list[int]:
+    return oracle.absorption_sums(*oracle.rates(n, k, alpha, 0, True))[0]
+
+
+def exact_gap(n1: int, n2: int, k: int, alpha: int, p1: Fraction, p2: Fraction) -> Fraction:
     n = n1 + n2
-    k = draw(st.integers(1, n - 2))
-    assume(k // 2 + 1 <= n // 2)
-    alpha = draw(st.integers(k // 2 + 1, min(k, n // 2)))
-    return SlushChain(n, k, alpha), n1, n2
+    law = oracle.poisson_binomial([p1] * n1 + [p2] * n2)
+    chances = blue(n, k, alpha)
+    slush = sum((x * part for x, part in zip(law, chances, strict=True)), Fraction(0)) / chances[-1]
+    return sum(law[(n + 1) // 2 :], Fraction(0)) - slush
 
 
-@given(groups(), st.floats(0.01, 0.999))
-def test_theorem_performance_groups_with_a_hopeless_second_group(
-    case: tuple[SlushChain, int, int], share: float
-) -> None:
-    """p2 = 0: kappa_b < 1 for all b, so Slush wins, for every 0 < p1 < ceil(n/2) / (1 + n1)."""
-    chain, n1, n2 = case
-    bound = performance_groups_bound(n1, n2)
-    assert 0.5 < bound < 1
-    p = [share * bound] * n1 + [0.0] * n2
-    logs = log_control_ratio(chain, p)[(chain.n + 1) // 2 : chain.n - chain.alpha + 1]
-    assert np.all(logs[np.isfinite(logs)] < 0)
-    assert accuracy_gap(chain, p).sign == -1
-    # At the bound itself the first ratio is exactly 1: no larger p1 has all ratios below 1.
-    edge = log_control_ratio(chain, [bound] * n1 + [0.0] * n2)[(chain.n + 1) // 2]
-    assert edge == pytest.approx(0.0, abs=1e-9)
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("p2", P2)
+def test_crossing_is_where_the_exact_gap_changes_sign(case: tuple[int, int, int, int], p2: Fraction) -> None:
+    n1, n2, k, alpha = case
+    p1 = crossing(SlushChain(n1 + n2, k, alpha), n1, float(p2))
+    p2 = Fraction(float(p2))
+    assert exact_gap(*case, Fraction(p1) - NEAR, p2) < 0 < exact_gap(*case, Fraction(p1) + NEAR, p2)
 
 
-@given(groups(), st.floats(0.0, 0.49))
-def test_theorem_performance_groups_p_max_exceeds_one_half(
-    case: tuple[SlushChain, int, int], p2: float
-) -> None:
-    """For p2 < 1/2 Slush wins at p1 = 1/2, hence up to some p_max > 1/2."""
-    chain, n1, n2 = case
-    assert accuracy_gap(chain, [0.5] * n1 + [p2] * n2).sign == -1
-    assert accuracy_gap(chain, [0.2] * n1 + [p2] * n2).sign == -1
+def test_crossing_among_101() -> None:
+    p1, p2 = crossing(SlushChain(101, 10, 7), 71, 0.25), Fraction(1, 4)
+    near = Fraction(round(p1, 8)).limit_denominator(10**8)
+    step = Fraction(1, 10**7)
+    assert exact_gap(71, 30, 10, 7, near - step, p2) < 0 < exact_gap(71, 30, 10, 7, near + step, p2)
 
 
-def test_theorem_performance_groups_p_max_is_not_an_upper_bound_of_the_region() -> None:
-    """ "p_max <= ceil(n/2)/(1+n1)" bounds where all ratios are below 1. Slush still wins a little beyond."""
-    chain = SlushChain(11, 5, 3)
-    bound = performance_groups_bound(6, 5)
-    assert bound == pytest.approx(6 / 7)
-    beyond = bound + 0.01
-    assert accuracy_gap(chain, [beyond] * 6 + [0.0] * 5).sign == -1
-    assert accuracy_gap(chain, [0.9] * 6 + [0.0] * 5).sign == 1
+@pytest.mark.parametrize("case", CASES)
+def test_there_is_one_crossing(case: tuple[int, int, int, int]) -> None:
+    """Slush ahead below and behind above, for every p2: exact signs over a grid."""
+    for p2 in P2:
+        exact = [exact_gap(*case, Fraction(i, 40), p2) for i in range(1, 40)]
+        signs = [(value > 0) - (value < 0) for value in exact]
+        assert signs == sorted(signs)
 
 
-def test_theorem_performance_groups_needs_alpha_below_half() -> None:
-    """With alpha = ceil(n/2) Slush is the majority, and with more it is worse."""
-    p = [0.55] * 6 + [0.1] * 5
-    assert accuracy_gap(SlushChain(11, 9, 6), p).sign == 0
-    assert accuracy_gap(SlushChain(11, 9, 7), p).sign == 1
+@pytest.mark.parametrize("p2", P2[:4])
+def test_sufficient_is_where_the_first_control_ratio_exceeds_one(p2: Fraction) -> None:
+    n1, n2, k, alpha = CASES[0]
+    n = n1 + n2
+    p1 = Fraction(sufficient(SlushChain(n, k, alpha), n1, float(p2)))
+
+    def largest(p: Fraction) -> Fraction:
+        law = oracle.poisson_binomial([p] * n1 + [p2] * n2)
+        return max(law[b] / law[n - b] for b in range((n + 1) // 2, n - alpha + 1))
+
+    assert largest(p1 - NEAR) < 1 < largest(p1 + NEAR)
 
 
-def test_theorem_performance_groups_needs_p1_above_zero() -> None:
-    """The interval [0, p_max] is printed closed; at p1 = 0 and n2 < alpha nobody is ever right."""
-    chain = SlushChain(11, 9, 5)
-    assert accuracy_gap(chain, [0.0] * 8 + [0.4] * 3).sign == 0
-    assert accuracy_gap(chain, [0.01] * 8 + [0.4] * 3).sign == -1
+def test_gaps_over_a_grid_are_the_exact_ones() -> None:
+    n1, n2, k, alpha = CASES[0]
+    points = [Fraction(i, 5) for i in range(6)]
+    floats = [float(p) for p in points]
+    found = gaps(SlushChain(n1 + n2, k, alpha), n1, floats, floats)
+    exact = [[float(exact_gap(n1, n2, k, alpha, p1, p2)) for p2 in points] for p1 in points]
+    assert found == pytest.approx(np.array(exact), abs=1e-14)
+
+
+def test_swapping_the_colours_mirrors_the_border() -> None:
+    """P_Maj - P_S changes sign when every p becomes 1 - p, so the border is its own mirror image."""
+    for each in quick().groups:
+        assert each.crossing == pytest.approx([1 - p for p in reversed(each.crossing)], abs=1e-9)
+
+
+def test_bound_is_that_of_the_condition_and_not_of_the_region() -> None:
+    for each in quick().groups:
+        (cross, enough), *others = each.table
+        assert enough == pytest.approx(performance_groups_bound(each.n1, each.n2), abs=1e-9)
+        assert cross > each.bound
+        assert all(condition <= region for region, condition in others)
+    judged = {finding.quantity: finding.holds for finding in quick().findings}
+    assert judged["p_max > 1/2 for p2 < 1/2"]
+    assert judged["every kappa_b < 1 up to ceil(n/2)/(1+n1), at p2 = 0"]
+    assert judged["p_max as a bound on where Slush wins"] is False
+    assert judged["Slush ahead exactly up to one p1, for every p2"]
+
+
+def test_both_rules_are_below_chance_at_the_crossing() -> None:
+    """p2 < 1/2: the mean participant is, and both accuracies are, below 1/2; at p2 = 1/2 all are 1/2."""
+    for each in quick().groups:
+        half = quick().p2.index(0.5)
+        assert each.crossing[half] == pytest.approx(0.5, abs=1e-9)
+        assert max(each.mean[:half]) < 0.5
+        assert max(each.majority[:half]) < 0.5
+    # At p2 = 0 the majority of 51 and 50 needs all 51.
+    first = quick().groups[0]
+    assert first.majority[0] == pytest.approx(first.crossing[0] ** 51)
+
+
+def test_result_is_plain_json() -> None:
+    assert msgspec.json.decode(msgspec.json.encode(quick()), type=PerformanceGroupsResult) == quick()
+
+
+def test_picture_has_borders_bounds_and_contours() -> None:
+    left, right = picture_of("performance-groups")(quick()).axes[:2]
+    drawn = {str(line.get_label()): line for line in left.get_lines()}
+    for each in quick().groups:
+        border = drawn[rf"$n_1$={each.n1}, $n_2$={each.n2}"]
+        assert np.asarray(border.get_xdata()).tolist() == each.crossing
+    marks = [np.asarray(line.get_xdata()).tolist() for line in left.get_lines() if line.get_marker() == "D"]
+    assert [[each.bound] for each in quick().groups] == [mark for mark in marks if mark]
+    assert any(isinstance(each, QuadContourSet) for each in right.collections)

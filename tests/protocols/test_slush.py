@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from folkmoot import Slush
 from folkmoot.votes import BLUE, RED, UNCOLOURED
-from strategies import queries
+from support.strategies import queries
 
 
 @pytest.mark.parametrize("colour", [UNCOLOURED, RED, BLUE, 2])

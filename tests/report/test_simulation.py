@@ -5,7 +5,7 @@ from matplotlib.patches import Rectangle
 
 from folkmoot import Slush, deliberate
 from folkmoot.baselines import centralised
-from folkmoot.report.simulation import deliberation
+from folkmoot.report.deliberation_figure import deliberation
 
 
 def test_bars_are_the_accuracies() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from folkmoot.report import theory as pictures
+from folkmoot.report import theory_figures as pictures
 from folkmoot.theory import SlushChain, chvatal_bound, majority_accuracy, threshold_accuracy
 
 

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import chi2, hypergeom
 
-import approximate_oracle as oracle
 from folkmoot import Agreement, agree
 from folkmoot.adversaries import (
     NUMBER_ATTACKS,
@@ -32,7 +31,8 @@ from folkmoot.adversaries import (
 )
 from folkmoot.aggregation import RULES, Mean, Median, TrimmedMean
 from folkmoot.simulation import approximate
-from folkmoot.simulation.approximate_kernel import draw_peers, throw_dice
+from folkmoot.simulation.approximate_draws import draw_peers, throw_dice
+from support.oracles import approximate as oracle
 
 Floats = npt.NDArray[np.float64]
 

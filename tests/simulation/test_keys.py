@@ -9,11 +9,11 @@ import pytest
 
 from folkmoot import Slush, Snowball, deliberate
 from folkmoot.adversaries import RandomColour
-from folkmoot.protocols import Query
+from folkmoot.protocols import SnowProtocol
 from folkmoot.votes import packed_bytes, vote_keys
 
 VOTES = np.random.default_rng(0).integers(0, 2, (15, 60))
-SETTINGS: list[tuple[Query[Any], dict[str, Any]]] = [
+SETTINGS: list[tuple[SnowProtocol[Any], dict[str, Any]]] = [
     (Slush(4, 3), {}),  # table kernel, two-colour Slush
     (Snowball(4, 3, 3), {}),  # table kernel
     (Slush(4, 3), {"adversaries": {0: RandomColour()}}),  # explicit kernel
@@ -22,7 +22,7 @@ SETTINGS: list[tuple[Query[Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("protocol", "options"), SETTINGS)
-def test_order_and_company_do_not_matter(protocol: Query[Any], options: dict[str, Any]) -> None:
+def test_order_and_company_do_not_matter(protocol: SnowProtocol[Any], options: dict[str, Any]) -> None:
     keys = vote_keys(VOTES)
     whole = deliberate(VOTES, protocol, keys=keys, seed=7, **options)
     some = np.random.default_rng(1).permutation(60)[:23]

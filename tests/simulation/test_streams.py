@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 from scipy.stats import chisquare, kstest
 
-from folkmoot.simulation.streams import below, mix, stream
+from folkmoot.simulation.kernels.streams import below, mix, stream
 
 
 @njit

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
 from folkmoot.theory import ByzantineThresholdWarning, SlushChain
-from strategies import chains, queries, quiet_chain
+from support.oracles import exact as oracle
+from support.strategies import chains, queries, quiet_chain
 
 # (k, alpha, byzantine, self_sampling)
 EXACT = [(10, 7, 0, True), (10, 6, 3, True), (20, 14, 5, True), (20, 11, 0, False), (3, 2, 4, False)]

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
 from folkmoot.checks import required_votes
 from folkmoot.theory import (
     Gap,
@@ -19,7 +18,8 @@ from folkmoot.theory import (
     majority_accuracy,
     threshold_accuracy,
 )
-from strategies import chains
+from support.oracles import exact as oracle
+from support.strategies import chains
 
 
 def exact_blue(chain: SlushChain) -> tuple[list[int], int]:

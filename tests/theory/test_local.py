@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from scipy.sparse import lil_matrix
 from scipy.sparse.linalg import spsolve
 
-import oracle
 from folkmoot import strong_confidence
 from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, fixed_point
 from folkmoot.votes import BLUE, RED
-from strategies import chains
+from support.oracles import exact as oracle
+from support.strategies import chains
 
 
 def group_counts(chain: LocalSlushChain, colours: tuple[int, ...]) -> list[int]:

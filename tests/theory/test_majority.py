@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betainc
 
-import oracle
 from folkmoot.checks import required_votes
 from folkmoot.theory import majority_accuracy
+from support.oracles import exact as oracle
 
 ODD = st.integers(0, 30).map(lambda m: 2 * m + 1)
 

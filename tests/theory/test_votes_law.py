@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import oracle
 from folkmoot.theory import log_poisson_binomial, poisson_binomial
 from folkmoot.theory.votes_law import log_choose, log_votes_law
+from support.oracles import exact as oracle
 
 
 @given(st.lists(st.fractions(0, 1, max_denominator=1000), min_size=1, max_size=25))

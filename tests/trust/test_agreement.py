@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.trust import agreement_counts, pack_votes
-from folkmoot.trust.agreement import both_voted, joint_counts
+from folkmoot.trust.counting import both_voted, joint_counts
 from folkmoot.votes import Votes
-from strategies import vote_tables
+from support.strategies import vote_tables
 
 
 @given(vote_tables(), st.data())

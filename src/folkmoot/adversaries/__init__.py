@@ -7,15 +7,15 @@ from typing import Final
 from folkmoot.adversaries.adversary import Adversary, Knows, Sees, handed_in
 from folkmoot.adversaries.collusion import colluding_votes, stealthy_votes
 from folkmoot.adversaries.constant_colour import ConstantColour
-from folkmoot.adversaries.constant_number import ConstantNumber
 from folkmoot.adversaries.copycat import Copycat
 from folkmoot.adversaries.equivocating import Equivocating
-from folkmoot.adversaries.far_away import FarAway
-from folkmoot.adversaries.number_adversary import NumberAdversary, Observation, numbers_handed_in
+from folkmoot.adversaries.numbers.constant_number import ConstantNumber
+from folkmoot.adversaries.numbers.far_away import FarAway
+from folkmoot.adversaries.numbers.number_adversary import NumberAdversary, Observation, numbers_handed_in
+from folkmoot.adversaries.numbers.random_number import RandomNumber
 from folkmoot.adversaries.perfectly_faulty import PerfectlyFaulty
 from folkmoot.adversaries.perfectly_malicious import PerfectlyMalicious
 from folkmoot.adversaries.random_colour import RandomColour
-from folkmoot.adversaries.random_number import RandomNumber
 from folkmoot.adversaries.silent import Silent
 from folkmoot.adversaries.stalling import Stalling
 from folkmoot.adversaries.steadfast import Steadfast

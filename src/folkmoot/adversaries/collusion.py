@@ -11,9 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Ints
 from folkmoot.votes import UNCOLOURED, check_truth
-
-Ints = npt.NDArray[np.int64]
 
 
 def colluding_votes(inputs: int, colours: int, *, seed: int) -> Ints:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.adversaries.adversary import Adversary, Knows
-from folkmoot.adversaries.number_adversary import NumberAdversary, Observation
+from folkmoot.adversaries.numbers.number_adversary import NumberAdversary, Observation
 from folkmoot.votes import UNCOLOURED, Colour
 
 

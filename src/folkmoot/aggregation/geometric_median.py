@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from folkmoot.aggregation.median import middle
-from folkmoot.aggregation.rule import Floats, Rule, added, arranged, squared_distances
+from folkmoot.aggregation.rule import Rule, added, arranged, squared_distances
+from folkmoot.arrays import Bools, Floats
 
 # Stop where the m values pull at the point with a force of at most so much of m (at the median it is 0):
 # the sum of distances is then within that share of m diameters of the least.
@@ -85,7 +85,7 @@ def _newton(cloud: Floats, at: Floats, inverse: Floats, pull: Floats) -> Floats:
     return np.asarray(np.linalg.solve(weight * (1.0 + 1e-12) - added(outer), pull[:, :, None])[:, :, 0])
 
 
-def _nearer(cloud: Floats, one: Floats, other: Floats) -> npt.NDArray[np.bool_]:
+def _nearer(cloud: Floats, one: Floats, other: Floats) -> Bools:
     """(row,): whether ``one`` has the lower sum of distances.
 
     Distance by distance, |a| - |b| = (a - b)(a + b) / (|a| + |b|): far values must not swamp what is near.

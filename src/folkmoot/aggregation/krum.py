@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from folkmoot.aggregation.rule import Floats, Trimming, added, arranged, squared_distances
+from folkmoot.aggregation.rule import Trimming, added, arranged, squared_distances
+from folkmoot.arrays import Floats
 
 
 @dataclass(frozen=True)

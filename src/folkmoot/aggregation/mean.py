@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from folkmoot.aggregation.rule import Floats, Rule
+from folkmoot.aggregation.rule import Rule
 from folkmoot.aggregation.trimmed_mean import mean_of_the_middle
+from folkmoot.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from folkmoot.aggregation.rule import Floats, Rule
+from folkmoot.aggregation.rule import Rule
+from folkmoot.arrays import Floats
 
 
 @dataclass(frozen=True)

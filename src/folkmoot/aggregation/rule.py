@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-
-Floats = npt.NDArray[np.float64]
+from folkmoot.arrays import Array, Floats
 
 # Numbers above are refused: squares and sums of smaller ones stay finite.
 LARGEST: Final = 1e100
@@ -79,7 +78,7 @@ class Trimming(Rule, ABC):
         return (m - 1) // 3 if self.trim is None else self.trim
 
 
-def added(terms: npt.NDArray[Any]) -> Floats:
+def added(terms: Array) -> Floats:
     """The sum over axis 1, one term after the other: numpy's own order depends on the shape."""
     total = np.array(terms[:, 0], dtype=np.float64)
     for j in range(1, terms.shape[1]):

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from folkmoot import checks
-from folkmoot.aggregation.rule import Floats, Trimming, added
+from folkmoot.aggregation.rule import Trimming, added
+from folkmoot.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.baselines.dawid_skene import dawid_skene
-from folkmoot.baselines.majority import Labels, majority, supermajority
+from folkmoot.baselines.majority import majority, supermajority
 from folkmoot.baselines.weighted import log_odds, weighted_majority
 from folkmoot.outcome import share_right
 from folkmoot.votes import UNCOLOURED, Votes
@@ -26,7 +27,7 @@ class Verdict(NamedTuple):
     undecided: float | None
 
 
-def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> npt.NDArray[np.float64]:
+def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> Floats:
     """Share of each participant's cast votes that are right; nan for one that cast none on known inputs."""
     right = np.asarray(truth)
     cast = (votes != UNCOLOURED) & (right != UNCOLOURED)
@@ -39,8 +40,8 @@ def centralised(
     votes: Votes,
     classes: int,
     truth: npt.ArrayLike | None,
-    honest: npt.NDArray[np.bool_],
-    skills: npt.NDArray[np.float64] | None = None,
+    honest: Bools,
+    skills: Floats | None = None,
 ) -> list[Verdict]:
     """Mean and best honest participant, majority, supermajority, weighted majority, Dawid-Skene.
 
@@ -50,7 +51,7 @@ def centralised(
     estimated = dawid_skene(votes, classes)
     if skills is None:
         skills = np.nan_to_num(estimated.accuracies, nan=1 / classes)
-    rules: dict[str, Labels] = {"majority": majority(votes, classes)}
+    rules: dict[str, Ints] = {"majority": majority(votes, classes)}
     if len(votes) > 2:
         rules["supermajority"] = supermajority(votes, classes)
     rules["weighted majority"] = weighted_majority(votes, log_odds(skills, classes), classes)

@@ -22,10 +22,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from folkmoot import checks
-from folkmoot.baselines.majority import Labels, tally, unique_best
+from folkmoot.arrays import Floats, Ints
+from folkmoot.baselines.majority import tally, unique_best
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
-Reals: TypeAlias = npt.NDArray[np.float64]
 OneHot: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
 
 SMOOTHING = 0.01  # s, in votes per cell
@@ -39,15 +39,15 @@ _TIE = 1e-9
 class DawidSkene:
     """What ``dawid_skene`` found; the posterior is the one that ``prior`` and ``confusion`` imply."""
 
-    labels: Labels
+    labels: Ints
     """The likeliest colour of each input; -1 on a tie (to 1e-9) or where nobody voted."""
-    posterior: Reals
+    posterior: Floats
     """Chance of each colour, (input, colour), to 12 decimals; where nobody voted, it is the prior."""
-    confusion: Reals
+    confusion: Floats
     """(participant, true colour, vote); every row adds up to 1."""
-    prior: Reals
+    prior: Floats
     """How common each colour is among the inputs that somebody voted on."""
-    accuracies: Reals
+    accuracies: Floats
     """Expected share of a participant's votes that are right; nan for one without votes."""
     iterations: int
     converged: bool
@@ -103,29 +103,29 @@ def _one_hot(votes: Votes, classes: int) -> OneHot:
     return csr_array((np.ones(rows.size), (rows, place)), shape=shape)
 
 
-def _expected_votes(named: OneHot, belief: Reals) -> Reals:
+def _expected_votes(named: OneHot, belief: Floats) -> Floats:
     """(participant, true colour, vote): how often, in expectation, each was voted when each was true."""
     colours = belief.shape[1]
     return np.asarray(named @ belief).reshape(-1, colours, colours).transpose(0, 2, 1)
 
 
-def _maximise(named: OneHot, belief: Reals) -> tuple[Reals, Reals]:
+def _maximise(named: OneHot, belief: Floats) -> tuple[Floats, Floats]:
     prior = SMOOTHING + belief.sum(axis=0)
     confusion = SMOOTHING + _expected_votes(named, belief)
     return prior / prior.sum(), confusion / confusion.sum(axis=2, keepdims=True)
 
 
-def _expect(named: OneHot, prior: Reals, confusion: Reals) -> Reals:
+def _expect(named: OneHot, prior: Floats, confusion: Floats) -> Floats:
     rates = np.log(confusion).transpose(0, 2, 1).reshape(-1, len(prior))
     logs = np.log(prior) + named.T @ rates
     odds = np.exp(logs - logs.max(axis=1, keepdims=True))  # the largest is 1: they cannot all underflow
-    posterior: Reals = np.round(odds / odds.sum(axis=1, keepdims=True), _DECIMALS)
+    posterior: Floats = np.round(odds / odds.sum(axis=1, keepdims=True), _DECIMALS)
     return posterior
 
 
-def _accuracies(named: OneHot, belief: Reals) -> Reals:
+def _accuracies(named: OneHot, belief: Floats) -> Floats:
     expected = _expected_votes(named, belief)
     right = np.trace(expected, axis1=1, axis2=2)
     total = named.sum(axis=1).reshape(len(expected), -1).sum(axis=1)
-    shares: Reals = np.divide(right, total, out=np.full_like(total, np.nan), where=total > 0)
+    shares: Floats = np.divide(right, total, out=np.full_like(total, np.nan), where=total > 0)
     return shares

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
-Labels = npt.NDArray[np.int64]
 
-
-def majority(votes: npt.ArrayLike, classes: int | None = None) -> Labels:
+def majority(votes: npt.ArrayLike, classes: int | None = None) -> Ints:
     """The colour that most participants voted for on each input; -1 on a tie or where nobody voted."""
     cast = check_votes(votes, classes)
     return unique_best(tally(cast, class_count(cast, classes)))
@@ -21,7 +18,7 @@ def majority(votes: npt.ArrayLike, classes: int | None = None) -> Labels:
 
 def supermajority(
     votes: npt.ArrayLike, classes: int | None = None, *, delta: int = 1, q: float | None = None
-) -> Labels:
+) -> Ints:
     """The colour that enough of all n participants voted for, abstaining or not; -1 where none has enough.
 
     Enough is delta more than a bare majority, n // 2 + 1 + delta (for odd n this is the paper's
@@ -34,7 +31,7 @@ def supermajority(
     return np.where(enough, counts.argmax(axis=1), UNCOLOURED)
 
 
-def tally(votes: Votes, classes: int, weights: npt.NDArray[np.float64] | None = None) -> npt.NDArray[Any]:
+def tally(votes: Votes, classes: int, weights: Floats | None = None) -> Array:
     """How many votes, or how much weight, each colour has on each input: shape (input, colour)."""
     inputs = votes.shape[1]
     participant, place = np.nonzero(votes != UNCOLOURED)
@@ -43,7 +40,7 @@ def tally(votes: Votes, classes: int, weights: npt.NDArray[np.float64] | None = 
     return np.bincount(cells, weights=each, minlength=inputs * classes).reshape(inputs, classes)
 
 
-def unique_best(scores: npt.NDArray[Any], within: float = 0) -> Labels:
+def unique_best(scores: Array, within: float = 0) -> Ints:
     """The column with the largest entry of each row, or -1 where another one is ``within`` of it."""
     tied = (scores >= scores.max(axis=1, keepdims=True) - within).sum(axis=1) > 1
     return np.where(tied, UNCOLOURED, scores.argmax(axis=1))

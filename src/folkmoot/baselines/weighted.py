@@ -7,19 +7,19 @@ International Economic Review 23 (1982): independent participants are best added
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.baselines.majority import Labels, tally, unique_best
+from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.baselines.majority import tally, unique_best
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 _LEAST_DOUBT = 1e-6  # nobody is trusted, or distrusted, more than this: p = 1 would outvote all others
 
 
-def weighted_majority(votes: npt.ArrayLike, weights: npt.ArrayLike, classes: int | None = None) -> Labels:
+def weighted_majority(votes: npt.ArrayLike, weights: npt.ArrayLike, classes: int | None = None) -> Ints:
     """The colour with the largest sum of its voters' weights on each input; -1 on an exact tie.
 
     A negative weight is a vote against the colour. A colour without votes has the sum 0, so it wins
@@ -41,7 +41,7 @@ def weighted_majority(votes: npt.ArrayLike, weights: npt.ArrayLike, classes: int
     return labels
 
 
-def log_odds(accuracies: npt.ArrayLike, classes: int) -> npt.NDArray[np.float64]:
+def log_odds(accuracies: npt.ArrayLike, classes: int) -> Floats:
     """The best weight for each accuracy p: log((C-1) p / (1-p)), with p kept within [1e-6, 1 - 1e-6].
 
     Best if participants err independently, no colour is likelier than another beforehand, and a
@@ -52,7 +52,7 @@ def log_odds(accuracies: npt.ArrayLike, classes: int) -> npt.NDArray[np.float64]
     return np.log((colours - 1) * p / (1 - p))
 
 
-def _exact_tally(votes: Votes, classes: int, weights: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+def _exact_tally(votes: Votes, classes: int, weights: Floats) -> Array:
     """The sums of weights as Python integers, in a unit small enough for every weight."""
     exact = [Fraction(weight) for weight in weights.tolist()]
     unit = max(weight.denominator for weight in exact)  # all are powers of two
@@ -63,7 +63,7 @@ def _exact_tally(votes: Votes, classes: int, weights: npt.NDArray[np.float64]) -
     return sums
 
 
-def _check_weights(weights: npt.ArrayLike, participants: int) -> npt.NDArray[np.float64]:
+def _check_weights(weights: npt.ArrayLike, participants: int) -> Floats:
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):

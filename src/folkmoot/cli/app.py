@@ -7,19 +7,8 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import (
-    ask,
-    deliberate,
-    demo,
-    learn,
-    local,
-    motions,
-    node,
-    reproduce,
-    roster,
-    serve,
-    theory,
-)
+from folkmoot.cli import deliberate, demo, learn, reproduce, theory
+from folkmoot.cli.network import ask, init_node, local, manage_roster, motions, run_node
 
 app = typer.Typer(
     name="folkmoot",
@@ -29,8 +18,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(theory.app, name="theory")
-app.add_typer(node.app, name="node")
-app.add_typer(roster.app, name="roster")
+app.add_typer(init_node.app, name="node")
+app.add_typer(manage_roster.app, name="roster")
 app.command()(demo.demo)
 app.command()(learn.learn)
 app.command()(reproduce.reproduce)
@@ -40,8 +29,8 @@ app.command()(ask.ask)
 app.command()(motions.motions)
 app.command()(motions.truth)
 app.command()(motions.evidence)
-node.app.command()(serve.run)
-node.app.command()(serve.check)
+init_node.app.command()(run_node.run)
+init_node.app.command()(run_node.check)
 
 
 def _show_version(wanted: bool) -> None:

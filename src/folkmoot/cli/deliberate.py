@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
     from folkmoot.cli.vote_files import VoteTable
     from folkmoot.outcome import Outcome
-    from folkmoot.protocols import Query
+    from folkmoot.protocols import SnowProtocol
     from folkmoot.votes import Votes
 
 
@@ -158,7 +158,7 @@ def deliberate(
             _note(result, notes),
         )
     if path:
-        from folkmoot.report import simulation as pictures
+        from folkmoot.report import deliberation_figure as pictures
 
         talk = partial(run, table.votes) if listeners is None else listeners.talk
         recorded = talk(rule, record=True, **options)
@@ -167,7 +167,7 @@ def deliberate(
 
 def _protocol(
     table: VoteTable, seen: Votes, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
-) -> Query[Any]:
+) -> SnowProtocol[Any]:
     from folkmoot.thresholds import StrongConfidence
 
     participants = len(table.workers)

@@ -10,7 +10,7 @@ import typer
 
 from folkmoot.cli.options import Jobs, Json, Seed
 from folkmoot.cli.output import collected_warnings, print_json, progress_bars
-from folkmoot.cli.study import as_dict, check_folder, print_study, write_study
+from folkmoot.cli.study_output import as_dict, check_folder, print_study, write_study
 
 
 def demo(
@@ -22,8 +22,8 @@ def demo(
     json: Json = False,
 ) -> None:
     """Show what it does: 101 participants, different small models, non-iid digits, up to 60 liars."""
-    from folkmoot.experiments.demo import Demo
-    from folkmoot.experiments.demo import demo as play
+    from folkmoot.runs.demo import Demo
+    from folkmoot.runs.demo import demo as play
 
     folder = check_folder(out)
     with collected_warnings() as warnings, progress_bars() as progress:

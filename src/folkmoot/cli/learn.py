@@ -25,7 +25,7 @@ from folkmoot.cli.options import (
     whole_alpha,
 )
 from folkmoot.cli.output import collected_warnings, print_json, progress_bars
-from folkmoot.cli.study import as_dict, check_folder, print_study, write_study
+from folkmoot.cli.study_output import as_dict, check_folder, print_study, write_study
 
 
 def learn(
@@ -110,9 +110,9 @@ def learn(
     everyone, most = checks.population(participants, 0 if byzantine is None else byzantine)
 
     # Heavy, so only once the table is known to be good.
-    from folkmoot.experiments.study import liar_counts, study
     from folkmoot.learning import ConsensusClassifier
-    from folkmoot.learning.models import for_table, models_for
+    from folkmoot.learning.base_learners import for_table, models_for
+    from folkmoot.runs.study import liar_counts, study
 
     models = [
         for_table(each, len(table.feature_names), table.categorical)

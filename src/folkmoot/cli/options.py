@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from folkmoot.protocols import Query
+    from folkmoot.protocols import SnowProtocol
     from folkmoot.thresholds import StrongConfidence
 
 PROTOCOLS = ("slush", "snowflake", "snowball")
@@ -68,7 +68,7 @@ def smallest_alpha(k: int) -> int:
     return k // 2 + 1
 
 
-def named_protocol(name: str, k: int, alpha: int | StrongConfidence, beta: int) -> Query[Any]:
+def named_protocol(name: str, k: int, alpha: int | StrongConfidence, beta: int) -> SnowProtocol[Any]:
     """The protocol that ``--protocol`` names."""
     from folkmoot.protocols import Slush, Snowball, Snowflake
 

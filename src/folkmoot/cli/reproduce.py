@@ -11,11 +11,11 @@ import typer
 
 from folkmoot.cli.options import Json, Seed, whole_number
 from folkmoot.cli.output import print_json, print_table, progress_bars
-from folkmoot.cli.study import check_folder
+from folkmoot.cli.study_output import check_folder
 
 if TYPE_CHECKING:
-    from folkmoot.experiments.experiment import Experiment
-    from folkmoot.experiments.store import Store
+    from folkmoot.paper.experiment import Experiment
+    from folkmoot.paper.store import Store
     from folkmoot.report.reproduction import Done
 
 FAILED = 1  # some experiment could not be run; the others were
@@ -54,8 +54,8 @@ def reproduce(
 ) -> None:
     """Recompute every table and figure of the paper. Finished parts are kept: run it again to go on."""
     from folkmoot import checks
-    from folkmoot.experiments.catalogue import MODULES, experiment
-    from folkmoot.experiments.runner import is_finished
+    from folkmoot.paper.catalogue import MODULES, experiment
+    from folkmoot.paper.runner import is_finished
 
     if list_:
         _list([experiment(name) for name in MODULES], json)
@@ -107,7 +107,7 @@ def _run(
     from msgspec import json as coded
     from msgspec import to_builtins
 
-    from folkmoot.experiments.runner import run
+    from folkmoot.paper.runner import run
     from folkmoot.report.experiments import picture_of
     from folkmoot.report.reproduction import Done
 
@@ -137,14 +137,14 @@ def _run(
 
 
 def _config(experiment: Experiment[Any], data: Path | None, quick: bool) -> Any:
-    from folkmoot.experiments.runner import settings
+    from folkmoot.paper.runner import settings
 
     return settings(experiment, quick=quick, data=None if data is None else str(data.resolve()))
 
 
 def _store(experiment: Experiment[Any], folder: Path, data: Path | None) -> Store:
     """Where the cells of an experiment are kept; those of other data, or of data that changed, elsewhere."""
-    from folkmoot.experiments.store import Store, stamp
+    from folkmoot.paper.store import Store, stamp
 
     cells = folder / "cells"
     return Store(cells / stamp(data) if experiment.needs_data and data is not None else cells)
@@ -214,6 +214,6 @@ def _cluster(address: str | None) -> Any:
 
     if address is None:
         return nullcontext()
-    from folkmoot.experiments.cluster import ray_cluster
+    from folkmoot.paper.cluster import ray_cluster
 
     return ray_cluster(address)

@@ -82,7 +82,7 @@ def absorption(
         ]
         print_table(f"Absorption of {chain}", ["b", "all end blue", "all end red"], rows, _more(chain, rows))
     if path:
-        from folkmoot.report import theory as pictures
+        from folkmoot.report import theory_figures as pictures
 
         save_picture(pictures.absorption(chain), path)
 
@@ -155,7 +155,7 @@ def accuracy(
             f"Accuracy of {chain}", ["who decides", "accuracy"], _accuracy_rows(result), _gap_note(result)
         )
     if path and isinstance(chain, theory.SlushChain):
-        from folkmoot.report import theory as pictures
+        from folkmoot.report import theory_figures as pictures
 
         mark = accuracies if isinstance(accuracies, float) else None
         save_picture(pictures.accuracy(chain, delta=margin, q=q, mark=mark), path)
@@ -195,7 +195,7 @@ def threshold(
         )
         print_table(f"Threshold of {chain}", ["majority", "p_th"], [[rule, f"{p_th:.10f}"]], note)
     if path:
-        from folkmoot.report import theory as pictures
+        from folkmoot.report import theory_figures as pictures
 
         save_picture(pictures.threshold(chain, p_th, delta=delta or 0, q=q), path)
 
@@ -253,7 +253,7 @@ def rounds(
         notes.append(_more(chain, rows))
         print_table(f"Rounds of {chain}", header, rows, "\n".join(filter(None, notes)))
     if path:
-        from folkmoot.report import theory as pictures
+        from folkmoot.report import theory_figures as pictures
 
         save_picture(pictures.rounds(chain, total), path)
 

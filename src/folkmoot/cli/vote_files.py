@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from folkmoot.arrays import Ints
 from folkmoot.votes import UNCOLOURED, Votes
 
 
@@ -25,8 +26,8 @@ class VoteTable:
     workers: list[str]
     tasks: list[str]
     labels: list[str]
-    truth: np.ndarray[tuple[int], np.dtype[np.int64]] | None
-    gold: np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
+    truth: Ints | None
+    gold: Ints | None = None
 
 
 def read_votes(path: Path, truth: Path | None = None, gold: Path | None = None) -> VoteTable:
@@ -54,7 +55,7 @@ def read_votes(path: Path, truth: Path | None = None, gold: Path | None = None) 
     for (task, worker), label in cast.items():
         votes[row[worker], column[task]] = colour[label]
 
-    def known(named: dict[str, str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def known(named: dict[str, str]) -> Ints:
         return np.array(
             [colour[named[task]] if task in named else UNCOLOURED for task in tasks], dtype=np.int64
         )

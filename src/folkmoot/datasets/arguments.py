@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Array
 
 
 def number(name: str, value: object) -> float:
@@ -18,7 +17,7 @@ def number(name: str, value: object) -> float:
         raise TypeError(f"{name} must be a number: got {name}={value!r}") from None
 
 
-def column(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
+def column(name: str, values: npt.ArrayLike) -> Array:
     """One value per row, and at least one row."""
     result = np.asarray(values)
     if result.ndim != 1 or result.size == 0:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Array, Bools, Ints, Singles
 from folkmoot.datasets.arguments import generator
 from folkmoot.datasets.download import Pointer, cache_folder, check_sha256, fetch
 from folkmoot.datasets.femnist_files import CLASSES, FemnistRows, open_femnist
@@ -24,7 +25,6 @@ FEMNIST_URL = (
 )
 
 Task = Literal["case", "letters", "characters"]
-Ints = npt.NDArray[np.int64]
 
 _CHARACTERS = string.digits + string.ascii_uppercase + string.ascii_lowercase  # label c is the c-th of these
 _FIRST_LETTER, _FIRST_LOWER = 10, 36
@@ -89,7 +89,7 @@ def load_femnist(
 
 def femnist_counts(
     path: str | os.PathLike[str] | None = None, *, cache: str | os.PathLike[str] | None = None
-) -> tuple[npt.NDArray[Any], Ints]:
+) -> tuple[Array, Ints]:
     """The writers' names, sorted, and how often each wrote each of the 62 characters: (writer, character).
 
     To choose writers by; no image is decoded. ``path`` and ``cache`` as in ``load_femnist``.
@@ -113,15 +113,13 @@ def _downloaded(cache: str | os.PathLike[str] | None, url: str, sha256: str | No
     )
 
 
-def _classes(task: Task) -> npt.NDArray[Any]:
+def _classes(task: Task) -> Array:
     if task == "case":
         return np.array(["lower", "upper"])
     return np.array(list(_CHARACTERS[_FIRST_LETTER if task == "letters" else 0 :]))
 
 
-def _rows(
-    source: FemnistRows, wanted: npt.NDArray[np.bool_], chosen: Ints, task: Task
-) -> tuple[npt.NDArray[np.float32], Ints, npt.NDArray[Any]]:
+def _rows(source: FemnistRows, wanted: Bools, chosen: Ints, task: Task) -> tuple[Singles, Ints, Array]:
     mine = np.zeros(source.names.size, dtype=np.bool_)
     mine[chosen] = True
     rows = np.flatnonzero(wanted & mine[source.codes])
@@ -138,7 +136,7 @@ def _rows(
 
 
 def _draw(
-    names: npt.NDArray[Any],
+    names: Array,
     sizes: npt.NDArray[np.integer[Any]],
     least: int,
     writers: int | Sequence[str] | None,
@@ -173,7 +171,7 @@ def _draw(
 
 def _find(
     argument: str,
-    names: npt.NDArray[Any],
+    names: Array,
     sizes: npt.NDArray[np.integer[Any]],
     asked: int | Sequence[str] | None,
 ) -> Ints:

@@ -16,8 +16,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Pixels = npt.NDArray[np.uint8]
+from folkmoot.arrays import Bytes, Ints
 
 SIDE, CLASSES = 28, 62
 
@@ -53,7 +52,7 @@ class FemnistRows:
         self._kept = np.setdiff1d(np.arange(labels.size), self._duplicates(codes, labels))
         self.codes, self.labels = codes[self._kept], labels[self._kept]
 
-    def images(self, rows: npt.NDArray[np.integer[Any]]) -> Pixels:
+    def images(self, rows: npt.NDArray[np.integer[Any]]) -> Bytes:
         """Gray values (row, pixel) of these rows, in their order."""
         wanted = self._kept[rows]
         order = np.argsort(wanted, kind="stable")

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Floats
 from folkmoot.datasets.arguments import generator
 from folkmoot.datasets.download import Pointer, cache_folder, fetch
 from folkmoot.datasets.moot_data import MootData
@@ -107,7 +107,7 @@ def _name(hospital: str) -> str:
     return f"processed.{hospital}.data"
 
 
-def _read(file: Path) -> npt.NDArray[np.float64]:
+def _read(file: Path) -> Floats:
     """(patient, 13 features and the diagnosis)."""
     rows = []
     columns = len(HEART_FEATURES) + 1

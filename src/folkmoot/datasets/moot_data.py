@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot.arrays import Array, Ints
 from folkmoot.datasets.summary import Summary, summarise
 
 Features = npt.NDArray[np.floating[Any]]
-Labels = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,14 +23,14 @@ class MootData:
     """
 
     X: Features  # (row, feature)
-    y: npt.NDArray[np.int64]
-    groups: Labels  # the participant of each row: a number or a name
+    y: Ints
+    groups: Array  # the participant of each row: a number or a name
     feature_names: tuple[str, ...]
-    classes: Labels
+    classes: Array
     description: str
     X_test: Features | None = None
-    y_test: npt.NDArray[np.int64] | None = None
-    groups_test: Labels | None = None
+    y_test: Ints | None = None
+    groups_test: Array | None = None
     categorical: tuple[int, ...] = ()  # features whose numbers stand for words
 
     def __post_init__(self) -> None:
@@ -44,11 +44,11 @@ class MootData:
                     )
 
     @property
-    def participants(self) -> Labels:
+    def participants(self) -> Array:
         """Who takes part, sorted."""
         return np.unique(self.groups)
 
-    def rows(self, group: object) -> npt.NDArray[np.int64]:
+    def rows(self, group: object) -> Ints:
         """The numbers of the rows of one participant."""
         found = np.flatnonzero(self.groups == group)
         if not found.size:

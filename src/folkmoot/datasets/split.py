@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Array, Ints
 from folkmoot.datasets.summary import Summary, summarise
-
-Ints = npt.NDArray[np.int64]
-Labels = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +22,7 @@ class Split:
     """
 
     indices: tuple[Ints, ...]
-    names: Labels
+    names: Array
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -41,7 +38,7 @@ class Split:
         """How many rows each participant has."""
         return np.array([rows.size for rows in self.indices], dtype=np.int64)
 
-    def groups(self, n_rows: int | None = None) -> Labels:
+    def groups(self, n_rows: int | None = None) -> Array:
         """The participant of every row, as ``fit(X, y, groups=...)`` wants it."""
         held = int(self.sizes.sum())
         rows = held if n_rows is None else checks.integer("n_rows", n_rows, least=1)

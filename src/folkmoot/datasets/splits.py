@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Floats, Ints
 from folkmoot.datasets.arguments import column, generator, number
 from folkmoot.datasets.repair import repair
-from folkmoot.datasets.split import Ints, Split
+from folkmoot.datasets.split import Split
 
 
 def split_by_group(groups: npt.ArrayLike) -> Split:
@@ -118,7 +119,7 @@ def _gather(owner: npt.NDArray[np.integer[Any]], participants: int) -> tuple[Int
     return tuple(np.split(order, np.cumsum(np.bincount(owner, minlength=participants))[:-1]))
 
 
-def _dirichlet(rng: np.random.Generator, alpha: float, n: int) -> npt.NDArray[np.float64]:
+def _dirichlet(rng: np.random.Generator, alpha: float, n: int) -> Floats:
     """Shares of n participants; where doubles do not suffice, the limit of the law: all to one, or equal."""
     with np.errstate(all="ignore"):
         shares = rng.dirichlet(np.full(n, alpha))

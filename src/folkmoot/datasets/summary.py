@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from folkmoot.arrays import Array, Ints
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Labels = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
 
 _MOST_LINES = 12  # participants that the printed table shows
 _MOST_COLUMNS = 12  # classes that it gives a column each
@@ -24,8 +24,8 @@ _MOST_COLOURS = 20  # classes that can still be told apart by colour
 class Summary:
     """``counts[i, c]`` rows of participant i are of class c."""
 
-    participants: Labels
-    classes: Labels
+    participants: Array
+    classes: Array
     counts: Ints
 
     @property

@@ -10,17 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Floats, Ints
 from folkmoot.datasets.arguments import generator, number
 from folkmoot.votes import Votes, check_truth
-
-Floats = npt.NDArray[np.float64]
 
 
 class SyntheticVotes(NamedTuple):
     """Votes (participant, input), the right colour of each input, and each participant's accuracy."""
 
     votes: Votes
-    truth: npt.NDArray[np.int64]
+    truth: Ints
     accuracies: Floats
 
 

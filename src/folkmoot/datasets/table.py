@@ -14,11 +14,11 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from folkmoot.arrays import Array, Bools
 from folkmoot.datasets.arguments import generator
 from folkmoot.datasets.moot_data import Features, MootData
 
@@ -201,7 +201,7 @@ def _vocabulary(sheet: _Sheet, name: str) -> dict[str, int] | None:
     return {word: i for i, word in enumerate(words)}
 
 
-def _groups(whose: list[str]) -> npt.NDArray[Any]:
+def _groups(whose: list[str]) -> Array:
     """Names, or numbers where all are whole numbers, so that 9 comes before 10."""
     try:
         numbers = [int(name) for name in whose]
@@ -234,7 +234,7 @@ def _numbers(sheet: _Sheet, features: list[str], vocabulary: list[dict[str, int]
 
 def _held_out(
     data: MootData, test_groups: float | None, test_rows: float | None, rng: np.random.Generator
-) -> npt.NDArray[np.bool_]:
+) -> Bools:
     names = data.participants
     if test_rows is not None:
         share = _share("test_rows", test_rows)

@@ -1,8 +1,8 @@
 """scikit-learn estimators: participants with models and rows of their own, and one agreed answer."""
 
+from folkmoot.comparison.numbers import NumberLine, NumberReport
+from folkmoot.comparison.report import Line, Report
 from folkmoot.learning.classifier import ConsensusClassifier, ProtocolWarning
-from folkmoot.learning.comparison import Line, Report
-from folkmoot.learning.number_report import NumberLine, NumberReport
 from folkmoot.learning.participants import Participant, ParticipantWarning
 from folkmoot.learning.regressor import ConsensusRegressor
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from folkmoot.arrays import Array, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, Task, stratified_shards
 from folkmoot.trust import Anchor
@@ -23,18 +23,18 @@ def check_trust(trust: object) -> None:
         raise ValueError(f"trust must be {SELF_ANCHORED!r} or None: got {trust!r}")
 
 
-def anchors_of(participants: Sequence[Participant], labels: npt.NDArray[Any]) -> list[Anchor | None]:
+def anchors_of(participants: Sequence[Participant], labels: Array) -> list[Anchor | None]:
     """The anchor of each, its answers as places in ``labels``; None for who has held nothing out."""
     return [_anchor(participant, labels) if participant.held_out else None for participant in participants]
 
 
-def _anchor(participant: Participant, labels: npt.NDArray[Any]) -> Anchor:
+def _anchor(participant: Participant, labels: Array) -> Anchor:
     times = [count for _, _, count in participant.confusion]
     true, said = (_colours([row[i] for row in participant.confusion], labels) for i in (0, 1))
     return Anchor.of_holdout(np.repeat(said, times), np.repeat(true, times), len(labels))
 
 
-def _colours(values: list[Any], labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _colours(values: list[Any], labels: Array) -> Ints:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return as_colours(array, labels)

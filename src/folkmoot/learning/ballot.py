@@ -12,13 +12,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import tell
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Query
+from folkmoot.protocols import SnowProtocol
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import Listeners, listen_first
 from folkmoot.trust import Anchor
@@ -33,7 +33,7 @@ class Ballot:
     """
 
     votes: Votes
-    labels: npt.NDArray[Any]
+    labels: Array
     faults: dict[int, str]
     listeners: Listeners | None = None
 
@@ -43,12 +43,12 @@ class Ballot:
         return len(self.labels)
 
     @cached_property
-    def there(self) -> npt.NDArray[np.int64]:
+    def there(self) -> Ints:
         """Who could vote."""
         return np.setdiff1d(np.arange(len(self.votes)), list(self.faults))
 
     @cached_property
-    def keys(self) -> npt.NDArray[np.int64]:
+    def keys(self) -> Ints:
         """What the randomness of each input hangs on: the votes on it."""
         return vote_keys(self.votes)
 
@@ -64,7 +64,7 @@ class Ballot:
         return self if listeners is None else replace(self, votes=listeners.held, listeners=listeners)
 
     def talk(
-        self, protocol: Query[Any], liars: dict[int, Adversary], truth: Votes | None, **options: Any
+        self, protocol: SnowProtocol[Any], liars: dict[int, Adversary], truth: Votes | None, **options: Any
     ) -> Outcome:
         """The deliberation of those who are there, or of those who anchor if they have listened."""
         options |= {"truth": truth, "classes": self.classes, "keys": self.keys}
@@ -72,19 +72,17 @@ class Ballot:
             return self.listeners.talk(protocol, liars, held=self.votes, **options)
         return deliberate_among(self.there.tolist(), self.votes, protocol, adversaries=liars, **options)
 
-    def answers(self, outcome: Outcome) -> npt.NDArray[np.int64]:
+    def answers(self, outcome: Outcome) -> Ints:
         """The colour that most of the honest hold, the first of several that are level."""
         return np.asarray(outcome.counts.argmax(axis=-1))
 
-    def shares(self, outcome: Outcome) -> npt.NDArray[np.float64]:
+    def shares(self, outcome: Outcome) -> Floats:
         """(input, colour): how often most of the honest hold which, over repetitions; level colours share."""
         best = outcome.counts == outcome.counts.max(axis=-1, keepdims=True)
         return np.asarray((best / best.sum(axis=-1, keepdims=True)).mean(axis=0))
 
 
-def ballot_of(
-    answers: Sequence[npt.NDArray[Any] | str], labels: npt.NDArray[Any], names: Sequence[str]
-) -> Ballot:
+def ballot_of(answers: Sequence[Array | str], labels: Array, names: Sequence[str]) -> Ballot:
     """Everybody's answers, or what went wrong, as votes; warnings name who has none and who has odd ones."""
     inputs = next(len(each) for each in answers if not isinstance(each, str))
     votes = np.full((len(answers), inputs), UNCOLOURED, dtype=np.int64)

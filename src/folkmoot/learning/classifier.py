@@ -9,7 +9,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
@@ -17,10 +16,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious
-from folkmoot.learning.absorption import absorption, has_closed_form
+from folkmoot.arrays import Array, Floats, Progress
 from folkmoot.learning.anchors import SELF_ANCHORED, anchors_of, check_trust, cross_validated
 from folkmoot.learning.ballot import Ballot, ballot_of
+from folkmoot.learning.closed_form import absorption, has_closed_form
 from folkmoot.learning.composition import has_names
+from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights, rows_by_group
 from folkmoot.learning.labels import (
     as_truth,
     check_class_count,
@@ -29,7 +30,6 @@ from folkmoot.learning.labels import (
     same_kind,
     with_strangers,
 )
-from folkmoot.learning.moot import Moot, Progress, check_weights, rows_by_group
 from folkmoot.learning.participants import (
     check_holdout,
     fit_classifier,
@@ -39,17 +39,15 @@ from folkmoot.learning.participants import (
 )
 from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Query, Slush
+from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Trusting
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import Trust
 from folkmoot.votes import Votes
 
 if TYPE_CHECKING:
-    from folkmoot.learning.comparison import Report
+    from folkmoot.comparison.report import Report
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 _REPEATS = 100  # deliberations behind predict_proba where theory has no closed form
 _SLUSH = Slush(k=10, alpha=6)
 
@@ -58,7 +56,7 @@ class ProtocolWarning(UserWarning):
     """The protocol asks for more peers than there are, so k and alpha were scaled down."""
 
 
-class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
+class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
     Parameters
@@ -97,7 +95,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
     be set anew after ``fit``.
     """
 
-    protocol: Query[Any]
+    protocol: SnowProtocol[Any]
 
     # Sample weights are taken in fit's keywords: shards make an integer weight differ from repeated rows,
     # which a ``sample_weight`` in the signature would promise. Metadata routing should know it all the same.
@@ -107,7 +105,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         self,
         estimators: Any,
         *,
-        protocol: Query[Any] = _SLUSH,
+        protocol: SnowProtocol[Any] = _SLUSH,
         thresholds: str = "global",
         trust: str | None = None,
         holdout: float | None = 0.2,
@@ -171,7 +169,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         return self
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.protocol, Query):
+        if not isinstance(self.protocol, SnowProtocol):
             raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {self.protocol!r}")
         if self.thresholds not in ("global", "strong-confidence"):
             raise ValueError(f"thresholds must be 'global' or 'strong-confidence': got {self.thresholds!r}")
@@ -237,12 +235,12 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
         return np.array([participant.accuracy for participant in self.participants_])
 
     @property
-    def protocol_(self) -> Query[Any]:
+    def protocol_(self) -> SnowProtocol[Any]:
         """The protocol as it is played: with local thresholds if so wanted, scaled to few participants."""
         check_is_fitted(self, "participants_")
         self._check_parameters()
         n = len(self.participants_)
-        protocol: Query[Any] = self.protocol.scaled(n)
+        protocol: SnowProtocol[Any] = self.protocol.scaled(n)
         if self.thresholds == "strong-confidence":
             protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
         protocol.thresholds(n)  # complains about a list of another length
@@ -250,7 +248,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
             protocol.trust.check(n, protocol.k)
         return protocol
 
-    def _tell_if_scaled(self, protocol: Query[Any]) -> None:
+    def _tell_if_scaled(self, protocol: SnowProtocol[Any]) -> None:
         if protocol.k != self.protocol.k:
             alpha = f", alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else ""
             warnings.warn(
@@ -411,7 +409,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, Moot):
     def _reports(
         self, X: Any, y: Any, adversaries: Sequence[Any], repeats: int, stacking: bool
     ) -> Iterator[Report]:
-        from folkmoot.learning.comparison import compare
+        from folkmoot.comparison.report import compare
 
         check_is_fitted(self, "participants_")
         labels = with_strangers(self.classes_, check_labels(y))

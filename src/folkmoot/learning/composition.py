@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from folkmoot.protocols import Query
+from folkmoot.protocols import SnowProtocol
 
 
 def named_models(estimators: Any) -> list[tuple[str, Any]]:
@@ -75,7 +75,7 @@ class Composed(BaseEstimator):
                 inner = model.get_params(deep=True) if hasattr(model, "get_params") else {}
                 result.update({f"{name}__{key}": value for key, value in inner.items()})
             protocol = result.get("protocol")
-            if isinstance(protocol, Query):
+            if isinstance(protocol, SnowProtocol):
                 result.update({f"protocol__{f.name}": getattr(protocol, f.name) for f in fields(protocol)})
         return result
 
@@ -116,7 +116,7 @@ class Composed(BaseEstimator):
 
     def _set_protocol(self, values: dict[str, Any]) -> None:
         protocol = getattr(self, "protocol", None)
-        known = [f.name for f in fields(protocol)] if isinstance(protocol, Query) else []
+        known = [f.name for f in fields(protocol)] if isinstance(protocol, SnowProtocol) else []
         unknown = next((name for name in values if name not in known), None)
         if unknown is not None:
             raise ValueError(f"protocol has no parameter {unknown!r}: expected one of {', '.join(known)}")

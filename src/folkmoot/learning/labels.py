@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import column_or_1d
 
+from folkmoot.arrays import Array
 from folkmoot.learning.participants import Participant, tell
 from folkmoot.votes import UNCOLOURED, Votes
 
-Array = npt.NDArray[Any]
 _MOST = 127  # colours that can be deliberated
 
 

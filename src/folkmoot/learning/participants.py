@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from folkmoot import checks
-from folkmoot.learning.tables import Rows, columns_of, rows_of
-
-Array = npt.NDArray[Any]
+from folkmoot.arrays import Array, Ints
+from folkmoot.learning.tables import columns_of, rows_of
 
 
 class ParticipantWarning(UserWarning):
@@ -77,9 +75,9 @@ class Task:
     X: Any  # its rows, and nobody else's
     y: Array
     weights: Array | None
-    held_out: Rows  # places in X that it keeps back
+    held_out: Ints  # places in X that it keeps back
     seed: int | None
-    folds: tuple[Rows, ...] = ()  # or parts of X: each answered by a model that is fitted on the others
+    folds: tuple[Ints, ...] = ()  # or parts of X: each answered by a model that is fitted on the others
 
 
 def fit_classifier(task: Task) -> Participant:
@@ -97,7 +95,7 @@ def fit_classifier(task: Task) -> Participant:
     return measured(done, rows_of(task.X, task.held_out), task.y[task.held_out])
 
 
-def _learnt(task: Task, rows: Rows) -> Participant:
+def _learnt(task: Task, rows: Ints) -> Participant:
     """A participant with a model fitted on these of its rows."""
     if len(np.unique(task.y[rows])) > 1:
         model, weighted = _fit(task, rows)
@@ -157,7 +155,7 @@ def _rows_of_table(table: Counter[tuple[Any, Any]]) -> tuple[tuple[Any, Any, int
     return tuple((true, said, times) for (true, said), times in table.items())
 
 
-def _fit(task: Task, rows: Rows) -> tuple[Any, bool]:
+def _fit(task: Task, rows: Ints) -> tuple[Any, bool]:
     """The fitted clone, and whether it took the weights. Errors are told with the participant's name."""
     if not (hasattr(task.model, "get_params") and hasattr(task.model, "fit")):
         raise TypeError(
@@ -205,10 +203,10 @@ def seed_model(model: Any, seed: int) -> None:
         model.set_params(**{key: int(value) for key, value in zip(free, seeds, strict=True)})
 
 
-def stratified_shards(y: Array, n: int, rng: np.random.Generator) -> list[Rows]:
+def stratified_shards(y: Array, n: int, rng: np.random.Generator) -> list[Ints]:
     """n disjoint shards of the rows, with every class dealt out as evenly as it goes.
 
-    Rows are shuffled, sorted by class and dealt in turn, so sizes, and the counts of each class, differ by
+    Ints are shuffled, sorted by class and dealt in turn, so sizes, and the counts of each class, differ by
     one at the most.
     """
     rows = len(y)
@@ -221,7 +219,7 @@ def stratified_shards(y: Array, n: int, rng: np.random.Generator) -> list[Rows]:
     return [np.sort(dealt[i::n]) for i in range(n)]
 
 
-def held_out_rows(y: Array, share: float, rng: np.random.Generator) -> Rows:
+def held_out_rows(y: Array, share: float, rng: np.random.Generator) -> Ints:
     """Places to keep back: ``share`` of the rows, spread over the classes, but never a class's only row."""
     rows = len(y)
     shuffled = rng.permutation(rows)

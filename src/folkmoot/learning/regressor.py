@@ -6,28 +6,26 @@ import warnings
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import RegressorMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from folkmoot import checks
 from folkmoot.adversaries import FarAway, NumberAdversary, numbers_handed_in
 from folkmoot.aggregation import LARGEST, RULES, Rule, Trimming
+from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.learning.classifier import ProtocolWarning
-from folkmoot.learning.moot import Moot, Progress, check_weights
+from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights
 from folkmoot.learning.participants import fit_regressor, tell
 from folkmoot.learning.tables import check_inputs
 from folkmoot.simulation import Agreement, agree
 
 if TYPE_CHECKING:
-    from folkmoot.learning.number_report import NumberReport
+    from folkmoot.comparison.numbers import NumberReport
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-_NOBODY: npt.NDArray[np.int64] = np.empty(0, dtype=np.int64)
+_NOBODY: Ints = np.empty(0, dtype=np.int64)
 
 
-class ConsensusRegressor(TransformerMixin, RegressorMixin, Moot):
+class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
     """Participants that each fit their own model on their own rows, then draw nearer until they agree.
 
     Parameters
@@ -233,7 +231,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, Moot):
 
     def report(self, X: Any, y: Any, *, stacking: bool = True) -> NumberReport:
         """Consensus beside single participants and centralised rules, by root mean squared error."""
-        from folkmoot.learning.number_report import compare_numbers
+        from folkmoot.comparison.numbers import compare_numbers
 
         values, there, faults, _ = self._numbers(X)
         truth = np.asarray(y, dtype=np.float64).reshape(len(np.asarray(y)), -1)

@@ -1,4 +1,4 @@
-"""Rows and columns of whatever users hand in: arrays, sparse matrices, pandas and polars data frames."""
+"""Ints and columns of whatever users hand in: arrays, sparse matrices, pandas and polars data frames."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_array, validate_data
 
-Rows = npt.NDArray[np.int64]
+from folkmoot.arrays import Ints
 
 
 def column_names(X: Any) -> list[Any] | None:
@@ -44,7 +43,7 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool, compare: bool = True) -
     return X
 
 
-def rows_of(X: Any, rows: Rows) -> Any:
+def rows_of(X: Any, rows: Ints) -> Any:
     """These rows of X."""
     return _safe_indexing(X, rows, axis=0)
 

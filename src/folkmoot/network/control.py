@@ -60,7 +60,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
     why: str
 
 
-class Progress(msgspec.Struct, frozen=True, tag=True):
+class MotionProgress(msgspec.Struct, frozen=True, tag="Progress"):
     """How far the motion is."""
 
     motion: str
@@ -83,7 +83,7 @@ class Door(msgspec.Struct, frozen=True):
     pid: int
 
 
-Reply: TypeAlias = Refused | Progress | Over
+Reply: TypeAlias = Refused | MotionProgress | Over
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _PUT: Final = msgspec.msgpack.Decoder(Put)
 _REPLY: Final = msgspec.msgpack.Decoder(Reply)
@@ -242,7 +242,9 @@ class ControlServer:
         while not done.done():
             session = self._node.session(name)
             if session is not None:
-                progress = Progress(name.hex(), session.phase.value, session.rounds, len(session.closes))
+                progress = MotionProgress(
+                    name.hex(), session.phase.value, session.rounds, len(session.closes)
+                )
                 _write(writer, progress)
                 await writer.drain()
             await asyncio.wait([done], timeout=0.25)
@@ -297,7 +299,7 @@ def door_of(via: str) -> Door:
 
 
 def put(
-    door: Door, motion: Put, chunks: Iterator[bytes], progress: Callable[[Progress], None] | None = None
+    door: Door, motion: Put, chunks: Iterator[bytes], progress: Callable[[MotionProgress], None] | None = None
 ) -> Account:
     """Put a motion and wait for its account; ValueError if it was refused."""
     host, port = parse_address(door.address)

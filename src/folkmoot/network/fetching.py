@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
+from folkmoot.arrays import Colours
 from folkmoot.network.motion import Motion
-from folkmoot.network.packing import Colours
 from folkmoot.votes import UNCOLOURED
 
 _AHEAD: Final = 2  # chunks under way at a time: what a node holds of the inputs

@@ -32,7 +32,7 @@ from folkmoot.network.fields import (
     toml_string,
     toml_strings,
 )
-from folkmoot.network.roster import Participant
+from folkmoot.network.roster import Member
 
 __all__ = ["DEFAULT_LISTEN", "Identity", "create", "load", "parse_address"]
 
@@ -55,9 +55,9 @@ class Identity:
     certificate: bytes = field(repr=False)
     fingerprint: str
 
-    def participant(self) -> Participant:
+    def member(self) -> Member:
         """What the roster holds of it."""
-        return Participant(
+        return Member(
             self.name, self.organisation, self.fingerprint, self.addresses, certificate=self.certificate
         )
 

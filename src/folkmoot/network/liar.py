@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from folkmoot.adversaries import ATTACKS, Adversary, Knows, Sees
-from folkmoot.network.packing import Colours
+from folkmoot.arrays import Colours
 from folkmoot.votes import UNCOLOURED
 
 PLAYABLE = tuple(name for name, kind in ATTACKS.items() if Knows.POPULATION not in kind.knows)

@@ -142,7 +142,7 @@ class Want(Message, frozen=True, gc=False, tag=12):
     have: Annotated[bytes, msgspec.Meta(max_length=1 << 15)]
 
 
-Any: TypeAlias = (
+AnyMessage: TypeAlias = (
     Hello
     | Announce
     | Unknown
@@ -159,7 +159,7 @@ Any: TypeAlias = (
 )
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
-_DECODER: Final = msgspec.msgpack.Decoder(Any)
+_DECODER: Final = msgspec.msgpack.Decoder(AnyMessage)
 
 
 def encode(message: Message) -> bytes:
@@ -167,7 +167,7 @@ def encode(message: Message) -> bytes:
     return _ENCODER.encode(message)
 
 
-def decode(data: bytes | memoryview) -> Any:
+def decode(data: bytes | memoryview) -> AnyMessage:
     """The message in ``data``; ValueError if there is none."""
-    message: Any = _DECODER.decode(data)
+    message: AnyMessage = _DECODER.decode(data)
     return message

@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot.arrays import Array
+
 KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib or package.module:function"
 
 _PICKLES = (".pkl", ".pickle", ".joblib")
@@ -61,7 +63,7 @@ class Model:
     def __init__(
         self,
         spec: str,
-        answer: Callable[[npt.NDArray[Any]], Any],
+        answer: Callable[[Array], Any],
         *,
         labels: Iterable[object] | None = None,
         columns: int | None = None,

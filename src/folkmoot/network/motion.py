@@ -15,10 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Array
 from folkmoot.network.packing import packed_size
-from folkmoot.protocols import Query, Slush, Snowball, Snowflake
+from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
 
-PROTOCOLS: Final[dict[str, type[Query[Any]]]] = {"slush": Slush, "snowflake": Snowflake, "snowball": Snowball}
+PROTOCOLS: Final[dict[str, type[SnowProtocol[Any]]]] = {
+    "slush": Slush,
+    "snowflake": Snowflake,
+    "snowball": Snowball,
+}
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 LOCAL: Final = 0  # alpha: each participant its own, by its track record (strong confidence)
 CHUNK_BYTES: Final = 256 * 1024
@@ -62,10 +67,10 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         """How many colours there are."""
         return len(self.labels)
 
-    def rule(self, alpha: int) -> Query[Any]:
+    def rule(self, alpha: int) -> SnowProtocol[Any]:
         """The protocol, for a participant with this threshold."""
         kind: Any = PROTOCOLS[self.protocol]
-        rule: Query[Any] = kind(self.k, alpha, self.beta) if kind.decides else kind(self.k, alpha)
+        rule: SnowProtocol[Any] = kind(self.k, alpha, self.beta) if kind.decides else kind(self.k, alpha)
         return rule
 
     def check(self) -> None:
@@ -130,7 +135,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         """How many inputs chunk ``index`` holds."""
         return min(self.chunk_rows, self.inputs - index * self.chunk_rows)
 
-    def read_chunk(self, index: int, data: bytes) -> npt.NDArray[Any]:
+    def read_chunk(self, index: int, data: bytes) -> Array:
         """The inputs in a chunk; ValueError if it is not the one that the header names."""
         if hashlib.sha256(data).digest() != self.chunks[index]:
             raise ValueError(f"chunk {index} is not the one that the motion names")
@@ -158,7 +163,7 @@ def motion_name(header: bytes) -> bytes:
     return hashlib.sha256(header).digest()
 
 
-def chunked(inputs: npt.NDArray[Any]) -> tuple[int, list[bytes]]:
+def chunked(inputs: Array) -> tuple[int, list[bytes]]:
     """Rows a chunk, and the chunks of a 2-d array of numbers."""
     array = np.ascontiguousarray(inputs)
     rows = rows_per_chunk(array.shape[1], array.dtype)

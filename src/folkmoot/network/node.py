@@ -16,21 +16,21 @@ import msgspec
 import numpy as np
 
 from folkmoot.adversaries import Adversary
+from folkmoot.arrays import Colours
 from folkmoot.network import messages as m
 from folkmoot.network import statements
 from folkmoot.network.budget import Budget
 from folkmoot.network.health import Health
 from folkmoot.network.journal import Journal
+from folkmoot.network.judgement import Holdout, Judgement, judge
 from folkmoot.network.liar import Liar
-from folkmoot.network.listening import Holdout, Judgement, judge
 from folkmoot.network.motion import LOCAL, Motion, motion_name, read_header
-from folkmoot.network.packing import Colours
 from folkmoot.network.records import TrackRecords
 from folkmoot.network.roster import Roster
 from folkmoot.network.session import COMMIT_SHARE, RELAYED_BYTES, Ended, Memory, Phase, Save, Seat, Session
 from folkmoot.network.storage import Storage
 from folkmoot.network.transport import Transport
-from folkmoot.network.voter import Ballot
+from folkmoot.network.voter import ChunkVotes
 from folkmoot.votes import UNCOLOURED
 
 MOST_OPEN_EACH: Final = 4  # motions at a time that one peer has told us of
@@ -43,10 +43,10 @@ OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not p
 LINGER: Final = 60.0  # seconds after the end of a motion in which others may still ask about it
 
 
-class Votes(Protocol):
+class AnyVoter(Protocol):
     """Who votes on a chunk of inputs: a ``Voter``."""
 
-    def vote(self, inputs: Any, labels: Sequence[str]) -> Ballot:
+    def vote(self, inputs: Any, labels: Sequence[str]) -> ChunkVotes:
         """A colour for every row, and why some have none."""
 
 
@@ -87,7 +87,7 @@ class Node:
         roster: Roster,
         storage: Storage,
         transport: Transport,
-        votes: Votes,
+        votes: AnyVoter,
         *,
         rng: random.Random,
         journal: Journal | None = None,
@@ -316,7 +316,7 @@ class Node:
             return False
         return True
 
-    def _on_stranger(self, peer: int, message: m.Any) -> None:
+    def _on_stranger(self, peer: int, message: m.AnyMessage) -> None:
         """About a motion that is not under way here: an old one, or one that we have not heard of."""
         assert not isinstance(message, m.Hello | m.Announce)  # noqa: S101
         name = message.motion
@@ -462,7 +462,7 @@ class Node:
     def _predict(self, running: _Running, index: int, data: bytes | None) -> None:
         motion = running.session.motion
 
-        def job() -> Ballot:
+        def job() -> ChunkVotes:
             try:
                 inputs = running.inputs
                 chunk = inputs.read(index) if data is None and inputs is not None else data
@@ -471,9 +471,9 @@ class Node:
                 return self._votes.vote(motion.read_chunk(index, chunk), motion.labels)
             except (ValueError, OSError) as error:
                 none = np.full(motion.rows(index), UNCOLOURED, dtype=np.int8)
-                return Ballot(none, "the inputs did not arrive as they were announced", str(error))
+                return ChunkVotes(none, "the inputs did not arrive as they were announced", str(error))
 
-        def done(ballot: Ballot) -> None:
+        def done(ballot: ChunkVotes) -> None:
             if ballot.reason:
                 self._log(
                     "warning", "abstains", motion=running.session.name.hex(), why=ballot.reason,

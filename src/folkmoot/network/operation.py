@@ -24,8 +24,8 @@ from folkmoot.network.control import ControlServer, loopback
 from folkmoot.network.fields import parse_address
 from folkmoot.network.identity import CERTIFICATE, KEY, Identity
 from folkmoot.network.journal import Journal
+from folkmoot.network.judgement import Holdout, read_holdout
 from folkmoot.network.liar import PLAYABLE, Liar
-from folkmoot.network.listening import Holdout, read_holdout
 from folkmoot.network.mesh import Mesh
 from folkmoot.network.metrics import serve_metrics
 from folkmoot.network.models import Model, load_model

@@ -8,11 +8,9 @@ encoding, so that equal digests mean equal votes and the other way round.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from folkmoot.arrays import Colours
 from folkmoot.votes import UNCOLOURED, packed_bytes
-
-Colours = npt.NDArray[np.int8]
 
 
 def pack(votes: Colours, classes: int) -> bytes:

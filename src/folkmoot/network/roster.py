@@ -47,7 +47,7 @@ def quorum(n: int) -> int:
 
 
 @dataclass(frozen=True)
-class Participant:
+class Member:
     """One who takes part; its certificate (DER) is what it is known by."""
 
     name: str
@@ -82,7 +82,7 @@ class Participant:
         )
 
     @classmethod
-    def parse(cls, line: str) -> Participant:
+    def parse(cls, line: str) -> Member:
         """The participant of a line such as ``line()`` makes, with or without the comma after it."""
         wanted = f"a participant's line must be as folkmoot node init prints it: got {_start(line)!r}"
         try:
@@ -104,9 +104,9 @@ class Participant:
 class Roster:
     """The participants of a moot by name; a position in it is a participant's number."""
 
-    participants: tuple[Participant, ...]
+    participants: tuple[Member, ...]
 
-    def __init__(self, participants: Iterable[Participant]) -> None:
+    def __init__(self, participants: Iterable[Member]) -> None:
         found = tuple(sorted(participants, key=lambda each: each.name))
         if not found:
             raise ValueError("a roster must have at least one participant: got none")
@@ -130,7 +130,7 @@ class Roster:
         lines = "".join(f"  {each.line()},\n" for each in self.participants)
         replace_file(Path(path), f"{HEADER}participants = [\n{lines}]\n".encode())
 
-    def add(self, participant: Participant) -> Roster:
+    def add(self, participant: Member) -> Roster:
         """The roster with one more."""
         return Roster((*self.participants, participant))
 
@@ -165,10 +165,10 @@ class Roster:
     def __len__(self) -> int:
         return len(self.participants)
 
-    def __iter__(self) -> Iterator[Participant]:
+    def __iter__(self) -> Iterator[Member]:
         return iter(self.participants)
 
-    def __getitem__(self, position: int) -> Participant:
+    def __getitem__(self, position: int) -> Member:
         return self.participants[position]
 
     @cached_property
@@ -176,7 +176,7 @@ class Roster:
         return {each.fingerprint: i for i, each in enumerate(self.participants)}
 
 
-def examine(path: Path | str) -> tuple[list[Participant], list[str]]:
+def examine(path: Path | str) -> tuple[list[Member], list[str]]:
     """The participants of a file in its order, and everything that is wrong with it, a line each."""
     try:
         table = parse_toml(Path(path).read_bytes(), "a roster")
@@ -204,7 +204,7 @@ def examine(path: Path | str) -> tuple[list[Participant], list[str]]:
     return participants, problems + list(_clashes(rows))
 
 
-def _entry(entry: object) -> tuple[Participant | None, list[str], dict[str, Any]]:
+def _entry(entry: object) -> tuple[Member | None, list[str], dict[str, Any]]:
     """A participant from its table, or everything that is wrong with it, and what of it makes sense."""
     if not isinstance(entry, dict):
         return None, [f"must be a table such as {{ name = ... }}: got {_start(repr(entry))}"], {}
@@ -219,7 +219,7 @@ def _entry(entry: object) -> tuple[Participant | None, list[str], dict[str, Any]
     if problems:
         return None, problems, values
     try:
-        return Participant(**values), [], values
+        return Member(**values), [], values
     except ValueError as error:
         return None, [str(error)], values
 
@@ -270,7 +270,7 @@ def _clashes(rows: Iterable[tuple[str, str, bytes | None]]) -> Iterator[str]:
             keys.setdefault(key, name)
 
 
-def _seat(participant: Participant) -> tuple[str, str, bytes]:
+def _seat(participant: Member) -> tuple[str, str, bytes]:
     return participant.name, participant.fingerprint, participant.public_key.public_bytes_raw()
 
 

@@ -31,14 +31,15 @@ from typing import Final, TypeAlias
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from folkmoot.arrays import Colours
 from folkmoot.network import messages as m
 from folkmoot.network import statements
 from folkmoot.network.fetching import Fetching
 from folkmoot.network.health import Health
+from folkmoot.network.judgement import Judgement
 from folkmoot.network.liar import Liar
-from folkmoot.network.listening import Judgement
 from folkmoot.network.motion import Motion, motion_name
-from folkmoot.network.packing import Colours, pack, unpack
+from folkmoot.network.packing import pack, unpack
 from folkmoot.network.roster import quorum
 from folkmoot.network.statements import Evidence
 from folkmoot.network.testimony import Testimony
@@ -215,7 +216,7 @@ class Session:
         self._reason = self._reason or reason[:300]
         self.tick(now)
 
-    def receive(self, now: float, peer: int, message: m.Any) -> None:
+    def receive(self, now: float, peer: int, message: m.AnyMessage) -> None:
         """What a peer says about this motion."""
         match message:
             case m.Answer():

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot.arrays import Colours, Floats
 from folkmoot.network.messages import Close
 from folkmoot.network.motion import Motion
-from folkmoot.network.packing import Colours, unpack
+from folkmoot.network.packing import unpack
 from folkmoot.network.roster import quorum
 from folkmoot.votes import UNCOLOURED
 
@@ -25,7 +26,7 @@ class Verdict:
     """Decisions with how many stand behind them; participants by their place in the roster."""
 
     decisions: Colours  # (input,): the colour that a quorum has signed, else -1
-    agreement: npt.NDArray[np.float64]  # (input,): share of those who closed that hold the most common colour
+    agreement: Floats  # (input,): share of those who closed that hold the most common colour
     quorum: int
     closed: list[int]  # who signed a close that counts
     silent: list[int]  # who did not

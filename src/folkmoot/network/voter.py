@@ -5,17 +5,16 @@ with a reason.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from folkmoot.arrays import Array, Colours
 from folkmoot.network.models import Model
-from folkmoot.network.packing import Colours
 from folkmoot.votes import UNCOLOURED
 
 
-class Ballot(NamedTuple):
+class ChunkVotes(NamedTuple):
     """Votes on a chunk. ``reason`` is told to all; ``detail`` may hold what is private, and stays here."""
 
     votes: Colours
@@ -29,13 +28,13 @@ class Voter:
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def vote(self, inputs: npt.NDArray[Any], labels: Sequence[str]) -> Ballot:
+    def vote(self, inputs: Array, labels: Sequence[str]) -> ChunkVotes:
         """A colour for every row, or -1; and why, if the model could not answer some of them."""
         columns = self.model.columns
         if columns is not None and columns != inputs.shape[1]:
             why = "the inputs do not have the columns that its model takes"
             detail = f"the model takes {columns} columns, and the inputs have {inputs.shape[1]}"
-            return Ballot(np.full(len(inputs), UNCOLOURED, dtype=np.int8), why, detail)
+            return ChunkVotes(np.full(len(inputs), UNCOLOURED, dtype=np.int8), why, detail)
         said, why, detail = self._ask(inputs)
         colour = {label: number for number, label in enumerate(labels)}
         votes = [UNCOLOURED if label is None else colour.get(label, UNCOLOURED) for label in said]
@@ -43,16 +42,16 @@ class Voter:
         if strange is not None and not why:
             why = "its model gives labels that are not among those of the motion"
             detail = f"the model says {strange!r:.60}, and the motion has {', '.join(labels):.200}"
-        return Ballot(np.array(votes, dtype=np.int8), why, detail)
+        return ChunkVotes(np.array(votes, dtype=np.int8), why, detail)
 
-    def _ask(self, inputs: npt.NDArray[Any]) -> tuple[list[str | None], str, str]:
+    def _ask(self, inputs: Array) -> tuple[list[str | None], str, str]:
         try:
             return list(self.model.predict(inputs)), "", ""
         except Exception as error:
             why = "its model failed"
             detail = f"{type(error).__name__}: {' '.join(str(error).split())}"[:1000]
         # Many models refuse a whole batch for one missing value: let them answer the rest.
-        whole = np.isfinite(inputs).all(axis=1)
+        whole = np.asarray(np.isfinite(inputs).all(axis=1))
         if whole.all() or not whole.any():
             return [None] * len(inputs), why, detail
         try:

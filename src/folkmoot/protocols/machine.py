@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from folkmoot.protocols.query import Query
+from folkmoot.arrays import Ints
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import UNCOLOURED
 
 
@@ -25,25 +25,25 @@ class Machine:
     ``counts_wins``.
     """
 
-    after: npt.NDArray[np.int64]
-    colour: npt.NDArray[np.int64]
-    asking: npt.NDArray[np.int64]  # 1, or 0 once a node in this state has decided
-    start: npt.NDArray[np.int64]  # start[v + 1]: the state of a node whose first vote is v
+    after: Ints
+    colour: Ints
+    asking: Ints  # 1, or 0 once a node in this state has decided
+    start: Ints  # start[v + 1]: the state of a node whose first vote is v
     decides: bool
     counts_wins: bool
 
 
-def machine_of(protocol: Query[Any], colours: int) -> Machine:
+def machine_of(protocol: SnowProtocol[Any], colours: int) -> Machine:
     """The machine of a protocol. It knows of winners only: k, alpha, weights and trust are all one to it."""
     return _tabulated(replace(protocol, k=1, alpha=1, weights=None, trust=None), colours)
 
 
 @lru_cache(maxsize=32)
-def _tabulated(protocol: Query[Any], colours: int) -> Machine:
+def _tabulated(protocol: SnowProtocol[Any], colours: int) -> Machine:
     return tabulate(protocol, colours)
 
 
-def tabulate(protocol: Query[Any], colours: int, *, most_states: int = 100_000) -> Machine:
+def tabulate(protocol: SnowProtocol[Any], colours: int, *, most_states: int = 100_000) -> Machine:
     """The machine of a protocol: every state that any sequence of winners can lead to."""
     winners = range(UNCOLOURED, colours)
     firsts = [protocol.start(vote) for vote in winners]

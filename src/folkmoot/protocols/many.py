@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from folkmoot.arrays import Colours
 from folkmoot.protocols.machine import machine_of
-from folkmoot.protocols.query import Query
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import UNCOLOURED
 
-Colours = npt.NDArray[np.int8]
 SLACK = 1.0 - 1e-12  # a weighted tally that reaches alpha but for rounding has reached it
 
 
@@ -56,7 +55,7 @@ def winners(
 class Opinions:
     """What one node holds on every input of a batch, as a state of the protocol each."""
 
-    def __init__(self, protocol: Query[Any], classes: int, first: Colours) -> None:
+    def __init__(self, protocol: SnowProtocol[Any], classes: int, first: Colours) -> None:
         self._machine = machine_of(protocol, classes)
         # The table as one row, so that a batch is a single look-up: state, winner + 1, ahead.
         self._after = self._machine.after.ravel()

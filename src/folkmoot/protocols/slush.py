@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from folkmoot.protocols.query import Query
+from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import UNCOLOURED, Colour
 
 
@@ -18,7 +18,7 @@ def take(colour: Colour, won: Colour) -> Colour:
 
 
 @dataclass(frozen=True)
-class Slush(Query[Colour]):
+class Slush(SnowProtocol[Colour]):
     """Slush(k, alpha): no memory but the colour; an uncoloured node takes the first colour that wins."""
 
     def start(self, colour: Colour) -> Colour:

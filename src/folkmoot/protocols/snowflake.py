@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from folkmoot import checks
-from folkmoot.protocols.query import Query, State
 from folkmoot.protocols.slush import take
+from folkmoot.protocols.snow import SnowProtocol, State
 from folkmoot.votes import UNCOLOURED, Colour
 
 
@@ -31,7 +31,7 @@ def count(state: Flake, won: Colour, beta: int) -> Flake:
 
 
 @dataclass(frozen=True)
-class Deciding(Query[State]):
+class Deciding(SnowProtocol[State]):
     """A protocol whose nodes stop asking after ``beta`` queries in a row won by one colour."""
 
     beta: int = 20

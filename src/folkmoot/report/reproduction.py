@@ -8,7 +8,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.experiment import Experiment, Finding, Result
+from folkmoot.paper.experiment import Experiment, Finding, Result
 from folkmoot.report.page import Page
 
 _WORDS = {True: "yes", False: "no", None: ""}

@@ -10,14 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from folkmoot.aggregation import Median
+from folkmoot.arrays import Bools, Floats, Ints
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +23,10 @@ class Agreement:
     """The end of ``agree`` over a batch of inputs. The axis of outputs is there if ``values`` had one."""
 
     numbers: Floats  # (participant, input[, output]): the number held at the end; NaN for the Byzantine
-    honest: npt.NDArray[np.bool_]  # (participant,): who followed the rule
+    honest: Bools  # (participant,): who followed the rule
     spread: Floats  # (input,): highest less lowest honest number at the end, in the worst output
-    settled: npt.NDArray[np.bool_]  # (input,): the spread is within the tolerance
-    rounds: npt.NDArray[np.int64]  # (input,): rounds that were played
+    settled: Bools  # (input,): the spread is within the tolerance
+    rounds: Ints  # (input,): rounds that were played
     queries: int  # requests to single peers in all; one carries all inputs
     history: Floats | None = None  # (input, round): the spread at the start and after each, with record=True
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from folkmoot.adversaries import Adversary, Copycat
 from folkmoot.outcome import Change, Outcome
-from folkmoot.protocols import Query
+from folkmoot.protocols import SnowProtocol
 from folkmoot.simulation.engine import deliberate
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -21,7 +21,7 @@ from folkmoot.votes import UNCOLOURED, Votes
 def deliberate_among(
     there: Sequence[int],
     votes: Votes,
-    protocol: Query[Any],
+    protocol: SnowProtocol[Any],
     *,
     adversaries: Mapping[int, Adversary],
     **options: Any,

@@ -7,7 +7,7 @@ it is defined there; ``deliberate`` lets one node update at a time unless told o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,11 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.adversaries import NumberAdversary, Observation
 from folkmoot.aggregation import LARGEST, Rule
+from folkmoot.arrays import Floats, Ints, Progress
 from folkmoot.sampling import Others
 from folkmoot.simulation.agreement import Agreement
 from folkmoot.simulation.setting import check_adversaries
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-# Called with the inputs done and the inputs in all; for progress bars.
-Progress = Callable[[int, int], None]
 # Numbers held at once by the nodes of a piece of the batch (16 MiB).
 _PIECE = 1 << 21
 _MOST_ROUNDS = 10**6
@@ -155,12 +152,12 @@ class _Talk:
         if self.m == self.n:
             others = np.arange(self.n - 1)[None] + (np.arange(self.n - 1)[None] >= askers[:, None])
             return np.concatenate((askers[:, None], others), axis=1)
-        from folkmoot.simulation.approximate_kernel import draw_peers
+        from folkmoot.simulation.approximate_draws import draw_peers
 
         return np.asarray(draw_peers(self.seed, turn, self.n, askers, self.m - 1))
 
     def _dice(self, askers: Ints, liar: int, turn: int) -> Floats:
-        from folkmoot.simulation.approximate_kernel import throw_dice
+        from folkmoot.simulation.approximate_draws import throw_dice
 
         return np.asarray(throw_dice(self.seed, turn, askers, liar, self.outputs))
 

@@ -11,16 +11,17 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.adversaries import Adversary
+from folkmoot.arrays import Ints, Progress
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Query
-from folkmoot.simulation.run import Progress, Run
+from folkmoot.protocols import SnowProtocol
+from folkmoot.simulation.kernels.urns import Sampling
+from folkmoot.simulation.run import Run
 from folkmoot.simulation.setting import Setting
-from folkmoot.simulation.urns import Sampling
 
 
 def deliberate(
     votes: npt.ArrayLike,
-    protocol: Query[Any],
+    protocol: SnowProtocol[Any],
     *,
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
@@ -79,7 +80,7 @@ def deliberate(
     return run.outcome()
 
 
-def _keys(keys: npt.ArrayLike | None, inputs: int) -> npt.NDArray[np.int64]:
+def _keys(keys: npt.ArrayLike | None, inputs: int) -> Ints:
     if keys is None:
         return np.arange(inputs)
     values = np.asarray(keys)

@@ -12,16 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from folkmoot.arrays import Array, Ints, Progress
 from folkmoot.outcome import Change, Outcome
 from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.sampling import Others
-from folkmoot.simulation.setting import Array, Setting
+from folkmoot.simulation.setting import Setting
 from folkmoot.votes import UNCOLOURED
 
-# Called with the jobs done and the jobs in all; for progress bars.
-Progress = Callable[[int, int], None]
 # Jobs in a piece at most: a piece cannot be interrupted, and Ctrl-C should not have to wait.
 _PIECE = 4096
 # Inputs in a block of the shared kernel at most: the rows of a query then stay close to the processor.
@@ -35,7 +33,7 @@ class Run:
         self,
         setting: Setting,
         seed: int,
-        keys: npt.NDArray[np.int64],
+        keys: Ints,
         repeats: int,
         shared: bool,
         record: bool,
@@ -56,7 +54,7 @@ class Run:
     @property
     def bitsliced(self) -> bool:
         """Whether the bit-sliced kernel can play this."""
-        from folkmoot.simulation.bitsliced_kernel import MOST_K
+        from folkmoot.simulation.kernels.bitsliced import MOST_K
 
         setting = self.setting
         local = self.seats_change and bool((setting.honest_alpha != setting.honest_alpha[0]).any())
@@ -83,7 +81,7 @@ class Run:
     @property
     def carried(self) -> bool:
         """Whether the shared kernel can play this."""
-        from folkmoot.simulation.shared_kernel import MOST_K
+        from folkmoot.simulation.kernels.shared import MOST_K
 
         return self.shared and not self.record and self.setting.protocol.k <= MOST_K
 
@@ -105,7 +103,7 @@ class Run:
 
     def play_bitsliced(self, threads: int, progress: Progress | None) -> None:
         """Blocks of whole words; the schedule is the same in each, so blocks can be of any size."""
-        from folkmoot.simulation import bitsliced_kernel
+        from folkmoot.simulation.kernels import bitsliced as bitsliced_kernel
 
         setting = self.setting
         words = -(-self.inputs // 64)
@@ -128,7 +126,7 @@ class Run:
 
     def play_shared(self, threads: int, progress: Progress | None) -> None:
         """Blocks of inputs, or of repetitions where these are small; each draws the whole schedule."""
-        from folkmoot.simulation import shared_kernel
+        from folkmoot.simulation.kernels import shared as shared_kernel
 
         setting = self.setting
         size = min(-(-self.inputs // (1 if self.repeats >= threads else threads)), _BLOCK)
@@ -169,7 +167,7 @@ class Run:
             pool.shutdown(cancel_futures=True)
 
     def _table(self, first: int, last: int) -> None:
-        from folkmoot.simulation import table_kernel
+        from folkmoot.simulation.kernels import table as table_kernel
 
         setting, machine = self.setting, self._machine
         chance, offset = setting.chances
@@ -192,7 +190,7 @@ class Run:
 
     def _explicit(self, first: int, last: int, events: Array | None = None) -> int:
         """Returns the number of events (changes of colour), noted as far as ``events`` has room."""
-        from folkmoot.simulation import explicit_kernel
+        from folkmoot.simulation.kernels import explicit as explicit_kernel
 
         setting = self.setting
         play: Any = explicit_kernel.play

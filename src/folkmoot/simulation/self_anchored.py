@@ -17,14 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, Copycat, handed_in
+from folkmoot.arrays import Bools
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Query
+from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Trusting
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.trust import LEAST_INPUTS, Anchor, Trust, TrustWarning, decide, listen_all, sampling_weights
 from folkmoot.votes import UNCOLOURED, Votes, check_votes
-
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class Listeners:
 
     def talk(
         self,
-        protocol: Query[Any],
+        protocol: SnowProtocol[Any],
         adversaries: Mapping[int, Adversary] | None = None,
         *,
         held: Votes | None = None,

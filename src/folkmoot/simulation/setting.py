@@ -12,12 +12,12 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, Sees
-from folkmoot.protocols import Query, Slush
+from folkmoot.arrays import Array, Bools, Ints
+from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Everyone, Neighbours, Others, Trusting, log_tail
-from folkmoot.simulation.urns import Sampling, Urns, law_of, lay_out, sizes
+from folkmoot.simulation.kernels.urns import Sampling, Urns, law_of, lay_out, sizes
 from folkmoot.votes import UNCOLOURED, Votes, check_truth, check_votes, class_count
 
-Array = npt.NDArray[Any]
 Liar = TypeVar("Liar")
 _MOST_ROUNDS = 10**9
 
@@ -28,7 +28,7 @@ class Setting:
 
     votes: Votes  # (participant, input)
     classes: int
-    protocol: Query[Any]
+    protocol: SnowProtocol[Any]
     adversaries: dict[int, Adversary]
     truth: Array | None
     sampling: Sampling
@@ -39,7 +39,7 @@ class Setting:
     def checked(
         cls,
         votes: npt.ArrayLike,
-        protocol: Query[Any],
+        protocol: SnowProtocol[Any],
         adversaries: Mapping[int, Adversary] | None,
         truth: npt.ArrayLike | None,
         sampling: Sampling | None,
@@ -48,7 +48,7 @@ class Setting:
         classes: int | None,
     ) -> Setting:
         """The setting, or an error that names what is wrong with it."""
-        if not isinstance(protocol, Query):
+        if not isinstance(protocol, SnowProtocol):
             raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {protocol!r}")
         cast = check_votes(votes, classes)
         colours = class_count(cast, classes)
@@ -83,19 +83,19 @@ class Setting:
         return setting
 
     @cached_property
-    def honest(self) -> npt.NDArray[np.bool_]:
+    def honest(self) -> Bools:
         """(participant,): who follows the protocol."""
         mask = np.ones(len(self.votes), dtype=np.bool_)
         mask[list(self.adversaries)] = False
         return mask
 
     @cached_property
-    def order(self) -> npt.NDArray[np.int64]:
+    def order(self) -> Ints:
         """Participants in the order of the kernels: the honest ones first."""
         return np.concatenate((np.flatnonzero(self.honest), np.flatnonzero(~self.honest)))
 
     @cached_property
-    def place(self) -> npt.NDArray[np.int64]:
+    def place(self) -> Ints:
         """The position of each participant in ``order``."""
         return np.argsort(self.order)
 
@@ -106,7 +106,7 @@ class Setting:
         return np.ascontiguousarray((small[self.honest] if self.adversaries else small).T)
 
     @cached_property
-    def honest_alpha(self) -> npt.NDArray[np.int64]:
+    def honest_alpha(self) -> Ints:
         """(honest,): thresholds."""
         return np.asarray(sizes(self.sampling, self.protocol, len(self.votes))[1][self.honest])
 
@@ -150,12 +150,12 @@ class Setting:
         return table
 
     @cached_property
-    def sees(self) -> npt.NDArray[np.int64]:
+    def sees(self) -> Ints:
         """(byzantine,): what each is shown."""
         return np.array([self.adversaries[i].sees.value for i in self._liars], dtype=np.int64)
 
     @cached_property
-    def target(self) -> npt.NDArray[np.int64]:
+    def target(self) -> Ints:
         """(byzantine,): position of the honest participant that it follows (0 where it follows none)."""
         targets = []
         for i in self._liars:
@@ -188,12 +188,12 @@ class Setting:
         return np.ascontiguousarray(self.answers[:, :, 1])
 
     @cached_property
-    def fixed_counts(self) -> npt.NDArray[np.int64]:
+    def fixed_counts(self) -> Ints:
         """(input, colour): how many adversaries always answer it."""
         return np.stack([(self.fixed_answers == c).sum(axis=0) for c in range(self.classes)], axis=-1)
 
     @cached_property
-    def closed(self) -> npt.NDArray[np.bool_]:
+    def closed(self) -> Bools:
         """(input, colour): when all honest participants hold it, no query can ever change that.
 
         So stopping there is exact. It holds if no other colour can reach anybody's threshold from the

@@ -13,15 +13,15 @@ from folkmoot.theory.bounds import (
     slush_lower_bound,
 )
 from folkmoot.theory.chain import SlushChain
-from folkmoot.theory.comparison import (
+from folkmoot.theory.gap import (
     Gap,
     accuracy_gap,
     control_ratio,
     log_control_ratio,
     threshold_accuracy,
 )
-from folkmoot.theory.local import LocalSlushChain
-from folkmoot.theory.majority import majority_accuracy
+from folkmoot.theory.local_chain import LocalSlushChain
+from folkmoot.theory.majorities import majority_accuracy
 from folkmoot.theory.votes_law import log_poisson_binomial, poisson_binomial
 
 __all__ = [

@@ -25,9 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Floats
 from folkmoot.checks import ByzantineThresholdWarning
 from folkmoot.protocols import Slush
-from folkmoot.sampling import Everyone, Floats, Others
+from folkmoot.sampling import Everyone, Others
 from folkmoot.theory.logsum import logsum, running_logsum, running_sum
 from folkmoot.theory.tabulate import log_turn, turning_tallies
 from folkmoot.theory.votes_law import Accuracies, log_votes_law

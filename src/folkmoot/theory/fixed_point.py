@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from folkmoot.sampling import Floats
+from folkmoot.arrays import Floats
 
 # History worth keeping: more than this many steps does not help, more than this memory is not ours.
 _MOST_STEPS = 20

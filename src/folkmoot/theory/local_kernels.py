@@ -9,11 +9,9 @@ first and the last state (all red, all blue) are the ends of the chain and are n
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from folkmoot.arrays import Bools, Floats, Ints
 
 
 @njit(cache=True)
@@ -90,7 +88,7 @@ def sweep(h: Floats, sizes: Ints, strides: Ints, rates: Floats, forward: bool, u
 
 
 @njit(cache=True)
-def spread(reached: npt.NDArray[np.bool_], sizes: Ints, strides: Ints, rates: Floats, forward: bool) -> bool:
+def spread(reached: Bools, sizes: Ints, strides: Ints, rates: Floats, forward: bool) -> bool:
     """Mark every state from which one change leads to a marked one; returns whether any was new."""
     groups = sizes.size - 1
     last = sizes[groups]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from folkmoot.sampling import Floats
+from folkmoot.arrays import Floats
 
 
 def running_sum(terms: Floats) -> Floats:

@@ -6,14 +6,14 @@ The rule is applied to every possible tally of two colours; the sampling law wei
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from folkmoot.arrays import Bools, Floats
 from folkmoot.protocols import Slush
-from folkmoot.sampling import Floats, SamplingLaw, log_tail
+from folkmoot.sampling import SamplingLaw, log_tail
 from folkmoot.votes import BLUE, RED
 
 
-def turning_tallies(rule: Slush, colour: int) -> npt.NDArray[np.bool_]:
+def turning_tallies(rule: Slush, colour: int) -> Bools:
     """Entry j: does a node of this colour change it when j of its k answers name the other one?"""
     other = BLUE if colour == RED else RED
     turns = np.zeros(rule.k + 1, dtype=np.bool_)

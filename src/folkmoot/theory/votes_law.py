@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.special import xlog1py, xlogy
 
 from folkmoot import checks
-from folkmoot.sampling import Floats
+from folkmoot.arrays import Floats
 from folkmoot.theory.logsum import running_sum
 
 # A number: every participant has this accuracy. A sequence: one accuracy per honest participant.

@@ -1,8 +1,8 @@
 """Trust learnt by listening: what a participant can know of its peers by its own holdout and their votes."""
 
-from folkmoot.trust.agreement import agreement_counts, pack_votes
 from folkmoot.trust.anchor import Anchor
 from folkmoot.trust.camps import Camps, find_camps
+from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
 from folkmoot.trust.listening import LEAST_INPUTS, TrustWarning, listen, listen_all
 from folkmoot.trust.trusting import Trust, decide, heeded, margins, sampling_weights

@@ -20,9 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Floats
 from folkmoot.votes import UNCOLOURED
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from folkmoot.arrays import Floats, Ints, Singles
 
 COPY: Final = 0.97  # who agrees on this share of the inputs is a copy
 CORRELATED: Final = 0.1  # residual correlation from which participants are one camp
@@ -58,9 +56,7 @@ def copies(agreements: Ints) -> Ints:
     return original
 
 
-def find_camps(
-    one_hot: npt.NDArray[np.float32], agreements: Ints, score: Floats, side: Ints | None = None
-) -> Camps:
+def find_camps(one_hot: Singles, agreements: Ints, score: Floats, side: Ints | None = None) -> Camps:
     """Camps given a score (colour, input) that says how clear each input is, and for which colour.
 
     ``one_hot`` (participant, colour, input) and ``agreements`` hold the votes. Who is on another ``side``
@@ -87,7 +83,7 @@ def find_camps(
     return Camps(group[place], tuple(cliques), (voice / sharing)[place])
 
 
-def residual_correlation(one_hot: npt.NDArray[np.float32], agreements: Ints, score: Floats) -> Floats:
+def residual_correlation(one_hot: Singles, agreements: Ints, score: Floats) -> Floats:
     """R scaled to 1 on the diagonal; 0 for who always votes alike on inputs of one bin."""
     n, colours, inputs = one_hot.shape
     bins = _bins(score, inputs)
@@ -124,7 +120,7 @@ def link(similarity: Floats, least: float) -> Ints:
     return np.unique(group, return_inverse=True)[1].astype(np.int64)
 
 
-def _bins(score: Floats, inputs: int) -> npt.NDArray[np.float32]:
+def _bins(score: Floats, inputs: int) -> Singles:
     """(input, bin): 1 for the bin of each input; by the colour ahead, then by how far it is ahead.
 
     With many colours and few inputs a bin must not mix colours: those who are right would seem to err

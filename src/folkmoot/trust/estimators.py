@@ -15,12 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from folkmoot.trust.agreement import PackedVotes, agreement_counts, both_voted, joint_counts
+from folkmoot.arrays import Floats
 from folkmoot.trust.anchor import Anchor
-
-Floats = npt.NDArray[np.float64]
+from folkmoot.trust.counting import PackedVotes, agreement_counts, both_voted, joint_counts
 
 
 @dataclass(frozen=True, eq=False)

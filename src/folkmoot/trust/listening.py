@@ -15,16 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.trust.agreement import PackedVotes, agreement_counts, pack_votes
+from folkmoot.arrays import Floats, Ints, Singles
 from folkmoot.trust.anchor import Anchor
 from folkmoot.trust.camps import copies
+from folkmoot.trust.counting import PackedVotes, agreement_counts, pack_votes
 from folkmoot.trust.estimators import peer_accuracies
-from folkmoot.trust.refinement import SHRINK, OneHot, informedness, refine
+from folkmoot.trust.refinement import SHRINK, informedness, refine
 from folkmoot.trust.trusting import Trust
 from folkmoot.votes import Votes, check_votes, class_count
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 LEAST_INPUTS: Final = 50  # with fewer, an accuracy is known to 0.2 at best, and nobody is told from anybody
 REFINED_FROM: Final = 10  # inputs for each pair of colours; with fewer, an answer cannot be calibrated
@@ -83,7 +81,7 @@ class _Heard:
     votes: Votes
     packed: PackedVotes
     agreements: Ints
-    one_hot: OneHot
+    one_hot: Singles
 
     @property
     def cast(self) -> Ints:

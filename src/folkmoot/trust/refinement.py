@@ -17,14 +17,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from folkmoot.arrays import Floats, Ints, Singles
 from folkmoot.trust.camps import Camps, copies, find_camps
 from folkmoot.votes import UNCOLOURED, Votes
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-OneHot = npt.NDArray[np.float32]
 
 SHRINK: Final = 2.0  # standard errors taken off every trust
 _LEVELS: Final = 8  # degrees of unanimity that are told apart
@@ -42,7 +38,7 @@ class Refined:
     camps: Camps
 
 
-def refine(own: int, votes: Votes, one_hot: OneHot, agreements: Ints, belief: float) -> Refined | None:
+def refine(own: int, votes: Votes, one_hot: Singles, agreements: Ints, belief: float) -> Refined | None:
     """The answer that follows from the own votes, right with the chance ``belief``; or None."""
     n, colours, inputs = one_hot.shape
     answer = np.full((colours, inputs), 1 / colours)
@@ -67,7 +63,7 @@ def refine(own: int, votes: Votes, one_hot: OneHot, agreements: Ints, belief: fl
     return Refined(answer, expected_counts(one_hot, answer), camps)
 
 
-def own_correlation(own: int, one_hot: OneHot, agreements: Ints) -> Floats:
+def own_correlation(own: int, one_hot: Singles, agreements: Ints) -> Floats:
     """Correlation of everybody's votes with the own, shrunk by two standard errors."""
     inputs = one_hot.shape[2]
     shares = one_hot.mean(axis=2, dtype=np.float64)
@@ -78,7 +74,7 @@ def own_correlation(own: int, one_hot: OneHot, agreements: Ints) -> Floats:
     return _shrunk(raw, SHRINK / np.sqrt(inputs))
 
 
-def expected_counts(one_hot: OneHot, answer: Floats) -> Floats:
+def expected_counts(one_hot: Singles, answer: Floats) -> Floats:
     """(participant, true colour, vote): how often, if the answer has the right chances."""
     n, colours, inputs = one_hot.shape
     flat = answer.astype(np.float32) @ one_hot.reshape(n * colours, inputs).T
@@ -102,7 +98,7 @@ def informedness(counts: Floats) -> tuple[Floats, Floats]:
     return _shrunk(raw, SHRINK * error), raw
 
 
-def _testimony(one_hot: OneHot, heard: Ints, label: Ints) -> tuple[Ints, Ints]:
+def _testimony(one_hot: Singles, heard: Ints, label: Ints) -> tuple[Ints, Ints]:
     """(camp, input): the colour most of a camp names, and how unanimous it is."""
     colours = one_hot.shape[1]
     groups = [heard[label == camp] for camp in np.unique(label)]
@@ -149,7 +145,7 @@ def _iterate(answer: Floats, ahead: Ints, level: Ints, steps: int) -> tuple[Floa
     return answer, score
 
 
-def _sum(weights: Floats, one_hot: OneHot) -> Floats:
+def _sum(weights: Floats, one_hot: Singles) -> Floats:
     n, colours, inputs = one_hot.shape
     flat = weights.astype(np.float32) @ one_hot.reshape(n, colours * inputs)
     return flat.reshape(colours, inputs).astype(np.float64)

@@ -10,10 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.votes import UNCOLOURED, check_votes
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _TIE: Final = 1e-9  # of the sum of all weights
 
@@ -100,7 +98,7 @@ def sampling_weights(trusts: Sequence[Trust], speaking: npt.ArrayLike | None = N
     return matrix
 
 
-def heeded(held: npt.ArrayLike, answers: npt.ArrayLike, *, least: float = 0.8) -> npt.NDArray[np.bool_]:
+def heeded(held: npt.ArrayLike, answers: npt.ArrayLike, *, least: float = 0.8) -> Bools:
     """(peer,): whose answers in the talk are near enough to what one holds oneself to be counted.
 
     ``held`` is (input,), ``answers`` (peer, input); inputs where either is uncoloured do not count. First

@@ -8,11 +8,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.catalogue import MODULES
-
 
 def picture_of(name: str) -> Callable[[Any], Figure]:
     """The function that draws the results of an experiment: ``draw`` of the module of the same name here."""
-    module = import_module(f"folkmoot.report.experiments.{MODULES[name]}")
+    module = import_module(f"folkmoot.report.experiments.{name.replace('-', '_')}")
     draw: Callable[[Any], Figure] = module.draw
     return draw

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.absorption import AbsorptionResult
-from folkmoot.report.theory import absorption
+from folkmoot.paper.theory.absorption import AbsorptionResult
+from folkmoot.report.theory_figures import absorption
 from folkmoot.theory import SlushChain
 
 

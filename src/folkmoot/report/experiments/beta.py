@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from scipy.stats import beta as beta_law
 
 from folkmoot.datasets import beta_parameters
-from folkmoot.experiments.beta import BetaResult
+from folkmoot.paper.theory.beta import BetaResult
 from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, panels
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.byzantine_theory import ByzantineTheoryResult
+from folkmoot.paper.theory.byzantine_theory import ByzantineTheoryResult
 from folkmoot.report.palette import GREY, SERIES, panels
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.design import DesignResult
+from folkmoot.paper.theory.design import DesignResult
 from folkmoot.report.palette import SERIES, panels
 
 

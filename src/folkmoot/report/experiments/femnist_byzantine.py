@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.femnist_byzantine import ByzantineResult
+from folkmoot.paper.femnist.byzantine_forests import ByzantineResult
 from folkmoot.report.experiments.femnist_curves import draw_sweep
 from folkmoot.report.palette import panels
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.femnist_cnn import CnnResult
+from folkmoot.paper.femnist.group_networks import CnnResult
 from folkmoot.report.experiments.femnist_curves import draw_sweep, draw_test, draw_validation, span
 from folkmoot.report.palette import panels
 

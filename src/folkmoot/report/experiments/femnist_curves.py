@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.experiments.byzantine_sweep import Sweep
-from folkmoot.experiments.ensemble import LOCAL, LOCAL_TEST, MAJORITY, SLUSH
-from folkmoot.experiments.femnist_ensemble import Ensemble, OnTestSet, on_writers
+from folkmoot.paper.femnist.byzantine_sweep import Sweep
+from folkmoot.paper.femnist.ensemble import LOCAL, LOCAL_TEST, MAJORITY, SLUSH
+from folkmoot.paper.femnist.test_sets import Ensemble, OnTestSet, on_writers
 from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, RED
 
 # The paper's colours: majority black, Slush red, local Slush blue.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.femnist_individual import IndividualResult
+from folkmoot.paper.femnist.single_writers import IndividualResult
 from folkmoot.report.experiments.femnist_curves import draw_test, draw_validation, span
 from folkmoot.report.palette import panels
 

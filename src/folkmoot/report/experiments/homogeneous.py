@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.homogeneous import HomogeneousResult
+from folkmoot.paper.theory.homogeneous import HomogeneousResult
 from folkmoot.report.palette import GREY, SERIES, panels
 
 _DASHES = ((0, (6, 2)), (0, (4, 2)), (0, (2, 2)), (0, (1, 2)))

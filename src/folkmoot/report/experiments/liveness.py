@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.liveness import LivenessResult
+from folkmoot.paper.theory.liveness import LivenessResult
 from folkmoot.report.palette import SERIES, panels
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.performance_groups import PerformanceGroupsResult
+from folkmoot.paper.theory.performance_groups import PerformanceGroupsResult
 from folkmoot.report.palette import GREY, SERIES, panels
 
 

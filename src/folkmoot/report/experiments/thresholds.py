@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.thresholds import Entry, ThresholdsResult
+from folkmoot.paper.theory.threshold_tables import Entry, ThresholdsResult
 from folkmoot.report.palette import BLUE, GREY, RED, SERIES, panels
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.training_sizes import SizesResult
+from folkmoot.paper.femnist.training_sizes import SizesResult
 from folkmoot.report.palette import BLUE, ORANGE, panels
 
 

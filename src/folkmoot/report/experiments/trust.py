@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from matplotlib.figure import Figure
 
-from folkmoot.experiments.ensemble import MAJORITY, SLUSH
-from folkmoot.experiments.femnist_votes import CASE
-from folkmoot.experiments.trust import TrustResult
-from folkmoot.experiments.trust_attacks import ATTACKS, CLIQUE, NOBODY, STEALTHY, WRONG
-from folkmoot.experiments.trust_curves import Curve, find
-from folkmoot.experiments.trust_goals import NAMES
-from folkmoot.experiments.trust_points import ALONE, DAWID_SKENE, HEEDING, PER_CLASS, TALKED
+from folkmoot.paper.femnist.ensemble import MAJORITY, SLUSH
+from folkmoot.paper.femnist.writer_votes import CASE
+from folkmoot.paper.trust.against_liars import TrustResult
+from folkmoot.paper.trust.attacks import ATTACKS, CLIQUE, NOBODY, STEALTHY, WRONG
+from folkmoot.paper.trust.curves import TrustCurve, find
+from folkmoot.paper.trust.goals import NAMES
+from folkmoot.paper.trust.points import ALONE, DAWID_SKENE, HEEDING, PER_CLASS, TALKED
 from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
 
 _STYLES: Final[dict[str, dict[str, Any]]] = {
@@ -57,7 +57,7 @@ def _accuracy(axes: Any, result: TrustResult, attack: str) -> None:
     for method, style in _STYLES.items():
         curve = find(result.curves, CASE, attack, method)
         if method == HEEDING:
-            curve = Curve(CASE, attack, method, [mark for mark in curve.marks if mark.liars])
+            curve = TrustCurve(CASE, attack, method, [mark for mark in curve.marks if mark.liars])
         marks = [mark for mark in curve.marks if mark.accuracy is not None]
         if not marks:
             continue

@@ -1,0 +1,1 @@
+"""Byzantine behaviours where numbers are agreed on, one a file."""

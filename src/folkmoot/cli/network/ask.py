@@ -1,0 +1,145 @@
+"""``folkmoot ask``: put a batch of inputs to the moot through the own node, and see what it agreed on."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.network.durations import seconds_of
+from folkmoot.cli.network.motions import print_account, write_decisions
+from folkmoot.cli.options import (
+    AlphaOrLocal,
+    Beta,
+    Everything,
+    Json,
+    KOrAll,
+    Protocol,
+    RoundsEach,
+    whole_alpha,
+)
+from folkmoot.cli.output import print_json, progress_bar
+
+if TYPE_CHECKING:
+    from folkmoot.network.control import MotionProgress
+
+Via = Annotated[
+    str, typer.Option("--via", metavar="DIR|HOST:PORT", help="The own node: its folder, or its open door.")
+]
+
+
+def ask(
+    inputs: Annotated[Path, typer.Argument(metavar="INPUTS.npy|.csv", help="Rows of numbers, one an input.")],
+    via: Via = ".",
+    protocol: Protocol = "slush",
+    k: KOrAll = None,
+    alpha: AlphaOrLocal = None,
+    beta: Beta = 20,
+    rounds: RoundsEach = 50,
+    weights: Annotated[
+        str,
+        typer.Option(
+            "--weights", help="'equal', or 'record': answers weigh by the track record each node keeps."
+        ),
+    ] = "equal",
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="First votes are revealed before the talk; each node learns whom to ask."
+        ),
+    ] = False,
+    deadline: Annotated[str, typer.Option("--deadline", help="When it must be over: 30s, 2m, 1h.")] = "30s",
+    pace: Annotated[
+        str, typer.Option("--pace", help="Mean time between two rounds of a participant.")
+    ] = "20ms",
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels", help="The possible answers: a,b,c", show_default="those of the node's own model"
+        ),
+    ] = None,
+    everything: Everything = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Write the decisions into this .csv file.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Put a motion to the moot: every participant's model votes, they talk, and sign what they agree on."""
+    from folkmoot.cli.network.input_files import read_inputs
+    from folkmoot.network.control import Put, door_of, put
+    from folkmoot.network.motion import LOCAL, rows_per_chunk
+
+    if weights not in ("equal", "record"):
+        raise ValueError(f"--weights must be 'equal' or 'record': got {weights!r}")
+    if out is not None and not out.parent.is_dir():
+        raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
+    seconds = seconds_of(deadline, "--deadline")
+    array = read_inputs(inputs)
+    _warn_of_missing(array, inputs)
+    rows = rows_per_chunk(array.shape[1], array.dtype)
+
+    def chunks() -> Iterator[bytes]:
+        for start in range(0, len(array), rows):
+            yield array[start : start + rows].tobytes()
+
+    motion = Put(
+        seconds=seconds,
+        protocol=protocol,
+        k=k,
+        alpha=LOCAL if alpha == "local" else whole_alpha(alpha),
+        beta=beta,
+        rounds=rounds,
+        pace=seconds_of(pace, "--pace"),
+        weighted=weights == "record",
+        trust=trust,
+        labels=None if labels is None else tuple(label.strip() for label in labels.split(",")),
+        inputs=len(array),
+        columns=array.shape[1],
+        dtype=array.dtype.str,
+        chunk_rows=rows,
+        chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks()),
+    )
+    if Path(via).is_dir() and not (Path(via) / "node.toml").is_file():
+        raise ValueError(f"--via must be a node's folder or HOST:PORT: there is no node in {via}")
+    door = door_of(via)
+    with progress_bar("the moot talks") as bar:
+
+        def progress(report: MotionProgress) -> None:
+            if bar is not None:
+                bar(min(report.rounds, rounds), rounds)
+
+        account = put(door, motion, chunks(), progress)
+    if out is not None:
+        write_decisions(out, account)
+    if json:
+        print_json(_as_dict(account))
+    else:
+        print_account(account, everything=everything)
+
+
+def _as_dict(account: Any) -> dict[str, Any]:
+    from folkmoot.network.account import as_dict
+
+    return as_dict(account)
+
+
+def _warn_of_missing(array: Any, path: Path) -> None:
+    import numpy as np
+
+    if array.dtype.kind != "f":
+        return
+    missing = sum(
+        int((~np.isfinite(array[start : start + 8192])).any(axis=1).sum())
+        for start in range(0, len(array), 8192)
+    )
+    if missing:
+        print(
+            f"folkmoot: warning: {missing} of {len(array)} inputs in {path} hold missing or infinite values: "
+            "models that cannot take them abstain",
+            file=sys.stderr,
+        )

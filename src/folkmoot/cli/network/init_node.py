@@ -1,0 +1,78 @@
+"""``folkmoot node``: a participant on a machine of its own. The network is imported when a command runs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+import typer
+
+from folkmoot.cli.options import Json
+from folkmoot.cli.output import print_json
+
+app = typer.Typer(
+    help="A participant on a machine of its own: its key, its model, its place in the network.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+Folder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The folder of the node: key, certificate, settings.")
+]
+
+
+@app.callback()
+def node() -> None:
+    """A participant on a machine of its own: its key, its model, its place in the network."""
+
+
+@app.command()
+def init(
+    folder: Folder,
+    name: Annotated[
+        str, typer.Option("--name", help="1 to 64 letters, digits, '-', '_', '.'.", show_default=False)
+    ],
+    organisation: Annotated[
+        str, typer.Option("--organisation", help="Whom it belongs to; any text.", show_default=False)
+    ] = "",
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="HOST:PORT", help="Where it waits for others.")
+    ] = "127.0.0.1:7654",
+    address: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--address",
+            metavar="HOST:PORT",
+            help="Where others reach it; may be repeated.",
+            show_default="that of --listen",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Make a node: a key that stays in DIR, and the line that goes into everybody's roster."""
+    from folkmoot.network.identity import create
+
+    made = create(folder, name=name, organisation=organisation, listen=listen, addresses=address or None)
+    line = made.member().line()
+    if json:
+        print_json(
+            {
+                "folder": str(folder),
+                "name": made.name,
+                "organisation": made.organisation,
+                "listen": made.listen,
+                "addresses": made.addresses,
+                "fingerprint": made.fingerprint,
+                "line": line,
+            }
+        )
+    else:
+        print(line)
+    print(
+        f"made a node in {folder}; its key, {folder / 'key.pem'}, must never leave it\n"
+        "give the line above to whoever keeps the roster, who types: folkmoot roster add ROSTER.toml - "
+        f"(or, here: folkmoot roster add ROSTER.toml {quote(str(folder))})",
+        file=sys.stderr,
+    )

@@ -1,0 +1,144 @@
+"""``folkmoot local``: a whole moot on this machine, each participant a process, with faults if wanted."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from folkmoot.cli.network.durations import seconds_of
+from folkmoot.cli.options import INT, Json, KOrAll, RoundsEach, Seed
+from folkmoot.cli.output import print_json, print_table, progress_bars
+
+if TYPE_CHECKING:
+    from folkmoot.runs.local_moot import LocalResult
+
+
+def local(
+    nodes: Annotated[int, typer.Option("--nodes", help="Processes, each a participant.", **INT)] = 25,
+    byzantine: Annotated[int, typer.Option("--byzantine", help="So many of them lie.", **INT)] = 0,
+    attack: Annotated[str, typer.Option("--attack", help="How they lie.")] = "malicious",
+    kill: Annotated[int, typer.Option("--kill", help="Kill so many during the talk.", **INT)] = 0,
+    pause: Annotated[int, typer.Option("--pause", help="Stop so many during the talk.", **INT)] = 0,
+    inputs: Annotated[int, typer.Option("--inputs", help="Digits put to the moot.", **INT)] = 100,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Each learns whom to trust, from rows that it held out.")
+    ] = False,
+    k: KOrAll = None,
+    rounds: RoundsEach = 50,
+    deadline: Annotated[str, typer.Option("--deadline", help="When it must be over: 30s, 2m.")] = "30s",
+    seed: Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Keep keys, models, logs and databases here.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Start a moot of real processes on this machine, put digits to it, break some of it, and compare."""
+    from folkmoot.runs.local_moot import LocalMoot, play
+
+    config = LocalMoot(
+        nodes, byzantine, attack, kill, pause, inputs, k, rounds, seconds_of(deadline, "--deadline"), trust
+    )
+    config.check()
+    if out is not None and out.exists() and any(out.iterdir()):
+        raise ValueError(f"--out must be a new or empty folder: there is something in {out}")
+    folder = Path(tempfile.mkdtemp(prefix="folkmoot-")) if out is None else out
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with progress_bars() as progress:
+            result = play(config, seed, folder.resolve(), progress)
+    finally:
+        if out is None:
+            shutil.rmtree(folder, ignore_errors=True)
+    print_json(_as_dict(result)) if json else _print(result, kept=out)
+
+
+def _as_dict(result: LocalResult) -> dict[str, Any]:
+    account = result.account
+    return {
+        "nodes": result.config.nodes,
+        "byzantine": result.byzantine,
+        "attack": result.config.attack if result.byzantine else None,
+        "killed": result.killed,
+        "paused": result.paused,
+        "inputs": account.inputs,
+        "consensus": result.accuracy,
+        "agreement": sum(account.agreement) / account.inputs,
+        "undecided": account.undecided,
+        "contradictions": result.contradictions,
+        "simulated": result.simulated,
+        "simulated_spread": result.simulated_spread,
+        "simulated_agreement": result.simulated_agreement,
+        **{line.name.lower().replace(" ", "_").replace("-", "_"): line.accuracy for line in result.lines},
+        "quorum": account.quorum,
+        "took_part": account.took_part,
+        "silent": account.silent,
+        "evidence": account.evidence,
+        "trust": account.trust,
+        "anchored": account.anchored,
+        "queries": account.queries,
+        "bytes_sent": account.bytes_sent,
+        "bytes_received": account.bytes_received,
+        "motion_seconds": account.seconds,
+        "seconds": round(result.seconds, 3),
+    }
+
+
+def _print(result: LocalResult, kept: Path | None) -> None:
+    account = result.account
+    rows = [["the moot", f"{result.accuracy:.3f}", str(account.undecided)]]
+    rows.append(
+        [
+            "simulation of the same votes" if account.trust is None else "simulation without trust",
+            f"{result.simulated:.3f} ± {result.simulated_spread:.3f}",
+            "",
+        ]
+    )
+    rows += [
+        [
+            line.name,
+            "" if line.accuracy is None else f"{line.accuracy:.3f}",
+            "" if line.undecided is None else str(line.undecided),
+        ]
+        for line in result.lines
+    ]
+    faults = [
+        f"{len(names)} {what} ({', '.join(names)})"
+        for what, names in (
+            (f"lie ({result.config.attack})", result.byzantine),
+            ("killed", result.killed),
+            ("paused", result.paused),
+        )
+        if names
+    ]
+    notes = [
+        f"agreement {sum(account.agreement) / account.inputs:.3f} "
+        f"(simulated {result.simulated_agreement:.3f}); "
+        + (
+            f"a quorum of {account.quorum} of {account.participants} signed each decision"
+            if account.trust is None
+            else "decisions are the asking node's own, and agreement is of those whom it trusts"
+        ),
+        f"took part {len(account.took_part)}, silent {len(account.silent)}; "
+        f"inputs on which two honest nodes claim different decisions: {result.contradictions}",
+        f"the asking node sent {account.queries:,} queries and {account.bytes_sent:,} bytes; the motion took "
+        f"{account.seconds:.1f} s, everything {result.seconds:.1f} s",
+    ]
+    notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
+    if faults:
+        notes.insert(0, "; ".join(faults))
+    notes.append(
+        f"keys, models, logs and databases are in {kept}: try folkmoot motions last --via {kept}/node000"
+        if kept is not None
+        else "keep everything with --out FOLDER; run a moot of your own: docs/network.md"
+    )
+    print_table(
+        f"{result.config.nodes} processes, {account.inputs} digits",
+        ["", "accuracy", "undecided"],
+        rows,
+        "\n".join(notes),
+    )

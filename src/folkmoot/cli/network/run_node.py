@@ -1,0 +1,125 @@
+"""``folkmoot node run`` and ``folkmoot node check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from folkmoot.cli.network.init_node import Folder
+from folkmoot.cli.options import Json
+from folkmoot.cli.output import print_json, print_table
+
+RosterFile = Annotated[
+    Path, typer.Option("--roster", metavar="ROSTER.toml", help="Who takes part.", show_default=False)
+]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option("--allow", metavar="TYPE", help="A type that a skops file may hold; may be repeated."),
+]
+TrustPickle = Annotated[
+    bool, typer.Option("--trust-pickle", help="Load a pickled model, which can run any code of its maker.")
+]
+Listen = Annotated[
+    str | None,
+    typer.Option("--listen", metavar="HOST:PORT", help="Where to listen.", show_default="as in node.toml"),
+]
+
+
+def run(
+    folder: Folder,
+    roster: RosterFile,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            help="A .skops or .onnx file, or package.module:function from a 2-d array to labels.",
+            show_default=False,
+        ),
+    ],
+    allow: Allow = None,
+    trust_pickle: TrustPickle = False,
+    listen: Listen = None,
+    control: Annotated[
+        str | None,
+        typer.Option(
+            "--control", metavar="HOST:PORT", help="Let anyone on this machine ask here.", show_default=False
+        ),
+    ] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            "--metrics", metavar="HOST:PORT", help="Serve /metrics on loopback.", show_default=False
+        ),
+    ] = None,
+    log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            "--holdout",
+            metavar="FILE.npz|.csv",
+            help="Labelled rows the model has not seen: they anchor this node's trust.",
+            show_default=False,
+        ),
+    ] = None,
+    attack: Annotated[
+        str | None,
+        typer.Option("--attack", help="For drills: play this adversary instead.", show_default=False),
+    ] = None,
+) -> None:
+    """Run the node until Ctrl-C; the log is JSON on stderr, a line an event."""
+    from folkmoot.network.operation import Settings
+    from folkmoot.network.operation import run as run_node
+
+    run_node(
+        Settings(
+            folder,
+            roster,
+            model,
+            allow or (),
+            trust_pickle,
+            listen,
+            control,
+            metrics,
+            log_level,
+            attack,
+            holdout,
+        )
+    )
+
+
+def check(
+    folder: Folder,
+    roster: RosterFile,
+    model: Annotated[
+        str, typer.Option("--model", help="The model it is to run, if it is to be tried.", show_default=False)
+    ] = "",
+    allow: Allow = None,
+    trust_pickle: TrustPickle = False,
+    listen: Listen = None,
+    json: Json = False,
+) -> None:
+    """Say what is wrong before the node is started: key, port, model, roster, peers, clock."""
+    import asyncio
+
+    from folkmoot.network.check import Check
+    from folkmoot.network.check import check as look
+    from folkmoot.network.operation import Settings
+
+    settings = Settings(folder, roster, model, allow or (), trust_pickle, listen)
+
+    async def all_lines() -> list[Check]:
+        return [line async for line in look(settings)]
+
+    lines = asyncio.run(all_lines())
+    wrong = [line for line in lines if not line.fine]
+    if json:
+        each = [{"what": line.what, "fine": line.fine, "note": line.note} for line in lines]
+        print_json({"fine": not wrong, "checks": each})
+    else:
+        rows = [[line.what, "ok" if line.fine else "WRONG", line.note] for line in lines]
+        print_table(f"node in {folder}", ["what", "", "note"], rows, words=True)
+    if wrong:
+        what = ", ".join(line.what for line in wrong)
+        raise ValueError(f"{len(wrong)} of {len(lines)} checks failed ({what}); see above")

@@ -1,0 +1,70 @@
+"""What ``demo`` and ``learn`` share: a study printed as a table, and written into a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from folkmoot.cli.output import print_table
+
+if TYPE_CHECKING:
+    from folkmoot.runs.study import Study
+
+
+def check_folder(path: Path) -> Path:
+    """``--out`` tried before the work is done: a folder that can be written, or a name for one."""
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"--out must name a folder: {path} is a file")
+    new = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    finally:
+        with contextlib.suppress(OSError):  # another run may have begun to fill them
+            for each in new:
+                each.rmdir()  # nothing is left behind if what comes next fails
+    return path
+
+
+def print_study(study: Study, title: str, note: str) -> None:
+    """The table of all comparisons by number of liars."""
+    from folkmoot.report.study_page import table
+
+    header, rows = table(study)
+    print_table(title, header, rows, note)
+
+
+def write_study(study: Study, folder: Path, title: str, warned: list[str]) -> str:
+    """Pictures, numbers and the page that holds everything; returns a line that says where."""
+    from msgspec import json
+
+    from folkmoot.report.study_page import page, pictures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():  # about fonts that lack the letters of some name
+        warnings.simplefilter("ignore", UserWarning)
+        drawn = pictures(study)
+        for name, figure in drawn.items():
+            figure.savefig(folder / f"{name}.png", dpi=150)
+        html = page(study, title, drawn)
+    (folder / "results.json").write_bytes(json.format(json.encode(as_dict(study, warned)), indent=1))
+    report = folder / "report.html"
+    report.write_text(html, encoding="utf-8")
+    return f"wrote {report} (open it in a browser), the pictures and results.json beside it"
+
+
+def as_dict(study: Study, warned: list[str]) -> dict[str, Any]:
+    """A study in plain numbers and strings, for JSON."""
+    return {
+        "data": study.data.description,
+        "training_rows": len(study.data.y),
+        "byzantine": list(study.byzantine),
+        "reports": [report.to_dict() for report in study.reports],
+        "seconds_fitting": round(study.seconds_fitting, 3),
+        "seconds_comparing": round(study.seconds_comparing, 3),
+        "warnings": warned,
+    }

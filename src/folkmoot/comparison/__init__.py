@@ -1,0 +1,1 @@
+"""A consensus beside single participants and every rule of a centre."""

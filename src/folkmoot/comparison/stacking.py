@@ -1,0 +1,46 @@
+"""Stacking: a server learns from labelled inputs how to read votes (Wolpert, "Stacked generalization", 1992).
+
+Beyond what a moot can do: it needs a server, and inputs whose truth the server knows. Shown for comparison
+only. To be fair it never answers an input it has learnt from: five-fold cross-validation.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from threadpoolctl import threadpool_limits
+
+from folkmoot.arrays import Ints
+from folkmoot.votes import Votes
+
+
+def stacked(votes: Votes, truth: Votes, classes: int, seed: int, *, folds: int = 5) -> Ints | None:
+    """What logistic regression on the one-hot votes answers, out of fold; None if a class is too rare.
+
+    A class with a single input cannot be learnt and answered both.
+    """
+    counts = np.bincount(truth, minlength=classes)
+    rarest = int(counts[counts > 0].min())
+    if rarest < 2 or (counts > 0).sum() < 2:
+        return None
+    learner = LogisticRegression(C=0.1, max_iter=200)
+    parts = StratifiedKFold(min(folds, rarest), shuffle=True, random_state=seed)
+    # The matrices are small: threads of the linear algebra would only wait for each other.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore", ConvergenceWarning)  # close enough for a comparison
+        labels: Ints = cross_val_predict(learner, _one_hot(votes, classes), truth, cv=parts)
+    return labels
+
+
+def _one_hot(votes: Votes, classes: int) -> csr_array:
+    """(input, participant and colour): a one for each vote, and for having none."""
+    participants, inputs = votes.shape
+    width = classes + 1
+    columns = (votes + 1 + width * np.arange(participants)[:, None]).T.ravel()
+    starts = np.arange(0, participants * inputs + 1, participants)
+    return csr_array((np.ones(columns.size), columns, starts), shape=(inputs, participants * width))

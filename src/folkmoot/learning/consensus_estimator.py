@@ -1,0 +1,258 @@
+"""What the estimators have in common: who takes part, whose rows are whose, fitting, and asking everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from folkmoot import checks
+from folkmoot.arrays import Array, Ints, Progress
+from folkmoot.learning.composition import Composed, has_names, named_models
+from folkmoot.learning.labels import is_missing
+from folkmoot.learning.parallel import shared_out
+from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
+from folkmoot.learning.tables import check_columns, check_inputs, columns_each, rows_of
+
+
+class ConsensusEstimator(Composed):
+    """Base of the estimators: participants, each with a model and rows of its own."""
+
+    columns: Any
+    adversaries: Any
+    n_jobs: int | None
+    random_state: Any
+
+    participants_: list[Participant]
+    seed_: int
+
+    # ---- who takes part ----------------------------------------------------------------------
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted models, one per participant."""
+        check_is_fitted(self, "participants_")
+        return [participant.model for participant in self.participants_]
+
+    @property
+    def named_estimators_(self) -> dict[str, Any]:
+        """The fitted models by the participants' names."""
+        check_is_fitted(self, "participants_")
+        return {participant.name: participant.model for participant in self.participants_}
+
+    def _share_out(self, y: Array, groups: Any, draw: np.random.Generator) -> list[tuple[str, Any, Ints]]:
+        """Name, model and rows of every participant."""
+        models = self._named()
+        if groups is None:
+            _enough(len(models), "estimators holds one model")
+            shards = stratified_shards(y, len(models), draw)
+            return [(name, model, rows) for (name, model), rows in zip(models, shards, strict=True)]
+        labels, whose = _check_groups(groups, len(y))
+        _enough(len(labels), "groups names one participant")
+        return [
+            (label, model, np.flatnonzero(whose == i))
+            for i, (label, model) in enumerate(
+                zip(labels, _match(models, labels, has_names(self.estimators)), strict=True)
+            )
+        ]
+
+    def _named(self) -> list[tuple[str, Any]]:
+        models = named_models(self.estimators)
+        taken = next((name for name, _ in models if name in self.get_params(deep=False)), None)
+        if taken is not None:
+            raise ValueError(f"the name of an estimator must not be that of a parameter: got {taken!r}")
+        return models
+
+    def _prefit(self) -> list[Participant]:
+        models = self._named()
+        _enough(len(models), "estimators holds one model")
+        names = [name for name, _ in models]
+        each = columns_each(self.columns, names)
+        return [
+            Participant(name, model, columns) for (name, model), columns in zip(models, each, strict=True)
+        ]
+
+    # ---- fitting and asking ------------------------------------------------------------------
+
+    def _weights(self, fit_params: dict[str, Any]) -> Any:
+        """The sample weights among the keywords of ``fit``; there is no other."""
+        weights = fit_params.pop("sample_weight", None)
+        if fit_params:
+            raise TypeError(f"fit takes no argument {next(iter(fit_params))!r}: only sample_weight, progress")
+        if self.prefit and weights is not None:
+            raise ValueError("sample_weight is for fitting: models with prefit=True are fitted already")
+        return weights
+
+    def _start(self) -> np.random.Generator:
+        """Forget an earlier fit; the randomness of this one. What follows it hangs on ``seed_``."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return np.random.default_rng(self.seed_)
+
+    def _tasks(
+        self,
+        X: Any,
+        y: Array,
+        groups: Any,
+        weights: Array | None,
+        draw: np.random.Generator,
+        hold_out: Callable[[Array], Ints],
+    ) -> list[Task]:
+        shares = self._share_out(y if y.ndim == 1 else y[:, 0], groups, draw)
+        names = [name for name, _, _ in shares]
+        columns = columns_each(self.columns, names)
+        check_columns(columns, names, X)
+        seeds = draw.integers(0, 2**31, len(shares))
+        free = self.random_state is None  # then so are the models
+        return [
+            Task(
+                name, model, columns[i], rows_of(X, rows), y[rows],
+                None if weights is None else weights[rows], hold_out(y[rows]),
+                None if free else int(seeds[i]),
+            )
+            for i, (name, model, rows) in enumerate(shares)
+        ]  # fmt: skip
+
+    def _fit_all(
+        self, fit: Callable[[Task], Participant], tasks: Sequence[Task], progress: Progress | None
+    ) -> list[Participant]:
+        done: list[Participant] = self._everybody(fit, [(task,) for task in tasks], progress)
+        tell(
+            [p.name for p in done if p.constant],
+            "rows of one class only, so this participant always answers that class",
+        )
+        tell([p.name for p in done if not p.weighted], "the model takes no sample_weight; fitted without")
+        tell([f"{p.name} ({p.fault})" for p in done if p.fault], "cannot predict its held-out rows")
+        return done
+
+    def _ask(self, X: Any) -> list[Array | str]:
+        """Everybody's answers to X, or what went wrong with a participant."""
+        answers: list[Array | str] = self._everybody(_answer, [(p, X) for p in self.participants_], None)
+        if all(isinstance(each, str) for each in answers):
+            name, fault = self.participants_[0].name, answers[0]
+            raise ValueError(f"no participant can answer; the first, {name!r}, says {fault}")
+        return answers
+
+    def _everybody(self, do: Any, arguments: Sequence[tuple[Any, ...]], progress: Progress | None) -> Any:
+        results: list[Any] = [None] * len(arguments)
+        for done, (i, result) in enumerate(shared_out(do, arguments, self.n_jobs), start=1):
+            results[i] = result
+            if progress:
+                progress(done, len(arguments))
+        return results
+
+    def _check_again(self, X: Any) -> Any:
+        check_is_fitted(self, "participants_")
+        # Models that came fitted, without rows, have nothing that X could be compared with.
+        X = check_inputs(self, X, reset=False, compare=hasattr(self, "n_features_in_"))
+        names = [p.name for p in self.participants_]
+        check_columns([p.columns for p in self.participants_], names, X)
+        return X
+
+    # ---- who lies ----------------------------------------------------------------------------
+
+    def _inherit_tags(self, tags: Any) -> None:
+        """NaN and sparse rows are fine if they are with every model; models that do not say are no help."""
+        inner = [get_tags(m) if hasattr(m, "__sklearn_tags__") else None for _, m in self._pairs()]
+        said = [each for each in inner if each is not None]
+        whole = bool(said) and len(said) == len(inner)
+        tags.input_tags.allow_nan = whole and all(each.input_tags.allow_nan for each in said)
+        tags.input_tags.sparse = whole and all(each.input_tags.sparse for each in said)
+        tags.target_tags.multi_output = (
+            tags.estimator_type == "regressor"
+            and whole
+            and all(each.target_tags.multi_output for each in said)
+        )
+
+    def _liars(self, given: Any, kind: type, default: Callable[[], Any]) -> dict[int, Any]:
+        """Byzantine participants by number, from ``adversaries=``: None, how many, or a mapping."""
+        n = len(self.participants_)
+        if given is None:
+            return {}
+        if not isinstance(given, Mapping):
+            _, liars = checks.population(n, checks.integer("adversaries", given))
+            order = np.random.default_rng(self.seed_).permutation(n)
+            return {int(i): default() for i in order[:liars]}
+        places = {participant.name: i for i, participant in enumerate(self.participants_)}
+        result = {}
+        for who, adversary in given.items():
+            if not isinstance(adversary, kind):
+                raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversary!r}")
+            if isinstance(who, str):
+                if who not in places:
+                    raise ValueError(f"adversaries must name participants: there is no {who!r}")
+                who = places[who]
+            elif not 0 <= checks.integer("a Byzantine participant", who) < n:
+                raise ValueError(f"adversaries must name participants 0..{n - 1}: got {who}")
+            result[int(who)] = adversary
+        return result
+
+
+def _answer(participant: Participant, X: Any) -> Array | str:
+    return participant.predict(X)
+
+
+def _enough(n: int, what: str) -> None:
+    if n < 2:
+        raise ValueError(f"a moot needs at least two participants: {what}")
+
+
+def _match(models: list[tuple[str, Any]], labels: list[str], by_user: bool) -> list[Any]:
+    """A model for each group: by name if the user gave names, else in order; or one for all."""
+    by_name = dict(models)
+    if set(by_name) == set(labels):
+        return [by_name[label] for label in labels]
+    if len(models) == 1:
+        return [models[0][1]] * len(labels)
+    if len(models) != len(labels):
+        raise ValueError(
+            f"groups names {len(labels)} participants, and estimators holds {len(models)} models: "
+            "give one model for each, or a list of one model for all"
+        )
+    if by_user:
+        strange = sorted(set(by_name) - set(labels))
+        raise ValueError(
+            f"estimators names {strange[0]!r}, and no group has that name: name the models after the groups "
+            f"({', '.join(map(repr, labels[:5]))}{', ...' if len(labels) > 5 else ''}), or give a plain list"
+        )
+    return [model for _, model in models]
+
+
+def _check_groups(groups: Any, rows: int) -> tuple[list[str], Array]:
+    """The participants' names, in the order of their groups, and the number of each row's participant."""
+    values = column_or_1d(np.asarray(groups))
+    if len(values) != rows:
+        raise ValueError(f"groups must say whose each of the {rows} rows is: got {len(values)} entries")
+    missing = np.flatnonzero([is_missing(value) for value in values.tolist()])
+    if missing.size:
+        raise ValueError(f"groups must say whose each row is: groups[{missing[0]}] is missing")
+    kinds = {isinstance(value, str) for value in values.tolist()} if values.dtype == object else set()
+    if len(kinds) > 1:
+        raise TypeError("groups must be all words or all numbers: got some of each")
+    labels, whose = np.unique(values, return_inverse=True)
+    return [str(label) for label in labels.tolist()], whose
+
+
+def rows_by_group(groups: Any, names: list[str], rows: int, by_user: bool) -> list[Ints]:
+    """The rows of each participant: of the group with its name, or of the groups in order if it has none."""
+    labels, whose = _check_groups(groups, rows)
+    if len(labels) != len(names):
+        raise ValueError(f"groups names {len(labels)} participants, and there are {len(names)} models")
+    _match([(name, None) for name in names], labels, by_user)  # complains about names that do not fit
+    order = names if set(labels) == set(names) else labels
+    return [np.flatnonzero(whose == labels.index(label)) for label in order]
+
+
+def check_weights(weights: Any, rows: int) -> Array | None:
+    """Sample weights, one per row, finite and not negative."""
+    if weights is None:
+        return None
+    values: Array = column_or_1d(np.asarray(weights, dtype=np.float64))
+    check_consistent_length(values, np.empty(rows))
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError("sample_weight must be finite and >= 0")
+    return values

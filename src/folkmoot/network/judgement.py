@@ -1,0 +1,132 @@
+"""A node learns whom to trust: its own holdout as the anchor, everybody's revealed first votes as what it
+hears.
+
+The rules are those of ``folkmoot.trust``; here they meet what a node knows: the answers of its model to
+rows that it held out, and the truths it was told of former motions.
+"""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from folkmoot.arrays import Colours, Floats
+from folkmoot.network.models import Model, as_labels
+from folkmoot.trust import Anchor, decide, listen
+from folkmoot.votes import UNCOLOURED
+
+MOST_HEARD: Final = (
+    10_000_000  # participants x inputs x labels that are listened to: some 100 MB while it lasts
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What a node made of the first votes."""
+
+    weights: Floats  # (participant,): trust; not above 0 is not asked
+    start: Colours  # (input,): what it takes into the talk
+    anchored: bool
+    why: str
+
+
+class Holdout:
+    """How often the own model answered what to which truth."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+        self._pairs = Counter(pairs)  # (truth, answer)
+
+    def __len__(self) -> int:
+        return self._pairs.total()
+
+    def with_more(self, pairs: Iterable[tuple[str, str]]) -> Holdout:
+        """The same and some more."""
+        return Holdout([*self._pairs.elements(), *pairs])
+
+    def anchor(self, labels: Sequence[str]) -> Anchor | None:
+        """What it says about the own model, for these labels; None if it says nothing."""
+        colour = {label: number for number, label in enumerate(labels)}
+        table = np.zeros((len(labels), len(labels)), dtype=np.int64)
+        for (true, said), count in self._pairs.items():
+            if true in colour and said in colour:
+                table[colour[true], colour[said]] += count
+        return Anchor.of_confusion(table) if table.any() else None
+
+
+def judge(place: int, votes: Colours, anchor: Anchor | None, classes: int) -> Judgement:
+    """Listen to the first votes (participant, input), and say what to begin the talk with."""
+    n, inputs = votes.shape
+    most = max(MOST_HEARD // (n * classes), 1000)
+    heard = np.unique(np.linspace(0, inputs - 1, min(inputs, most)).astype(np.int64))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what it warns of is in ``why``
+        trust = listen(place, votes[:, heard].astype(np.int64), anchor, classes=classes)
+    if trust.anchored:
+        blocks = [votes[:, i : i + most].astype(np.int64) for i in range(0, inputs, most)]
+        start = np.concatenate([decide(block, trust) for block in blocks]).astype(np.int8)
+    elif trust.weight.any():  # too few inputs to learn from: all alike, and the own vote as it was
+        start = votes[place]
+    else:
+        start = np.full(votes.shape[1], UNCOLOURED, dtype=np.int8)
+    return Judgement(trust.weight, start, trust.anchored, trust.why)
+
+
+def read_holdout(path: Path, model: Model) -> Holdout:
+    """Rows with their labels (.npz with X and y, or .csv with a column ``label``), and the model's
+    answers.
+    """
+    rows, truths = _read_npz(path) if path.suffix.lower() == ".npz" else _read_csv(path)
+    if len(rows) != len(truths) or not len(rows):
+        raise ValueError(
+            f"{path} must hold a label for every row: got {len(rows)} rows, {len(truths)} labels"
+        )
+    if model.columns is not None and rows.shape[1] != model.columns:
+        raise ValueError(
+            f"{path} must have the {model.columns} columns of the model, and the label: got {rows.shape[1]}"
+        )
+    return Holdout(zip(truths, model.predict(rows), strict=True))
+
+
+def _read_npz(path: Path) -> tuple[Floats, list[str]]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            rows, truths = file["X"], file["y"]
+    except (KeyError, ValueError, EOFError):
+        raise ValueError(f"{path} must be a .npz file with the arrays X and y") from None
+    if rows.ndim != 2 or truths.ndim != 1:
+        raise ValueError(f"{path} must hold X of two axes and y of one: got {rows.shape} and {truths.shape}")
+    return rows, as_labels(truths)
+
+
+def _read_csv(path: Path) -> tuple[Floats, list[str]]:
+    rows, truths = [], []
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        header = [cell.strip() for cell in next(reader, [])]
+        if header.count("label") != 1:
+            raise ValueError(
+                f"{path} must have one column 'label' in its first line: got {','.join(header)!r:.80}"
+            )
+        place = header.index("label")
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) != len(header):
+                raise ValueError(
+                    f"{path}, line {reader.line_num}: expected {len(header)} cells, got {len(row)}"
+                )
+            try:
+                rows.append(
+                    [float(cell) if cell.strip() else np.nan for i, cell in enumerate(row) if i != place]
+                )
+            except ValueError as error:
+                raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
+            truths.append(row[place].strip())
+    return np.array(rows, dtype=np.float64), truths

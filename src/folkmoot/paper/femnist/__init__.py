@@ -1,0 +1,1 @@
+"""Section 5.1: models of FEMNIST writers, alone and as members that turn malicious."""

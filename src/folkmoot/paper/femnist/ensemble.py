@@ -1,0 +1,175 @@
+"""What an ensemble answers from the votes of its members: by talking, and by every rule of a centre.
+
+Consensus is drawn anew ``repeats`` times; the rules of a centre are deterministic. How far one is ahead of
+the majority is judged letter by letter: the standard error is over the letters, taken as independent, and
+contains what chance the talk adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.adversaries.adversary import handed_in
+from folkmoot.arrays import Floats, Ints
+from folkmoot.baselines import dawid_skene, log_odds, majority, participant_accuracies, weighted_majority
+from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
+from folkmoot.simulation import deliberate
+from folkmoot.thresholds import StrongConfidence
+from folkmoot.votes import UNCOLOURED, Votes
+
+MAJORITY: Final = "majority"
+SLUSH: Final = "Slush"
+LOCAL: Final = "local Slush (validation)"
+LOCAL_TEST: Final = "local Slush (test, as the paper)"
+PAPER: Final = (SLUSH, LOCAL, LOCAL_TEST)
+BEYOND: Final = ("Snowflake", "Snowball", "weighted Slush", "weighted majority", "Dawid-Skene")
+_CLEAR: Final = 3.0  # standard errors; there are dozens of comparisons, so two would often be chance
+
+
+@dataclass(frozen=True)
+class Talk:
+    """The communication phase: every protocol has k and alpha, Snowflake and Snowball beta as well."""
+
+    k: int = 10
+    alpha: int = 6
+    beta: int = 20
+    rounds: int = 50
+    repeats: int = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """Votes (member, letter) and the truth, and what each member knows of its own accuracy."""
+
+    votes: Votes
+    truth: Votes
+    validation: Floats
+    cautious: Floats
+
+    @property
+    def accuracies(self) -> Floats:
+        """Share of the letters that each member gets right."""
+        return participant_accuracies(self.votes, self.truth)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Labels (repetition, letter), -1 where undecided; how firmly they are held after a talk."""
+
+    labels: Ints
+    agreement: float | None = None
+    settled: float | None = None
+
+
+@dataclass(frozen=True)
+class Lead:
+    """How much more accurate than the majority, and the standard error of that."""
+
+    mean: float
+    error: float
+
+    @property
+    def sign(self) -> int:
+        """1 if ahead, -1 if behind, by more than three standard errors; else 0."""
+        return int(np.sign(self.mean)) if abs(self.mean) > _CLEAR * self.error else 0
+
+    def __str__(self) -> str:
+        return f"{self.mean:+.4f} ± {self.error:.4f}"
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to answer. ``error`` is the standard error over repetitions, None without chance."""
+
+    name: str
+    accuracy: float
+    error: float | None
+    undecided: float  # share of the letters
+    agreement: float | None
+    settled: float | None
+    lead: Lead
+
+    def __str__(self) -> str:
+        return f"{self.accuracy:.4f}" + ("" if self.error is None else f" ± {self.error:.4f}")
+
+
+def answers(
+    members: Members, talk: Talk, seed: int, names: Iterable[str], turned: Sequence[int] = ()
+) -> dict[str, Answer]:
+    """What the majority and the methods of these names answer if ``turned`` are perfectly malicious."""
+    votes, truth = members.votes, members.truth
+    liars = {i: PerfectlyMalicious() for i in turned}
+    seen = handed_in(votes, liars, truth, 2)  # by a centre
+    found = {MAJORITY: Answer(majority(seen, 2)[None])}
+    for name in names:
+        if name == "weighted majority":
+            found[name] = Answer(weighted_majority(seen, log_odds(members.cautious, 2), 2)[None])
+        elif name == "Dawid-Skene":
+            found[name] = Answer(dawid_skene(seen, 2).labels[None])
+        else:
+            outcome = deliberate(
+                votes,
+                _protocol(name, members, talk).scaled(len(votes)),
+                adversaries=liars,
+                truth=truth,
+                rounds=talk.rounds,
+                repeats=talk.repeats,
+                seed=seed,
+                batch="independent",
+                classes=2,
+            )
+            found[name] = Answer(
+                np.atleast_2d(outcome.decision),
+                float(outcome.agreement.mean()),
+                float(outcome.settled.mean()),
+            )
+    return found
+
+
+def methods(found: dict[str, Answer], truth: Votes) -> list[Method]:
+    """The accuracies of some answers, and their leads over the majority among them."""
+    base = found[MAJORITY].labels == truth
+    result = []
+    for name, answer in found.items():
+        right = answer.labels == truth
+        each = right.mean(axis=1)
+        result.append(
+            Method(
+                name=name,
+                accuracy=float(each.mean()),
+                error=float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else None,
+                undecided=float((answer.labels == UNCOLOURED).mean()),
+                agreement=answer.agreement,
+                settled=answer.settled,
+                lead=lead(right.mean(axis=0) - base.mean(axis=0)),
+            )
+        )
+    return result
+
+
+def lead(ahead: Floats) -> Lead:
+    """Mean and standard error of what one is ahead on each letter."""
+    return Lead(float(ahead.mean()), float(ahead.std(ddof=1) / np.sqrt(len(ahead))))
+
+
+def _protocol(name: str, members: Members, talk: Talk) -> SnowProtocol[Any]:
+    k, alpha = talk.k, talk.alpha
+    if name == SLUSH:
+        return Slush(k, alpha)
+    if name == LOCAL:
+        return Slush(k, StrongConfidence(members.validation))
+    if name == LOCAL_TEST:
+        return Slush(k, StrongConfidence(members.accuracies))
+    if name == "Snowflake":
+        return Snowflake(k, alpha, talk.beta)
+    if name == "Snowball":
+        return Snowball(k, alpha, talk.beta)
+    if name == "weighted Slush":
+        weights = np.maximum(log_odds(members.cautious, 2), 0)
+        return Slush(k, alpha, weights=(weights if weights.any() else np.ones_like(weights)).tolist())
+    raise ValueError(f"there is no method {name!r}")

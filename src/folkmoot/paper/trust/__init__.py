@@ -1,0 +1,1 @@
+"""Trust learnt by listening, against every kind of liar (docs/trust.md)."""

@@ -1,0 +1,231 @@
+"""A point of the experiment ``trust``: listening to first votes, deciding, talking; and other rules.
+
+Those who anchor talk, and liars with them; who does not says so, decides nothing and is not asked. Accuracy
+and agreement of trust are therefore those of the participants that anchor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from threadpoolctl import threadpool_limits
+
+from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.arrays import Bools, Floats
+from folkmoot.baselines import dawid_skene, majority
+from folkmoot.outcome import share_right
+from folkmoot.paper.femnist.ensemble import MAJORITY, SLUSH, Talk
+from folkmoot.paper.femnist.writer_votes import CASE, COLOURS, MemberVotes
+from folkmoot.paper.trust.attacks import (
+    HONEST,
+    NOBODY,
+    SLEEPERS,
+    Attack,
+    attacks_of,
+    first_votes,
+    liars_order,
+)
+from folkmoot.protocols import Slush
+from folkmoot.sampling import Trusting
+from folkmoot.simulation import deliberate
+from folkmoot.trust import Anchor, Trust, decide, heeded, listen_all, sampling_weights
+from folkmoot.votes import UNCOLOURED, Votes
+
+UNEVEN: Final = "uneven case"  # the letters of CASE, with few in upper case
+_KEPT: Final = 0.15  # of the upper case
+DAWID_SKENE, ALONE, TALKED = "Dawid-Skene", "trust, alone", "trust, then Slush"
+PER_CLASS_ALONE, PER_CLASS = "trust per class, alone", "trust per class, then Slush"
+HEEDING: Final = "trust, then Slush with those heeded"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one method came to; None where nobody anchored, or (agreement, worst) for a centre."""
+
+    method: str
+    accuracy: float | None
+    agreement: float | None = None  # share that holds the most common colour, mean over inputs
+    worst: float | None = None  # accuracy of the least accurate participant
+
+
+@dataclass(frozen=True)
+class Point:
+    """All methods under one attack by so many liars."""
+
+    task: str
+    attack: str
+    seed: int
+    liars: int  # of as many participants as were wanted
+    turned: int  # of as many as there are
+    participants: int
+    anchored: int
+    inputs: int
+    base: float  # accuracy of the majority when nobody lies
+    methods: list[Said]
+
+    def said(self, method: str) -> Said:
+        """What a method came to; nothing if it was not tried."""
+        return next((each for each in self.methods if each.method == method), Said(method, None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scene:
+    """First votes as they are heard, and what is needed to play on."""
+
+    votes: Votes
+    truth: Votes
+    colours: int
+    liars: Bools
+    talk: Talk
+    seed: int
+
+    def adversaries(self, attack: Attack | None, among: Bools) -> dict[int, Adversary]:
+        """The liars by their number among some of the participants."""
+        lying = np.flatnonzero(self.liars[among])
+        return {} if attack is None else {int(i): attack.talk for i in lying}
+
+
+def hear(
+    votes: MemberVotes, task: str, story: str, wanted: int, liars: list[int], per_class: bool, talk: Talk
+) -> list[Point]:
+    """Cell: all attacks that tell this story, each by so many liars of the ``wanted`` participants."""
+    cast, truth = inputs_of(votes, task)
+    colours, n = COLOURS.get(task, COLOURS[CASE]), len(cast)
+    anchors = [Anchor.of_confusion(table) for table in votes.confusion]
+    order = liars_order(n, votes.seed)
+    base = float(share_right(majority(cast, colours), truth))
+    points = []
+    trusts: list[Trust] = []
+    for f in liars:
+        turned = round(f * n / wanted)
+        scene = _Scene(
+            first_votes(story, cast, truth, colours, order, turned, votes.seed),
+            truth, colours, np.isin(np.arange(n), order[:turned]), talk, votes.seed,
+        )  # fmt: skip
+        if story != HONEST or not trusts:  # honest first votes are the same whoever lies later
+            deaf = np.zeros(n, dtype=np.bool_) if story == HONEST else scene.liars
+            with threadpool_limits(1):  # cells run side by side
+                own = [None if deaf[i] else anchor for i, anchor in enumerate(anchors)]
+                trusts = listen_all(scene.votes, own, classes=colours)
+        anchored = np.array([trust.anchored for trust in trusts]) & ~scene.liars
+        central = [
+            Said(name, float(share_right(labels, truth)))
+            for name, labels in (
+                (MAJORITY, majority(scene.votes, colours)),
+                (DAWID_SKENE, dawid_skene(scene.votes, colours).labels),
+            )
+        ]
+        for attack in attacks_of(story) if f else [None]:
+            found = [*central, _plain(scene, attack), *_trusting(scene, attack, trusts, anchored, per_class)]
+            points.append(
+                Point(
+                    task=task,
+                    attack=attack.name if attack else NOBODY,
+                    seed=votes.seed,
+                    liars=f,
+                    turned=turned,
+                    participants=n,
+                    anchored=int(anchored.sum()),
+                    inputs=len(truth),
+                    base=base,
+                    methods=found,
+                )
+            )
+    return points
+
+
+def inputs_of(votes: MemberVotes, task: str) -> tuple[Votes, Votes]:
+    """Votes and truth of a task; of an uneven one, all lower case and some of the upper."""
+    cast, truth = votes.test_set(len(votes.letters))
+    if task == UNEVEN:
+        kept = (truth == 0) | (np.random.default_rng([votes.seed, 6]).random(len(truth)) < _KEPT)
+        return cast[:, kept], truth[kept]
+    return cast, truth
+
+
+def _plain(scene: _Scene, attack: Attack | None) -> Said:
+    """Slush as the paper has it: everybody asks anybody."""
+    talk, everybody = scene.talk, np.ones(len(scene.votes), dtype=np.bool_)
+    outcome = deliberate(
+        scene.votes,
+        Slush(talk.k, talk.alpha).scaled(len(scene.votes)),
+        adversaries=scene.adversaries(attack, everybody),
+        truth=scene.truth,
+        rounds=talk.rounds,
+        seed=scene.seed,
+        threads=1,
+        classes=scene.colours,
+    )
+    return _said(SLUSH, outcome.decisions[outcome.honest], scene)
+
+
+def _trusting(
+    scene: _Scene, attack: Attack | None, trusts: Sequence[Trust], anchored: Bools, per_class: bool
+) -> list[Said]:
+    """Trust before and after the talk, by accuracies or, as well, by confusion matrices."""
+    found = []
+    for alone, talked, by_class in (
+        (ALONE, TALKED, False),
+        *(((PER_CLASS_ALONE, PER_CLASS, True),) if per_class else ()),
+    ):
+        held = scene.votes.copy()
+        held[~scene.liars] = UNCOLOURED
+        for i in np.flatnonzero(anchored).tolist():
+            held[i] = decide(scene.votes, trusts[i], per_class=by_class)
+        weights = sampling_weights(trusts, anchored | scene.liars)
+        weights[~anchored] = 0.0
+        found.append(_mean(alone, held[anchored], scene))
+        found.append(_said(talked, _talk(scene, attack, held, weights, anchored), scene))
+        if attack is not None and attack.name == SLEEPERS and not by_class:
+            answers = handed_in(held, scene.adversaries(attack, anchored | True), scene.truth, scene.colours)
+            for i in np.flatnonzero(anchored).tolist():
+                weights[i, ~heeded(held[i], answers)] = 0.0
+            found.append(_said(HEEDING, _talk(scene, attack, held, weights, anchored), scene))
+    return found
+
+
+def _talk(scene: _Scene, attack: Attack | None, held: Votes, weights: Floats, anchored: Bools) -> Votes:
+    """What those who anchor hold after the talk; each asks in proportion to its trust."""
+    speaking = anchored | scene.liars
+    if not anchored.any() or speaking.sum() < 2:
+        return held[anchored]
+    talk = scene.talk
+    outcome = deliberate(
+        held[speaking],
+        Slush(talk.k, talk.alpha).scaled(int(speaking.sum())),
+        adversaries=scene.adversaries(attack, speaking),
+        truth=scene.truth,
+        sampling=Trusting(weights[np.ix_(speaking, speaking)]),
+        batch="shared",
+        rounds=talk.rounds,
+        seed=scene.seed,
+        threads=1,
+        classes=scene.colours,
+    )
+    return np.asarray(outcome.decisions[outcome.honest], dtype=np.int64)
+
+
+def _said(method: str, held: npt.NDArray[np.signedinteger], scene: _Scene) -> Said:
+    """Of what participants hold, (participant, input): what more than half hold, and how many do."""
+    if not len(held):
+        return Said(method, None)
+    counts = np.stack([(held == colour).sum(axis=0) for colour in range(scene.colours)])
+    most = counts.max(axis=0)
+    decision = np.where(2 * most > len(held), counts.argmax(axis=0), UNCOLOURED)
+    return Said(
+        method,
+        accuracy=float(share_right(decision, scene.truth)),
+        agreement=float(most.mean() / len(held)),
+        worst=float(share_right(held, scene.truth).min()),
+    )
+
+
+def _mean(method: str, held: Votes, scene: _Scene) -> Said:
+    """The same before any talk: there is no common decision, so the accuracy is the mean participant's."""
+    said = _said(method, held, scene)
+    mean = float(share_right(held, scene.truth).mean()) if len(held) else None
+    return Said(method, mean, said.agreement, said.worst)

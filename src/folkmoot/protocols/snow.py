@@ -1,0 +1,176 @@
+"""What every Snow protocol starts from: ask k nodes, and see which colour, if any, reached the threshold."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.arrays import Floats, Ints
+from folkmoot.sampling import Trusting
+from folkmoot.thresholds import StrongConfidence
+from folkmoot.votes import UNCOLOURED, Colour, Tally
+
+State = TypeVar("State")
+Alpha: TypeAlias = int | Sequence[int] | npt.NDArray[np.integer[Any]] | StrongConfidence
+
+
+def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
+    """The colour that at least alpha answers name, or UNCOLOURED; alpha > k/2, so at most one does."""
+    for colour, count in enumerate(tally):
+        if count >= alpha:
+            return colour
+    return UNCOLOURED
+
+
+@dataclass(frozen=True)
+class SnowProtocol(ABC, Generic[State]):
+    """A protocol: k answers are asked for; alpha of them, k/2 < alpha <= k, make a colour win the query.
+
+    ``alpha`` is one threshold for all, one for each participant, or ``StrongConfidence(p)``. With
+    ``weights``, one per participant, the tally is weighted and rescaled to k (the paper's outlook). With
+    ``trust``, an (n, n) matrix or a ``Trusting``, each asks whom it trusts instead of anybody.
+    """
+
+    k: int
+    alpha: Alpha
+    weights: Sequence[float] | None = field(default=None, kw_only=True)
+    trust: Trusting | npt.ArrayLike | None = field(default=None, kw_only=True)
+
+    decides: ClassVar[bool] = False  # do nodes stop asking by themselves?
+    counts_wins: ClassVar[bool] = False  # does a node compare how many queries each colour has won?
+
+    def __post_init__(self) -> None:
+        size = checks.integer("k", self.k, least=1)
+        object.__setattr__(self, "k", size)
+        if isinstance(self.alpha, StrongConfidence):
+            pass
+        elif np.ndim(self.alpha) == 0:
+            object.__setattr__(self, "alpha", checks.query(size, self.alpha)[1])
+        else:
+            object.__setattr__(self, "alpha", _thresholds(size, self.alpha))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", tuple(_weights(self.weights).tolist()))
+        if self.trust is not None and not isinstance(self.trust, Trusting):
+            object.__setattr__(self, "trust", Trusting(self.trust))
+
+    def thresholds(self, participants: int) -> Ints:
+        """The threshold of each participant."""
+        if isinstance(self.alpha, StrongConfidence):
+            values = self.alpha.thresholds(self.k)
+        elif isinstance(self.alpha, int):
+            return np.full(participants, self.alpha, dtype=np.int64)
+        else:
+            values = np.asarray(self.alpha, dtype=np.int64)
+        if values.size != participants:
+            raise ValueError(
+                f"alpha must hold one threshold per participant ({participants}): got {values.size}"
+            )
+        return values
+
+    def scaled(self, participants: int) -> Self:
+        """The same protocol for a population too small to ask k others: k = n - 1, alpha as strict as before.
+
+        The least majority stays the least majority, unanimity stays unanimity, and what lies between
+        keeps its place.
+        """
+        size = checks.integer("participants", participants, least=2) - 1
+        if size >= self.k:
+            return self
+        if isinstance(self.alpha, StrongConfidence):
+            return replace(self, k=size)
+        if isinstance(self.alpha, int):
+            return replace(self, k=size, alpha=_scaled(self.alpha, self.k, size))
+        return replace(self, k=size, alpha=[_scaled(int(alpha), self.k, size) for alpha in self.alpha])
+
+    def reaching(self, peers: Ints) -> tuple[Ints, Ints]:
+        """Sample size and threshold of each participant that can ask so many peers: ``scaled`` to them.
+
+        Who can ask nobody has a sample of 0.
+        """
+        sizes = np.minimum(peers, self.k)
+        alphas = self.thresholds(peers.size).copy()
+        for size in np.unique(sizes[(sizes > 0) & (sizes < self.k)]):
+            few = sizes == size
+            alphas[few] = self.scaled(int(size) + 1).thresholds(peers.size)[few]
+        return sizes, alphas
+
+    def restricted(self, participants: Sequence[int]) -> Self:
+        """The same protocol among some of the participants: their thresholds, weights and trust."""
+        trust = self.trust.restricted(participants) if isinstance(self.trust, Trusting) else None
+        if not isinstance(self.alpha, int):
+            alpha = self.alpha.p if isinstance(self.alpha, StrongConfidence) else self.alpha
+            chosen: Any = [alpha[i] for i in participants]
+            kept = StrongConfidence(chosen) if isinstance(self.alpha, StrongConfidence) else chosen
+            return replace(self, alpha=kept, weights=self._weights_of(participants), trust=trust)
+        return replace(self, weights=self._weights_of(participants), trust=trust)
+
+    def _weights_of(self, participants: Sequence[int]) -> list[float] | None:
+        return None if self.weights is None else [self.weights[i] for i in participants]
+
+    @abstractmethod
+    def start(self, colour: Colour) -> State:
+        """The state of a node whose first vote is this colour."""
+
+    @abstractmethod
+    def react(self, state: State, won: Colour) -> State:
+        """The state after a query that ``won`` has won (UNCOLOURED: no colour did)."""
+
+    @abstractmethod
+    def colour(self, state: State) -> Colour:
+        """What a node in this state answers."""
+
+    def decided(self, state: State) -> bool:  # noqa: ARG002
+        """Whether a node in this state has stopped asking."""
+        return False
+
+    def finite(self, state: State, won: Colour, ahead: bool) -> State:  # noqa: ARG002
+        """``react`` without the counts of wins: ``ahead`` says if the winner has more than the held colour.
+
+        What a table can hold. Who plays a protocol with ``counts_wins`` keeps the counts.
+        """
+        return self.react(state, won)
+
+    def update(self, state: State, tally: Tally) -> State:
+        """The state after a query with this tally: the whole rule, for a protocol with one alpha."""
+        if not isinstance(self.alpha, int):
+            raise ValueError("update needs one alpha; with alpha per participant, use winner and react")
+        return self.react(state, winner(tally, self.alpha))
+
+    def __call__(self, state: State, tally: Tally) -> State:
+        """``update``: a protocol is its rule."""
+        return self.update(state, tally)
+
+
+def _scaled(alpha: int, k: int, size: int) -> int:
+    least, new_least = k // 2 + 1, size // 2 + 1
+    if k == least:  # k is 1 or 2: the only threshold there is
+        return new_least
+    return new_least + ((alpha - least) * (size - new_least) * 2 + (k - least)) // (2 * (k - least))
+
+
+def _thresholds(k: int, alphas: Any) -> tuple[int, ...]:
+    each = []
+    for participant, alpha in enumerate(alphas):
+        try:
+            each.append(checks.query(k, alpha)[1])
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{error} (participant {participant})") from None
+    return tuple(each)
+
+
+def _weights(weights: npt.ArrayLike) -> Floats:
+    values = np.asarray(weights, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"weights must hold one weight per participant: got shape {values.shape}")
+    bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if bad.size:
+        raise ValueError(f"weights must be finite and >= 0: got weights[{bad[0]}]={values[bad[0]]}")
+    if not values.any():
+        raise ValueError("weights must not all be 0")
+    return np.asarray(values / values.max(), dtype=np.float64)  # only ratios matter, and sums stay finite

@@ -1,0 +1,156 @@
+"""A study for people: its table, its pictures, and one page that holds everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from folkmoot.comparison.printing import CONSENSUS, WITHOUT_TRUST
+from folkmoot.outcome import draw_convergence
+from folkmoot.report.page import Page
+from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE
+from folkmoot.runs.study import Study
+
+_DRAWN = 60  # inputs in the picture of the talk
+_STYLES: dict[str, dict[str, Any]] = {
+    CONSENSUS: {"color": BLUE, "lw": 2.6, "marker": "o", "zorder": 5},
+    WITHOUT_TRUST: {"color": BLUE, "lw": 1.6, "ls": "--", "marker": "o", "mfc": "white"},
+    "majority": {"color": ORANGE, "lw": 1.8, "marker": "s"},
+    "weighted majority": {"color": "#3a8f5c", "lw": 1.4, "marker": "^"},
+    "supermajority": {"color": "#b9770e", "lw": 1.4, "ls": ":", "marker": "v"},
+    "Dawid-Skene": {"color": PURPLE, "lw": 1.4, "marker": "D"},
+    "stacking": {"color": "#7f8c8d", "lw": 1.4, "ls": "--", "marker": "x"},
+    "best participant": {"color": PALE, "lw": 1.2, "ls": "--"},
+    "mean participant": {"color": PALE, "lw": 1.2, "ls": ":"},
+}
+
+
+def table(study: Study) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: who decides, and the accuracy for each number of liars; then how firm it was."""
+    header = ["malicious", *(str(count) for count in study.byzantine)]
+    names = [line.name for line in study.reports[0].lines]
+    rows = [
+        [name, *(_share(report.accuracy(name)) for report in study.reports)]
+        for name in names
+        if name != CONSENSUS
+    ]
+    rows.append([_named(study, CONSENSUS), *(_share(report.accuracy()) for report in study.reports)])
+    if _trusting(study):
+        rows.append(["  anchored", *(str(report.anchored) for report in study.reports)])
+    rows.append(["  agreement", *(_share(report.agreement) for report in study.reports)])
+    rows.append(["  undecided", *(f"{report.undecided:g}" for report in study.reports)])
+    return header, rows
+
+
+def accuracy_by_liars(study: Study) -> Figure:
+    """Accuracy against the number of perfectly malicious participants."""
+    figure = Figure(figsize=(7.6, 4.4), layout="constrained")
+    axes = figure.subplots()
+    for name in [line.name for line in study.reports[0].lines]:
+        values = [report.accuracy(name) for report in study.reports]
+        known = [(f, v) for f, v in zip(study.byzantine, values, strict=True) if v is not None]
+        if known:
+            axes.plot(
+                *zip(*known, strict=True), label=_named(study, name), **{"ms": 4, **_STYLES.get(name, {})}
+            )
+    axes.set_xlabel("perfectly malicious participants")
+    axes.set_ylabel("accuracy")
+    axes.set_ylim(-0.02, 1.02)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def convergence(study: Study) -> Figure:
+    """How the talk about the first inputs went, round by round."""
+    figure = Figure(figsize=(7.6, 4.0), layout="constrained")
+    axes = figure.subplots()
+    draw_convergence(study.talk, axes, most=_DRAWN)
+    axes.set_title(
+        f"{min(study.talk.decision.shape[-1], _DRAWN)} inputs, {study.watched} malicious",
+        fontsize=10,
+        loc="left",
+    )
+    return figure
+
+
+def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
+    """Everything as one HTML page that asks nothing of the network."""
+    report = study.report(study.watched)
+    sizes = study.data.summary().sizes
+    result = Page(title)
+    result.text(
+        f"{study.data.description}. {report.participants} participants with {sizes.min()} to {sizes.max()} "
+        "rows each fitted models of their own, measured them on the rows they had held out, and then talked "
+        f"about {report.inputs:,} new inputs: {report.protocol}. Nobody saw another's rows or model; only "
+        "votes were exchanged."
+    )
+    result.heading("Accuracy, by how many participants lie")
+    result.table(*table(study), bold=_named(study, CONSENSUS))
+    result.text(
+        "A perfectly malicious participant knows the truth and always answers wrong. Mean and best "
+        "participant are of the honest ones. The rules between them and the consensus see all votes at "
+        "once, which needs a server; stacking also needs labels there. It and Dawid-Skene can read those who "
+        "always lie backwards."
+    )
+    if _trusting(study):
+        result.text(
+            "The consensus is by trust: each participant learns from its own rows and from all first votes "
+            "whom to believe, and needs no majority of honest ones for it. Who cannot tell from its own rows "
+            "that it beats chance does not anchor and has no say; agreement is of the others."
+        )
+    result.figure(pictures["accuracy"], "Accuracy against the number of perfectly malicious participants")
+    result.heading(f"With {study.watched} malicious participants")
+    result.table(
+        ["who decides", "accuracy", "standard error", "undecided", "needs"],
+        [
+            [
+                line.name,
+                _share(line.accuracy),
+                "" if line.standard_error is None else f"{line.standard_error:.4f}",
+                "" if line.undecided is None else f"{line.undecided:g}",
+                line.needs,
+            ]
+            for line in report.lines
+        ],
+        bold=CONSENSUS,
+    )
+    for note in report.notes:
+        result.text(note[0].upper() + note[1:] + ".")
+    result.figure(
+        pictures["convergence"],
+        "Share of the honest participants on the colour that wins, round by round; undecided inputs in red",
+    )
+    result.heading("Who has which rows")
+    result.figure(pictures["data"], "Training rows by participant and class")
+    result.text(
+        f"Fitting took {study.seconds_fitting:.1f} s, all comparisons {study.seconds_comparing:.1f} s. "
+        "Agreement is not correctness: a network can agree on a wrong answer, so the single best "
+        "participant and the centralised majority stand beside every consensus."
+    )
+    return result.html()
+
+
+def pictures(study: Study) -> dict[str, Figure]:
+    """The pictures of a study by the names of their files."""
+    return {
+        "accuracy": accuracy_by_liars(study),
+        "convergence": convergence(study),
+        "data": study.data.summary().plot(),
+    }
+
+
+def _trusting(study: Study) -> bool:
+    return study.reports[0].anchored is not None
+
+
+def _named(study: Study, name: str) -> str:
+    """The name of a line for people: what kind of consensus it is, where there are two."""
+    return f"{CONSENSUS} by trust" if name == CONSENSUS and _trusting(study) else name
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"

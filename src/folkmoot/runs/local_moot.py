@@ -1,0 +1,411 @@
+"""A whole moot on one machine: real processes with their own keys and models, real sockets, real faults.
+
+What it comes to is put beside the centralised majority of the same first votes, and beside ``simulation``
+of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from folkmoot import checks
+from folkmoot.adversaries import ATTACKS
+from folkmoot.arrays import PartProgress
+from folkmoot.baselines.comparison import Verdict as Line
+from folkmoot.baselines.comparison import centralised
+from folkmoot.datasets import MootData, load_digits_moot
+from folkmoot.learning.base_learners import MODELS
+from folkmoot.network import identity
+from folkmoot.network.account import Account, find, outcome_of
+from folkmoot.network.control import DOOR, MotionProgress, Put, door_of, put
+from folkmoot.network.journal import Journal
+from folkmoot.network.motion import chunked
+from folkmoot.network.operation import DATABASE, Settings, adversary_of, run
+from folkmoot.network.roster import Roster
+from folkmoot.network.storage import Storage
+from folkmoot.network.verdict import first_votes
+from folkmoot.outcome import share_right
+from folkmoot.protocols import Slush
+from folkmoot.simulation import deliberate
+from folkmoot.votes import UNCOLOURED, Votes
+
+# What every node needs: loaded once by the server that forks them, instead of by each.
+PRELOADED = ("folkmoot.network.operation", "sklearn.pipeline", "sklearn.linear_model", "skops.io")
+
+
+@dataclass(frozen=True)
+class LocalMoot:
+    """How many take part, what goes wrong, and what is asked."""
+
+    nodes: int = 25
+    byzantine: int = 0
+    attack: str = "malicious"
+    kill: int = 0
+    pause: int = 0
+    inputs: int = 100
+    k: int | None = None
+    rounds: int = 50
+    deadline: float = 30.0
+    trust: bool = False
+    repeats: int = 200  # of the simulation that it is compared with
+
+    def check(self) -> None:
+        """ValueError, with what is wrong."""
+        if not 3 <= checks.integer("nodes", self.nodes) <= 300:
+            raise ValueError(f"--nodes must satisfy 3 <= nodes <= 300: got nodes={self.nodes}")
+        for name in ("byzantine", "kill", "pause"):
+            checks.integer(f"--{name}", getattr(self, name), least=0)
+        faulty = self.byzantine + self.kill + self.pause
+        if faulty > self.nodes - 2:
+            raise ValueError(
+                "--byzantine, --kill and --pause must leave two honest nodes, one of which asks: "
+                f"got {faulty} of {self.nodes}"
+            )
+        adversary_of(self.attack)
+        if not 1 <= checks.integer("--inputs", self.inputs) <= 449:
+            raise ValueError(
+                f"--inputs must satisfy 1 <= inputs <= 449, the digits set aside: got inputs={self.inputs}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class LocalResult:
+    """What a local moot came to."""
+
+    config: LocalMoot
+    account: Account
+    accuracy: float  # of what the moot decided; undecided is not right
+    lines: list[Line]  # what a centre would have made of the same first votes
+    simulated: float  # mean accuracy of the simulation of the same votes
+    simulated_spread: float
+    simulated_agreement: float
+    contradictions: int  # inputs on which two honest nodes claim different decisions: must be 0
+    byzantine: list[str]
+    killed: list[str]
+    paused: list[str]
+    seconds: float
+    folder: Path
+
+
+@dataclass
+class Nodes:
+    """The processes of a moot, by place in its roster."""
+
+    folder: Path
+    roster: Roster
+    settings: list[Settings]
+    processes: list[BaseProcess | None] = field(default_factory=list)
+
+    def start(self, place: int) -> None:
+        """Start one, or start it again."""
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(list(PRELOADED))
+        process = context.Process(target=_node, args=(self.settings[place],), daemon=True)
+        process.start()
+        self.processes[place] = process
+
+    def signal(self, place: int, number: int) -> None:
+        """Send a signal to one that is there."""
+        process = self.processes[place]
+        if process is not None and process.pid is not None and process.is_alive():
+            os.kill(process.pid, number)
+
+    def kill(self, place: int) -> None:
+        """End one without warning, as a crash does."""
+        self.signal(place, signal.SIGKILL)
+        process = self.processes[place]
+        if process is not None:
+            process.join(10.0)
+        (self.settings[place].folder / DOOR).unlink(missing_ok=True)
+
+    def wait(
+        self, places: Sequence[int], seconds: float, report: Callable[[int], None] | None = None
+    ) -> None:
+        """Until their doors are open."""
+        end = time.monotonic() + seconds
+        while True:
+            there = sum((self.settings[place].folder / DOOR).is_file() for place in places)
+            if report is not None:
+                report(there)
+            if there == len(places):
+                self._wait_for_each_other(places)
+                return
+            for place in places:
+                process = self.processes[place]
+                if process is None or not process.is_alive():
+                    log = self.settings[place].folder / "log.jsonl"
+                    raise RuntimeError(f"node {self.roster[place].name} did not start: see {log}")
+            if time.monotonic() > end:
+                raise RuntimeError(f"only {there} of {len(places)} nodes started within {seconds:.0f} s")
+            time.sleep(0.05)
+
+    def _wait_for_each_other(self, places: Sequence[int], seconds: float = 10.0) -> None:
+        """Until all have said in their logs that they are connected; some may not be there at all."""
+        end = time.monotonic() + seconds
+        whole = all(process is not None and process.is_alive() for process in self.processes)
+        logs = [self.settings[place].folder / "log.jsonl" for place in places]
+        while whole and time.monotonic() < end:
+            if all('"all peers connected"' in log.read_text() for log in logs):
+                return
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Ask all to leave, and end those who do not."""
+        for place in range(len(self.processes)):
+            self.signal(place, signal.SIGCONT)
+            self.signal(place, signal.SIGTERM)
+        end = time.monotonic() + 10.0
+        for process in self.processes:
+            if process is not None:
+                process.join(max(0.1, end - time.monotonic()))
+                if process.is_alive():
+                    process.kill()
+
+
+def _node(settings: Settings) -> None:
+    """The body of a node's process: ``folkmoot node run`` with its log in a file."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us; it stops us
+    with (settings.folder / "log.jsonl").open("a") as log:
+        os.dup2(log.fileno(), sys.stderr.fileno())
+        try:
+            run(settings, Journal(settings.log_level, log))
+        except (ValueError, OSError, RuntimeError) as error:
+            print(f"folkmoot: {error}", file=log, flush=True)
+            raise SystemExit(2) from None
+
+
+def prepare(
+    folder: Path,
+    models: Sequence[str],
+    attacks: dict[int, str],
+    log_level: str = "info",
+    holdouts: dict[int, Path] | None = None,
+) -> Nodes:
+    """Keys, a roster and free ports for one node a model; nobody is started yet."""
+    ports = _free_ports(len(models))
+    identities = [
+        identity.create(folder / _name(place), name=_name(place), listen=f"127.0.0.1:{port}")
+        for place, port in enumerate(ports)
+    ]
+    roster = Roster(each.member() for each in identities)
+    roster.write(folder / "roster.toml")
+    settings = [
+        Settings(
+            folder=folder / _name(place),
+            roster=folder / "roster.toml",
+            model=model,
+            log_level=log_level,
+            attack=attacks.get(place),
+            holdout=(holdouts or {}).get(place),
+        )
+        for place, model in enumerate(models)
+    ]
+    return Nodes(folder, roster, settings, [None] * len(models))
+
+
+def play(config: LocalMoot, seed: int, folder: Path, report: PartProgress | None = None) -> LocalResult:
+    """Fit, start, ask, break, compare."""
+    config.check()
+    began = time.monotonic()
+    # What rows held out tell is worth something only if the inputs are somewhat like them.
+    data = load_digits_moot(config.nodes, 10.0 if config.trust else 1.0, seed)
+    assert data.X_test is not None  # noqa: S101 (the digits have a test set)
+    assert data.y_test is not None  # noqa: S101
+    inputs, truth = data.X_test[: config.inputs], data.y_test[: config.inputs]
+    # The first one asks; who lies, is killed or paused is drawn among the others.
+    drawn = (1 + np.random.default_rng(seed).permutation(config.nodes - 1)).tolist()
+    liars, rest = drawn[: config.byzantine], drawn[config.byzantine :]
+    killed, paused = rest[: config.kill], rest[config.kill : config.kill + config.pause]
+    models, holdouts = _fit(data, folder, set(liars), inputs, truth, config.trust, report)
+    nodes = prepare(folder, models, dict.fromkeys(liars, config.attack), holdouts=holdouts)
+    try:
+        for place in range(config.nodes):
+            nodes.start(place)
+        nodes.wait(range(config.nodes), 60.0, _told(report, "nodes start", config.nodes))
+        account = _ask(config, nodes, inputs, killed, paused, report)
+    finally:
+        nodes.stop()
+    honest = [place for place in range(config.nodes) if place not in liars]
+    return _result(config, nodes, account, truth, liars, honest, killed, paused, time.monotonic() - began)
+
+
+def _fit(
+    data: MootData,
+    folder: Path,
+    liars: set[int],
+    inputs: Any,
+    truth: Any,
+    trust: bool,
+    report: PartProgress | None,
+) -> tuple[list[str], dict[int, Path]]:
+    """A model on each one's own rows, as a file; a liar's knows the answers, so that it can avoid them.
+
+    With trust the honest hold every third row out, which tells them how good their models are.
+    """
+    import skops.io
+    from sklearn.neighbors import KNeighborsClassifier
+
+    files = []
+    holdouts = {}
+    for place in range(int(data.groups.max()) + 1):
+        own = data.groups == place
+        if place in liars:
+            model = KNeighborsClassifier(1).fit(inputs, truth)
+        else:
+            rows, labels = data.X[own], data.y[own]
+            if trust:
+                held = np.arange(len(labels)) % 3 == 2
+                if len(set(labels[~held].tolist())) > 1:
+                    holdouts[place] = folder / f"{_name(place)}.npz"
+                    np.savez(holdouts[place], X=rows[held], y=labels[held])
+                    rows, labels = rows[~held], labels[~held]
+            model = MODELS["logistic"]().fit(rows, labels)
+        path = folder / f"{_name(place)}.skops"
+        skops.io.dump(model, path)
+        files.append(str(path))
+        if report is not None:
+            report("models fitted", place + 1, int(data.groups.max()) + 1)
+    return files, holdouts
+
+
+def _ask(
+    config: LocalMoot,
+    nodes: Nodes,
+    inputs: Any,
+    killed: list[int],
+    paused: list[int],
+    report: PartProgress | None,
+) -> Account:
+    rows, chunks = chunked(inputs)
+    motion = Put(
+        seconds=config.deadline,
+        protocol="slush",
+        k=config.k,
+        alpha=None,
+        beta=20,
+        rounds=config.rounds,
+        pace=0.02,
+        weighted=False,
+        trust=config.trust,
+        labels=tuple(str(digit) for digit in range(10)),
+        inputs=len(inputs),
+        columns=inputs.shape[1],
+        dtype=inputs.dtype.str,
+        chunk_rows=rows,
+        chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
+    )
+    broken = False
+
+    def progress(state: MotionProgress) -> None:
+        nonlocal broken
+        if report is not None:
+            report("rounds of the talk", min(state.rounds, config.rounds), config.rounds)
+        if state.phase == "talking" and not broken:
+            broken = True
+            for place in killed:
+                nodes.kill(place)
+            for place in paused:
+                nodes.signal(place, signal.SIGSTOP)
+
+    return put(door_of(str(nodes.settings[0].folder)), motion, iter(chunks), progress)
+
+
+def _result(
+    config: LocalMoot,
+    nodes: Nodes,
+    account: Account,
+    truth: Any,
+    liars: list[int],
+    honest: list[int],
+    killed: list[int],
+    paused: list[int],
+    seconds: float,
+) -> LocalResult:
+    names = [participant.name for participant in nodes.roster]
+    labels = {label: number for number, label in enumerate(account.labels)}
+    decided = np.array([UNCOLOURED if x is None else labels[x] for x in account.decisions])
+    votes, contradictions = _stored(nodes, account, honest)
+    spoke = [place for place in range(len(names)) if (votes[place] != UNCOLOURED).any()]
+    lines = centralised(
+        votes[spoke].astype(np.int64), 10, truth, np.array([place not in liars for place in spoke])
+    )
+    talking = [place for place in spoke if place not in killed and place not in paused]
+    adversaries = {i: ATTACKS[config.attack]() for i, place in enumerate(talking) if place in liars}
+    own = votes[talking].astype(np.int64)
+    for i in adversaries:
+        own[i] = truth  # what its model says; the adversary does the rest
+    protocol = Slush(account.k, account.k // 2 + 1).scaled(len(talking))
+    outcome = deliberate(
+        own, protocol, adversaries=adversaries, truth=truth, rounds=config.rounds, batch="shared",
+        repeats=config.repeats, classes=10,
+    )  # fmt: skip
+    each = outcome.accuracy(truth)
+    return LocalResult(
+        config=config,
+        account=account,
+        accuracy=float(share_right(decided, truth)),
+        lines=lines,
+        simulated=float(each.mean()),
+        simulated_spread=float(each.std(ddof=1)),
+        simulated_agreement=float(outcome.agreement.mean()),
+        contradictions=contradictions,
+        byzantine=[names[place] for place in sorted(liars)],
+        killed=[names[place] for place in sorted(killed)],
+        paused=[names[place] for place in sorted(paused)],
+        seconds=seconds,
+        folder=nodes.folder,
+    )
+
+
+def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, int]:
+    """First votes as revealed, and on how many inputs honest nodes' databases claim different decisions."""
+    claims = []
+    votes = None
+    for place in honest:
+        storage = Storage(nodes.settings[place].folder / DATABASE)
+        try:
+            stored = find(storage, account.motion)
+            claims.append(outcome_of(storage, stored).decisions)
+            if place == 0:
+                committed = storage.committed(stored.name)
+                closes = storage.closes(stored.name)
+                votes = first_votes(stored.motion, len(nodes.roster), closes, committed)
+        except ValueError:
+            continue  # killed before it heard of the motion
+        finally:
+            storage.close()
+    table = np.stack(claims)
+    highest = table.max(axis=0)
+    lowest = np.where(table == UNCOLOURED, highest, table).min(axis=0)
+    assert votes is not None  # noqa: S101 (place 0 has asked)
+    return votes.astype(np.int64), int((highest != lowest).sum())
+
+
+def _free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago, all different."""
+    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [probe.getsockname()[1] for probe in probes]
+    for probe in probes:
+        probe.close()
+    return ports
+
+
+def _name(place: int) -> str:
+    return f"node{place:03d}"
+
+
+def _told(report: PartProgress | None, what: str, whole: int) -> Callable[[int], None] | None:
+    return None if report is None else lambda done: report(what, done, whole)

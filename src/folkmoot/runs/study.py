@@ -1,0 +1,81 @@
+"""A moot on some data, studied: fitted once, then compared with everything for more and more liars."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from folkmoot.arrays import PartProgress
+from folkmoot.datasets import MootData
+from folkmoot.learning import ConsensusClassifier, Report
+from folkmoot.outcome import Outcome
+
+_WATCHED = 60  # inputs whose talk is drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Reports by number of perfectly malicious participants, and the talk about a few inputs."""
+
+    data: MootData
+    byzantine: tuple[int, ...]
+    reports: tuple[Report, ...]
+    watched: int  # the number of liars among whom the recorded talk took place
+    talk: Outcome
+    seconds_fitting: float
+    seconds_comparing: float
+
+    def report(self, byzantine: int) -> Report:
+        """The report for one number of liars."""
+        return self.reports[self.byzantine.index(byzantine)]
+
+
+def study(
+    classifier: ConsensusClassifier,
+    data: MootData,
+    byzantine: Sequence[int],
+    *,
+    watched: int,
+    repeats: int = 10,
+    progress: PartProgress | None = None,
+) -> Study:
+    """Fit ``classifier`` on the training rows of ``data`` and report on its test rows."""
+    if data.X_test is None or data.y_test is None:
+        raise ValueError("data must have test rows: X_test and y_test")
+    started = time.perf_counter()
+    classifier.fit(data.X, data.y, data.groups, progress=_saying("fitting", progress))
+    fitted = time.perf_counter()
+    reports = classifier.sweep(
+        data.X_test, data.y_test, byzantine, repeats=repeats, progress=_saying("deliberating", progress)
+    )
+    # Trust is learnt from the whole batch.
+    some = slice(0, _WATCHED if classifier.trust is None else None)
+    liars = classifier.adversaries
+    try:
+        classifier.adversaries = watched
+        talk = classifier.deliberate(data.X_test[some], data.y_test[some], record=True)
+    finally:
+        classifier.adversaries = liars
+    return Study(
+        data=data,
+        byzantine=tuple(byzantine),
+        reports=tuple(reports),
+        watched=watched,
+        talk=talk,
+        seconds_fitting=fitted - started,
+        seconds_comparing=time.perf_counter() - fitted,
+    )
+
+
+def liar_counts(participants: int, most: int | None = None, *, steps: int = 7) -> list[int]:
+    """About ``steps`` numbers of liars, from none to ``most`` (30% of the participants, but at least one)."""
+    top = min(max(1, round(0.3 * participants)), participants - 1) if most is None else most
+    return sorted({round(value) for value in np.linspace(0, top, steps)})
+
+
+def _saying(what: str, progress: PartProgress | None) -> Any:
+    return None if progress is None else lambda done, whole: progress(what, done, whole)

@@ -1,0 +1,1 @@
+"""Compiled code that plays deliberations."""

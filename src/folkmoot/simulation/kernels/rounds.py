@@ -1,0 +1,94 @@
+"""What the kernels have in common: what liars see, who wins, how a round takes effect, when a talk ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from folkmoot.arrays import Array
+from folkmoot.simulation.kernels.streams import below
+
+# What a Byzantine participant is shown (``folkmoot.adversaries.Sees``).
+NOTHING, DIE, ASKER, RUNNER_UP, TARGET = range(5)
+_SLACK = 1.0 - 1e-12  # a weighted tally that reaches alpha but for rounding has reached it
+
+
+@njit(cache=True, nogil=True)
+def runner_up(held: Array) -> int:
+    """The second most common honest colour, or -1 if the first two are level."""
+    first, second = -1, -1
+    for c in range(held.size):
+        if first < 0 or held[c] > held[first]:
+            first, second = c, first
+        elif second < 0 or held[c] > held[second]:
+            second = c
+    return -1 if held[first] == held[second] else second
+
+
+@njit(cache=True, nogil=True)
+def observation(sees: int, die: np.uint64, asker: int, held: Array, followed: int) -> int:
+    """What it is shown when it is asked: a throw of the die, the asker's number, or what others hold."""
+    if sees == DIE:
+        return np.int64(below(die, np.uint64(held.size))[0])  # type: ignore[return-value]
+    if sees == ASKER:
+        return asker
+    if sees == RUNNER_UP:
+        return runner_up(held)
+    return followed if sees == TARGET else 0
+
+
+@njit(cache=True, nogil=True)
+def wins(tally: float, total: float, size: int, alpha: int) -> bool:
+    """Whether a colour with this much of the total, rescaled to the size of the query, reaches alpha."""
+    return total > 0.0 and tally * size >= alpha * total * _SLACK
+
+
+@njit(cache=True, nogil=True)
+def take_effect(node: Array, fresh: Array, colour: Array, asking: Array, held: Array) -> int:
+    """All nodes move to their fresh states at once; returns how many have decided by that."""
+    decided = 0
+    for i in range(node.size):
+        s, new = node[i], fresh[i]
+        decided += asking[s] - asking[new]
+        if colour[s] >= 0:
+            held[colour[s]] -= 1
+        if colour[new] >= 0:
+            held[colour[new]] += 1
+        node[i] = new
+    return decided
+
+
+@njit(cache=True, nogil=True)
+def is_over(held: Array, honest: int, closed: Array, decides: bool, undecided: int) -> bool:
+    """All have decided; or, for protocols that never do, all hold a colour that cannot be left again."""
+    if decides:
+        return bool(undecided == 0)
+    over = False
+    for c in range(held.size):
+        over = over or bool(held[c] == honest and closed[c])
+    return over
+
+
+@njit(cache=True, nogil=True)
+def wins_ahead(wins: Array, i: Any, won: int, held: int) -> int:
+    """Count one more win for node i; 1 if the winner now has more than the colour held."""
+    if won < 0:
+        return 0
+    wins[i, won] += 1
+    return 1 if held < 0 or wins[i, won] > wins[i, held] else 0
+
+
+@njit(cache=True, nogil=True)
+def first_states(votes: Array, start: Array, colour: Array, asking: Array, node: Array, held: Array) -> int:
+    """Everybody as its first vote has it; returns how many have not decided."""
+    held[:] = 0
+    undecided = 0
+    for i in range(votes.size):
+        s = start[votes[i] + 1]
+        node[i] = s
+        if colour[s] >= 0:
+            held[colour[s]] += 1
+        undecided += asking[s]
+    return undecided

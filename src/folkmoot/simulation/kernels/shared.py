@@ -1,0 +1,264 @@
+"""The shared kernel: one query carries the whole batch, so its peers are drawn once and all inputs tallied.
+
+Bit for bit what the explicit kernel does with ``shared``, for every sampling law, protocol and adversary:
+it has the schedule's stream and the dice of each input in the same order. Row i of ``said`` holds what node i
+answers on each input; a query adds up k rows. Inputs whose talk is over are taken out as the rounds go on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from folkmoot.arrays import Array
+from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
+from folkmoot.simulation.kernels.rounds import (
+    DIE,
+    NOTHING,
+    first_states,
+    is_over,
+    observation,
+    wins,
+    wins_ahead,
+)
+from folkmoot.simulation.kernels.streams import below, mix, stream
+from folkmoot.simulation.kernels.urns import Urns
+
+MOST_K = 255  # answers are counted in bytes; larger samples go to the explicit kernel
+_ONE = np.uint8(1)
+_ZERO = np.uint8(0)
+
+
+@njit(cache=True, nogil=True)
+def play(
+    first_repetition: int,
+    last_repetition: int,
+    first: int,
+    last: int,  # inputs first..last-1
+    halt: Array,  # (1,): stop soon when it is not 0
+    seed: int,
+    keys: Array,  # (input,) int64: what the dice of an input hang on
+    votes: Array,  # (input, honest) int8: first votes
+    closed: Array,  # (input, colour) bool
+    urns: Urns,
+    sees: Array,  # (byzantine,) int64: what it is shown
+    target: Array,  # (byzantine,) int64: whom it follows
+    answers: Array,  # (byzantine, input, observation + 1) int8
+    number: Array,  # (honest,) int64: the participant's number in the caller's order
+    after: Array,  # machine, as in the table kernel
+    colour: Array,
+    asking: Array,
+    start: Array,
+    decides: bool,
+    counts_wins: bool,
+    lockstep: bool,
+    rounds: int,
+    decisions: Array,  # out (job, honest) int8
+    played: Array,  # out (job,) int64
+    asked: Array,  # out (job,) int64: requests to single peers of the batch while this input talks
+    settled: Array,  # out (job,) bool
+) -> None:
+    inputs, honest = votes.shape
+    colours = closed.shape[1]
+    sizes, alpha, starts, peers, trust, keep, pair, weights, self_sampling, nodes = urns
+    rows = len(weights)
+    whole = last - first
+    state = np.empty((honest, whole), dtype=np.int32)
+    fresh = np.empty((honest if lockstep else 0, whole), dtype=np.int32)
+    said = np.empty((nodes, whole), dtype=np.int8)
+    held = np.empty((whole, colours), dtype=np.int64)
+    undecided = np.empty(whole, dtype=np.int64)
+    won_so_far = np.empty((honest if counts_wins else 0, whole, colours), dtype=np.int32)
+    die = np.empty(whole, dtype=np.uint64)
+    die_step = np.empty(whole, dtype=np.uint64)
+    item = np.empty(whole, dtype=np.int64)  # the input of each column
+    over = np.empty(whole, dtype=np.bool_)
+    counts = np.empty(whole, dtype=np.uint8)
+    sums = np.empty(whole if rows else 0, dtype=np.float64)
+    won = np.empty(whole, dtype=np.int8)
+    node = np.empty(honest, dtype=np.int64)
+    urn = np.empty(peers.size if starts.size else nodes, dtype=np.int64)
+    place = np.empty(nodes, dtype=np.int64)
+    who = np.empty(sizes.max(), dtype=np.int64)
+    flat = said.reshape(-1)
+    for repetition in range(first_repetition, last_repetition):
+        word, step = stream(seed, repetition, -1, 1)
+        fresh_urn(starts, peers, keep, urn, place)
+        won_so_far[:] = 0
+        for m in range(whole):
+            item[m] = first + m
+            die[m], die_step[m] = stream(seed, repetition, keys[first + m], 2)
+            undecided[m] = first_states(votes[first + m], start, colour, asking, node, held[m])
+            for i in range(honest):
+                state[i, m] = node[i]
+                said[i, m] = colour[node[i]]
+            for b in range(sees.size):
+                said[honest + b, m] = answers[b, first + m, 1]
+            over[m] = False
+        width = whole
+        used = 0
+        requests = 0
+        while True:
+            finished = 0
+            for m in range(width):
+                job = repetition * inputs + item[m]
+                if not over[m]:
+                    over[m] = is_over(held[m], honest, closed[item[m]], decides, undecided[m])
+                    if over[m] or used == rounds or halt[0] != 0:
+                        played[job], asked[job], settled[job] = used, requests, over[m]
+                        for i in range(honest):
+                            decisions[job, i] = said[i, m]
+                finished += over[m]
+            if finished == width or used == rounds or halt[0] != 0:
+                break
+            if 8 * finished > width:
+                width = take_out(
+                    over, width, item, held, undecided, die, die_step, state, said, won_so_far
+                )  # fmt: skip
+            for turn in range(honest):
+                i = turn
+                if not lockstep:
+                    word += step
+                    i = np.int64(below(mix(word), np.uint64(honest))[0])
+                size = sizes[i]
+                if keep.size > 0:
+                    word = ask_trusted(
+                        size, word, step, starts[i], starts[i + 1], peers, trust, keep, pair, place, who
+                    )
+                else:
+                    word = ask_uniformly(i, word, step, size, starts, self_sampling, nodes, urn, place, who)
+                requests += size
+                won[:width] = -1
+                total = 0.0
+                for j in range(size):
+                    b = who[j] - honest
+                    if b >= 0 and sees[b] != NOTHING:
+                        for m in range(width):
+                            if sees[b] == DIE:
+                                die[m] += die_step[m]
+                            seen = observation(sees[b], mix(die[m]), number[i], held[m], said[target[b], m])
+                            said[who[j], m] = answers[b, item[m], seen + 1]
+                    if rows:
+                        total += weights[min(i, rows - 1), who[j]]
+                for c in range(colours if size else 0):
+                    if rows:
+                        sums[:width] = 0.0
+                        for j in range(size):
+                            add_weighted(
+                                sums, flat, who[j] * whole, c, weights[min(i, rows - 1), who[j]], width
+                            )
+                        for m in range(width):
+                            if wins(sums[m], total, size, alpha[i]):
+                                won[m] = c
+                    else:
+                        counts[:width] = _ZERO
+                        j = 0
+                        while j + 4 <= size:
+                            add_four(
+                                counts, flat, who[j] * whole, who[j + 1] * whole, who[j + 2] * whole,
+                                who[j + 3] * whole, c, width,
+                            )  # fmt: skip
+                            j += 4
+                        while j < size:
+                            add_one(counts, flat, who[j] * whole, c, width)
+                            j += 1
+                        mark(won, counts, alpha[i], c, width)
+                for m in range(width):
+                    s = state[i, m]
+                    if lockstep:
+                        fresh[i, m] = s
+                    if asking[s] == 0 or size == 0:
+                        continue
+                    ahead = wins_ahead(won_so_far[i], m, won[m], colour[s]) if counts_wins else 0
+                    new = after[s, won[m] + 1, ahead]
+                    if lockstep:
+                        fresh[i, m] = new
+                    elif new != s:
+                        move(i, m, new, state, said, held, undecided, colour, asking)
+            used += 1
+            if lockstep:
+                for i in range(honest):
+                    for m in range(width):
+                        if fresh[i, m] != state[i, m]:
+                            move(i, m, fresh[i, m], state, said, held, undecided, colour, asking)
+
+
+@njit(cache=True, nogil=True)
+def move(
+    i: int, m: int, new: int, state: Array, said: Array, held: Array, undecided: Array, colour: Array,
+    asking: Array,
+) -> None:  # fmt: skip
+    """Node i takes its new state on input m."""
+    s = state[i, m]
+    state[i, m] = new
+    undecided[m] -= asking[s] - asking[new]
+    if colour[s] != colour[new]:
+        if colour[s] >= 0:
+            held[m, colour[s]] -= 1
+        held[m, colour[new]] += 1
+        said[i, m] = colour[new]
+
+
+@njit(cache=True, nogil=True)
+def take_out(
+    over: Array, width: int, item: Array, held: Array, undecided: Array, die: Array, die_step: Array,
+    state: Array, said: Array, won_so_far: Array,
+) -> int:  # fmt: skip
+    """Move the inputs that still talk to the front; returns how many they are."""
+    left = np.flatnonzero(~over[:width])
+    for m in range(left.size):
+        item[m], undecided[m], held[m] = item[left[m]], undecided[left[m]], held[left[m]]
+        die[m], die_step[m] = die[left[m]], die_step[left[m]]
+        over[m] = False
+    for i in range(len(state)):
+        for m in range(left.size):
+            state[i, m] = state[i, left[m]]
+    for i in range(len(said)):
+        for m in range(left.size):
+            said[i, m] = said[i, left[m]]
+    for i in range(len(won_so_far)):
+        for m in range(left.size):
+            won_so_far[i, m] = won_so_far[i, left[m]]
+    return left.size
+
+
+# As in the bit-sliced kernel, loops over slices of flat arrays are what LLVM turns into vector code.
+
+
+@njit(cache=True, nogil=True)
+def add_four(counts: Array, said: Array, a: int, b: int, d: int, e: int, c: int, width: int) -> None:
+    """Count who of four nodes names colour c."""
+    total, wanted = counts[:width], np.int8(c)
+    one, two = said[a : a + width], said[b : b + width]
+    three, four = said[d : d + width], said[e : e + width]
+    for m in range(width):
+        total[m] += (
+            (_ONE if one[m] == wanted else _ZERO)
+            + (_ONE if two[m] == wanted else _ZERO)
+            + (_ONE if three[m] == wanted else _ZERO)
+            + (_ONE if four[m] == wanted else _ZERO)
+        )
+
+
+@njit(cache=True, nogil=True)
+def add_one(counts: Array, said: Array, a: int, c: int, width: int) -> None:
+    """Count whether a node names colour c."""
+    total, wanted, one = counts[:width], np.int8(c), said[a : a + width]
+    for m in range(width):
+        total[m] += _ONE if one[m] == wanted else _ZERO
+
+
+@njit(cache=True, nogil=True)
+def add_weighted(sums: Array, said: Array, a: int, c: int, weight: float, width: int) -> None:
+    """Add a node's weight where it names colour c."""
+    total, wanted, one = sums[:width], np.int8(c), said[a : a + width]
+    for m in range(width):
+        total[m] += weight if one[m] == wanted else 0.0
+
+
+@njit(cache=True, nogil=True)
+def mark(won: Array, counts: Array, alpha: int, c: int, width: int) -> None:
+    """Colour c wins where at least alpha name it."""
+    winner, count, least, wanted = won[:width], counts[:width], np.uint8(alpha), np.int8(c)
+    for m in range(width):
+        winner[m] = wanted if count[m] >= least else winner[m]

@@ -1,0 +1,227 @@
+"""Slush with local thresholds, exactly: each participant has an alpha of its own (section 5).
+
+Participants with the same threshold are alike, so the state is the number of blue ones in each group
+of equal alpha. From x, group g gains a blue member at rate (n_g - x_g) H(n, B, k, alpha_g) and loses
+one at rate x_g H(n, n - B, k, alpha_g), where B = sum x. The chance of ending all-blue solves
+
+    h(x) = sum_y P(x, y) h(y),    h(all red) = 0,    h(all blue) = 1
+
+over prod (n_g + 1) states, by sweeps that never build a matrix.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from functools import cached_property, reduce
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.arrays import Floats, Ints
+from folkmoot.protocols import Slush
+from folkmoot.sampling import Everyone, Others
+from folkmoot.theory import fixed_point
+from folkmoot.theory.chain import SlushChain, warn_if_not_absorbing
+from folkmoot.theory.tabulate import log_turn
+from folkmoot.theory.votes_law import Accuracies, log_votes_law
+from folkmoot.votes import BLUE, RED
+
+
+class LocalSlushChain:
+    """Slush in which honest participant i turns on ``alphas[i]`` equal answers out of k.
+
+    Parameters
+    ----------
+    alphas : one threshold per honest participant, k/2 < alpha <= k; see ``strong_confidence``.
+    k : sample size.
+    byzantine : further participants, always answering red.
+    self_sampling : True for the paper's law, False for k of the others.
+    tolerance : largest change of a probability in the last sweep of the solution.
+    max_states : refuse to build a larger chain; a state takes about 80 bytes while solving.
+
+    With thresholds that differ, the network can also end in neither colour: for small n, some
+    participants may then never hear enough of either. ``blue`` and ``red`` need not add up to 1.
+    """
+
+    def __init__(
+        self,
+        alphas: npt.ArrayLike,
+        k: int,
+        *,
+        byzantine: int = 0,
+        self_sampling: bool = True,
+        tolerance: float = 1e-11,
+        max_states: int = 20_000_000,
+    ) -> None:
+        self.alphas = _thresholds(alphas, k)
+        self.k = checks.integer("k", k, least=1)
+        liars = checks.integer("byzantine", byzantine, least=0)
+        self.n, self.byzantine = checks.population(self.alphas.size + liars, liars)
+        self.law = Everyone() if self_sampling else Others()
+        self.law.urn(self.n, self.k)
+        if not 0 < tolerance < 1:
+            raise ValueError(f"tolerance must satisfy 0 < tolerance < 1: got {tolerance}")
+        self.tolerance = tolerance
+        self.thresholds, self.sizes = np.unique(self.alphas, return_counts=True)
+        self.shape = tuple(int(size) + 1 for size in self.sizes)
+        self.states = math.prod(self.shape)
+        if self.states > max_states:
+            raise ValueError(
+                f"the chain would have {self.states:,} states ({self.sizes.size} groups of equal "
+                f"alpha), more than max_states={max_states:,}: use fewer distinct thresholds, "
+                "or simulate"
+            )
+        self._residuals: list[float] = []
+        warn_if_not_absorbing(self.byzantine, int(self.thresholds[0]))
+
+    @property
+    def honest(self) -> int:
+        """c = n - byzantine."""
+        return self.n - self.byzantine
+
+    @property
+    def self_sampling(self) -> bool:
+        """Whether the asker stands in its own urn."""
+        return isinstance(self.law, Everyone)
+
+    def __repr__(self) -> str:
+        groups = ", ".join(
+            f"{size} with alpha={alpha}" for alpha, size in zip(self.thresholds, self.sizes, strict=True)
+        )
+        return f"LocalSlushChain(n={self.n}, k={self.k}, {groups}, byzantine={self.byzantine})"
+
+    @cached_property
+    def blue_probabilities(self) -> Floats:
+        """The chance of ending all-blue, for all blue counts: an array with one axis per group."""
+        return self._solve(BLUE)
+
+    @cached_property
+    def red_probabilities(self) -> Floats:
+        """The chance of ending all-red, solved for on its own."""
+        return self._solve(RED)
+
+    @property
+    def residual(self) -> float:
+        """max |h - P h| over what has been solved; the error is at most this times the expected changes.
+
+        With k = 10 those are some hundreds; near the voter model (k = 1) about n^2.
+        """
+        _ = self.blue_probabilities
+        return max(self._residuals)
+
+    def blue(self, counts: npt.ArrayLike) -> float:
+        """The chance that all honest participants end blue, from counts[g] blue ones in group g.
+
+        Groups are in order of their threshold (``thresholds``, with ``sizes`` members each).
+        """
+        return float(self.blue_probabilities[self._state(counts)])
+
+    def red(self, counts: npt.ArrayLike) -> float:
+        """The chance that all honest participants end red, from counts[g] blue ones in group g."""
+        return float(self.red_probabilities[self._state(counts)])
+
+    def accuracy(self, p: Accuracies) -> float:
+        """P_S for accuracies p: a number, or one value per honest participant in the order of ``alphas``."""
+        values = None if np.ndim(p) == 0 else checks.accuracies(p, self.honest)
+        laws = [
+            np.exp(log_votes_law(p if values is None else values[self.alphas == alpha], size))
+            for alpha, size in zip(self.thresholds, self.sizes.tolist(), strict=True)
+        ]
+        # Sum out one group after the other, the last axis first.
+        total = reduce(lambda table, law: table @ law, reversed(laws), self.blue_probabilities)
+        return min(float(total), 1.0)
+
+    @cached_property
+    def _tables(self) -> tuple[Ints, Ints, Floats]:
+        """Group sizes, strides of the states, and the rates of turning a member (see kernels).
+
+        Only ratios of rates within a state matter, so each row is scaled by its largest one: chances
+        below the smallest double would otherwise vanish and freeze what can move.
+        """
+        strides = [math.prod(self.shape[g + 1 :]) for g in range(len(self.shape))]
+        blue = np.arange(self.n + 1)
+        logs = np.empty((self.n + 1, 2 * self.sizes.size))
+        for g, alpha in enumerate(self.thresholds.tolist()):
+            rule = Slush(self.k, alpha)
+            logs[:, 2 * g] = log_turn(rule, self.law, self.n, RED)
+            logs[:, 2 * g + 1] = log_turn(rule, self.law, self.n, BLUE)[self.n - blue]
+        largest = np.max(logs, axis=1, keepdims=True)
+        scaled = np.exp(logs - np.where(np.isfinite(largest), largest, 0.0))
+        rates = np.where(np.isfinite(logs), np.maximum(scaled, 1e-290), 0.0)
+        return self.sizes.astype(np.int64), np.array(strides, dtype=np.int64), rates
+
+    def _solve(self, colour: int) -> Floats:
+        """Sweeps, or for one group the closed form, which is exact also where sweeps are slow."""
+        from folkmoot.theory import local_kernels
+
+        h = self._one_group(colour) if self.sizes.size == 1 else self._sweep(colour)
+        self._residuals.append(local_kernels.sweep(h, *self._tables, True, False))
+        h = h.reshape(self.shape)
+        h.setflags(write=False)
+        return h
+
+    def _one_group(self, colour: int) -> Floats:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", checks.ByzantineThresholdWarning)  # said once already
+            chain = SlushChain(
+                self.n,
+                self.k,
+                int(self.thresholds[0]),
+                byzantine=self.byzantine,
+                self_sampling=self.self_sampling,
+            )
+        return (chain.blue if colour == BLUE else chain.red).copy()
+
+    def _sweep(self, colour: int) -> Floats:
+        from folkmoot.theory import local_kernels
+
+        target = -1 if colour == BLUE else 0
+        reached = np.zeros(self.states, dtype=np.bool_)
+        reached[target] = True
+        news = True
+        while news:
+            news = False
+            for forward in (True, False):
+                news |= local_kernels.spread(reached, *self._tables, forward)
+        # Start from the share of that colour, the exact answer for k = alpha = 1; and from 0 where
+        # the target is out of reach, which keeps it 0 and makes the solution unique elsewhere.
+        share = reduce(np.add.outer, [np.arange(width, dtype=np.float64) for width in self.shape])
+        h = np.asarray(share, dtype=np.float64).reshape(-1)
+        h /= self.honest
+        if colour == RED:
+            h = h[::-1].copy()
+        h[~reached] = 0.0
+        del share, reached
+
+        def both_ways(values: Floats) -> float:
+            changes = [local_kernels.sweep(values, *self._tables, way, True) for way in (True, False)]
+            return float(np.max(changes))  # nan if either is, unlike max()
+
+        fixed_point.solve(both_ways, h, tolerance=self.tolerance)
+        return np.clip(h, 0.0, 1.0, out=h)
+
+    def _state(self, counts: npt.ArrayLike) -> tuple[int, ...]:
+        values = np.atleast_1d(np.asarray(counts))
+        if values.shape != self.sizes.shape:
+            raise ValueError(
+                f"counts must hold one blue count per group ({self.sizes.size} groups, "
+                f"alpha = {self.thresholds.tolist()}): got shape {values.shape}"
+            )
+        state = tuple(checks.integer(f"counts[{g}]", value) for g, value in enumerate(values))
+        for g, (count, size) in enumerate(zip(state, self.sizes.tolist(), strict=True)):
+            if not 0 <= count <= size:
+                raise ValueError(
+                    f"counts[{g}] must satisfy 0 <= counts[{g}] <= {size}, the size of its group: got {count}"
+                )
+        return state
+
+
+def _thresholds(alphas: npt.ArrayLike, k: int) -> Ints:
+    values = np.asarray(alphas)
+    if values.ndim != 1 or values.size == 0:
+        raise ValueError(f"alphas must hold one threshold per honest participant: got shape {values.shape}")
+    for alpha in dict.fromkeys(values.tolist()):
+        checks.query(k, alpha)
+    return values.astype(np.int64)

@@ -1,0 +1,1 @@
+"""What tests share: oracles, random parameters, real nodes, the prompt, a browser."""

@@ -1,0 +1,218 @@
+"""A whole moot on the memory transport: real nodes, real SQLite, real signatures; only time and wires
+are virtual.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import numpy as np
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import NameOID
+
+from folkmoot.adversaries import Adversary
+from folkmoot.arrays import Colours
+from folkmoot.network import messages as m
+from folkmoot.network import statements
+from folkmoot.network.certificates import fingerprint_of
+from folkmoot.network.judgement import Holdout
+from folkmoot.network.memory import Network, Weather, World
+from folkmoot.network.motion import Motion, chunked
+from folkmoot.network.node import Node
+from folkmoot.network.packing import pack, unpack
+from folkmoot.network.roster import Member, Roster
+from folkmoot.network.session import Seat, Session
+from folkmoot.network.storage import Storage
+from folkmoot.network.voter import ChunkVotes as Voted
+
+
+@lru_cache
+def keys_and_roster(n: int) -> tuple[tuple[Ed25519PrivateKey, ...], Roster]:
+    """The same keys in every test: a seed must replay to the byte."""
+    keys, participants = [], []
+    for i in range(n):
+        key = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"key {i}".encode()).digest())
+        certificate = _certificate(f"p{i:03d}", key)
+        fingerprint = fingerprint_of(certificate)
+        participants.append(Member(f"p{i:03d}", "", fingerprint, (f"127.0.0.1:{7000 + i}",), certificate))
+        keys.append(key)
+    return tuple(keys), Roster(participants)
+
+
+def _certificate(name: str, key: Ed25519PrivateKey) -> bytes:
+    """Like a node's own, but with nothing random or of today in it."""
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    start, end = datetime(2020, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    builder = x509.CertificateBuilder(subject, subject, key.public_key(), 1, start, end)
+    return builder.sign(key, algorithm=None).public_bytes(Encoding.DER)
+
+
+class ChunkVotes:
+    """A model whose votes are known: row i of the inputs holds i, and participant p votes ``votes[p, i]``."""
+
+    def __init__(self, row: Colours) -> None:
+        self._row = row
+
+    def vote(self, inputs: Any, labels: Sequence[str]) -> Voted:  # noqa: ARG002
+        return Voted(self._row[inputs[:, 0].astype(int)])
+
+
+def forge_closes(world: World, key: Ed25519PrivateKey) -> None:
+    """A participant that signs one close for half of the others and the opposite one for the rest."""
+    send = world.send
+
+    def forge(peer: int, frame: bytes) -> None:
+        message = m.decode(frame)
+        if isinstance(message, m.Close) and peer % 2:
+            votes = bytes([message.decisions[0], *(byte ^ 1 for byte in message.decisions[1:])])
+            bare = msgspec.structs.replace(message, decisions=votes)
+            frame = m.encode(msgspec.structs.replace(bare, signature=key.sign(statements.closing(bare))))
+        send(peer, frame)
+
+    world.send = forge  # type: ignore[method-assign]
+
+
+class InMemory:
+    """The chunks of a motion, kept by its asker."""
+
+    def __init__(self, chunks: list[bytes]) -> None:
+        self._chunks = chunks
+
+    def read(self, index: int) -> bytes:
+        return self._chunks[index]
+
+    def discard(self) -> None:
+        pass
+
+
+class Moot:
+    """n nodes on one virtual network."""
+
+    def __init__(
+        self,
+        votes: Colours,
+        seed: int,
+        *,
+        adversaries: Mapping[int, Adversary] | None = None,
+        weather: Weather | None = None,
+        two_faced: Collection[int] = (),
+        holdouts: Mapping[int, Holdout] | None = None,
+        without: Collection[int] = (),
+    ) -> None:
+        self.votes, self.n = votes, len(votes)
+        self.seed = seed
+        self.keys, self.roster = keys_and_roster(self.n)
+        self.adversaries = dict(adversaries or {})
+        self.two_faced = set(two_faced)
+        self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
+        self.reveals = 0
+        self.network = Network(self.n, seed, weather)
+        self.storages = [Storage(":memory:") for _ in range(self.n)]
+        self.nodes: list[Node | None] = [None] * self.n
+        self.starts = 0
+        self.over: dict[bytes, tuple[Session, dict[str, Any]]] = {}
+        for place in range(self.n):
+            self.start(place)
+
+    def start(self, place: int) -> None:
+        """Start a node, or start it again with what it had stored."""
+        self.starts += 1
+        world = self.network.world(place)
+        storage = self.storages[place]
+        seat = Seat(
+            place,
+            self.keys[place],
+            [participant.public_key for participant in self.roster],
+            [bytes.fromhex(participant.fingerprint) for participant in self.roster],
+            storage.start(world.clock()),
+        )
+        rng = random.Random(f"{self.seed} {self.starts}")
+        if place in self.two_faced:
+            forge_closes(world, self.keys[place])
+        node = Node(
+            seat, self.roster, storage, world, ChunkVotes(self.votes[place]), rng=rng,
+            adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
+        )  # fmt: skip
+        self.nodes[place] = node
+        node.start()
+
+    def make_sleeper(self, place: int) -> None:
+        """A participant that votes as it should, and says the opposite whenever it is asked."""
+        world = self.network.of(place)
+        send, key = world.send, self.keys[place]
+
+        def lie(peer: int, frame: bytes) -> None:
+            message = m.decode(frame)
+            if isinstance(message, m.Answer):
+                held = unpack(message.votes, self.votes.shape[1], 2)
+                votes = pack(np.where(held < 0, held, 1 - held).astype(np.int8), 2)
+                said = statements.state(
+                    message.motion, place, message.version, hashlib.sha256(votes).digest()
+                )
+                frame = m.encode(msgspec.structs.replace(message, votes=votes, signature=key.sign(said)))
+            send(peer, frame)
+
+        world.send = lie  # type: ignore[method-assign]
+
+    def watch_reveals(self, place: int, early: list[int]) -> None:
+        """Note in ``early`` who shows first votes while it still lacks a commitment."""
+        world, node = self.network.of(place), self.nodes[place]
+        send = world.send
+        assert node is not None
+
+        def look(peer: int, frame: bytes) -> None:
+            message = m.decode(frame)
+            if isinstance(message, m.Reveal):
+                self.reveals += 1
+                session = node.session(message.motion)
+                if session is None or len(session.commits) < self.n:
+                    early.append(place)
+            send(peer, frame)
+
+        world.send = look  # type: ignore[method-assign]
+
+    def crash(self, place: int) -> None:
+        """The process is gone; its database stays."""
+        self.network.crash(place)
+        self.nodes[place] = None
+
+    def motion(self, asker: int = 0, **changes: Any) -> tuple[Motion, InMemory]:
+        """A motion on all inputs."""
+        inputs = np.arange(self.votes.shape[1], dtype="<i4")[:, None]
+        rows, chunks = chunked(inputs)
+        nonce = hashlib.sha256(repr((self.seed, asker, changes)).encode()).digest()[:16]
+        settings: dict[str, Any] = {
+            "moot": bytes.fromhex(self.roster.digest), "asker": asker, "nonce": nonce,
+            "created": 1e9, "seconds": 30.0, "protocol": "slush", "k": 5, "alpha": 3, "beta": 20,
+            "rounds": 15,
+            "pace": 0.02, "weighted": False, "trust": False,
+            "labels": ("a", "b"), "inputs": len(inputs), "columns": 1,
+            "dtype": "<i4", "chunk_rows": rows,
+            "chunks": tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
+        } | changes  # fmt: skip
+        return Motion(**settings), InMemory(chunks)
+
+    def put(self, asker: int = 0, *, at: float = 0.0, **changes: Any) -> None:
+        """Let a node put a motion at a time."""
+
+        def put() -> None:
+            node = self.nodes[asker]
+            if node is not None:
+                motion, inputs = self.motion(asker, **changes)
+                node.propose(motion, inputs, lambda session, summary: self._over(session, summary))
+
+        self.network.at(at, put)
+
+    def _over(self, session: Session, summary: dict[str, Any]) -> None:
+        self.over[session.name] = (session, summary)
+
+    def at(self, when: float, call: Callable[[], None]) -> None:
+        self.network.at(when, call)

@@ -1,0 +1,1 @@
+"""The independent truth: every rule written a second time, in fractions or in plain loops."""
