@@ -56,7 +56,7 @@ def load_femnist(
 
     Parameters
     ----------
-    path : path-like, optional
+    path : str or path-like, optional
         A file or a folder of files: the parquet files of the dataset ``flwrlabs/femnist``, or LEAF's JSON.
         Without it the former is downloaded once (200 MB).
     task : {"case", "letters", "characters"}, default "case"
@@ -70,7 +70,7 @@ def load_femnist(
         The fewest rows of the task with which a writer can be drawn.
     seed : int, default 0
         The same seed draws the same writers.
-    cache : path-like, optional
+    cache : str or path-like, optional
         The folder that keeps the download. Default: $FOLKMOOT_DATA, or the user's cache.
     url : str, default the dataset on the Hugging Face hub
         Where to download from, such as a mirror.
@@ -134,9 +134,9 @@ def femnist_counts(
 
     Parameters
     ----------
-    path : path-like, optional
+    path : str or path-like, optional
         A file or a folder of files, as in ``load_femnist``. Without it the data are downloaded once (200 MB).
-    cache : path-like, optional
+    cache : str or path-like, optional
         The folder that keeps the download. Default: $FOLKMOOT_DATA, or the user's cache.
 
     Returns

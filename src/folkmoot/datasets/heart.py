@@ -53,7 +53,7 @@ def load_heart(
 
     Parameters
     ----------
-    path : path-like, optional
+    path : str or path-like, optional
         A folder with the files ``processed.<hospital>.data`` of cleveland, hungarian, switzerland and va.
         Without it they are downloaded from UCI's archive once (40 kB) and checked against known hashes.
     test_size : float, default 0.3
@@ -61,7 +61,7 @@ def load_heart(
         leaves everybody in ``X``.
     seed : int, default 0
         Draws the test set; the same seed draws the same patients.
-    cache : path-like, optional
+    cache : str or path-like, optional
         The folder that keeps the download. Default: $FOLKMOOT_DATA, or the user's cache.
     url : str, default UCI's archive
         The folder to download from, such as a mirror.
