@@ -125,17 +125,17 @@ Q = Annotated[
     float | None,
     typer.Option("--q", help="The majority needs this fraction of the votes.", show_default=False, **FLOAT),
 ]
-Rounds = Annotated[
+Steps = Annotated[
     int | None,
     typer.Option(
-        "--rounds",
-        help="Stop after this many rounds; one participant asks in each.",
+        "--steps",
+        help="Stop after this many steps; in a step one participant asks once.",
         show_default=False,
         **INT,
     ),
 ]
 PerNode = Annotated[
-    bool, typer.Option("--per-node", help="Count --rounds per participant, as the paper does.")
+    bool, typer.Option("--per-node", help="Count --steps per participant, as the paper does.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (null: no finite number).")]
 Plot = Annotated[

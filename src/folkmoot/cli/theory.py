@@ -20,8 +20,8 @@ from folkmoot.cli.options import (
     PerNode,
     Plot,
     Q,
-    Rounds,
     SelfSampling,
+    Steps,
     parse_accuracies,
     smallest_alpha,
     whole_alpha,
@@ -96,7 +96,7 @@ def accuracy(
     byzantine: Byzantine = 0,
     delta: Delta = None,
     q: Q = None,
-    rounds: Rounds = None,
+    steps: Steps = None,
     per_node: PerNode = False,
     self_sampling: SelfSampling = True,
     json: Json = False,
@@ -109,12 +109,12 @@ def accuracy(
     if p is None:
         raise ValueError("--p is missing: give the accuracy of the honest participants, such as --p 0.6")
     accuracies = parse_accuracies(p)
-    _need_rounds(rounds, per_node)
+    _need_steps(steps, per_node)
     with collected_warnings() as lines:
         chain: SlushChain | LocalSlushChain
         if alpha == "local":
-            if rounds is not None or path:
-                raise ValueError("--alpha local gives the limit only: leave out --rounds and --plot")
+            if steps is not None or path:
+                raise ValueError("--alpha local gives the limit only: leave out --steps and --plot")
             chain = _local_chain(n, k, accuracies, byzantine, self_sampling)
             settings = _settings(chain, chain.alphas.tolist())
         else:
@@ -144,9 +144,9 @@ def accuracy(
             if decisive:
                 gap = theory.accuracy_gap(chain, accuracies, delta=margin, q=q)
                 result["gap"] = {"sign": gap.sign, "log10_magnitude": gap.log_magnitude / math.log(10)}
-            if rounds is not None:
-                result["rounds"] = _total_rounds(rounds, per_node, chain.honest)
-                result["slush_after_rounds"] = chain.accuracy(accuracies, rounds=result["rounds"])
+            if steps is not None:
+                result["rounds"] = _total_steps(steps, per_node, chain.honest)
+                result["slush_after_rounds"] = chain.accuracy(accuracies, steps=result["rounds"])
     result["warnings"] = lines
     if json:
         print_json(result)
@@ -207,65 +207,65 @@ def rounds(
     alpha: Alpha = None,
     byzantine: Byzantine = 0,
     p: P = None,
-    rounds: Rounds = None,
+    steps: Steps = None,
     per_node: PerNode = False,
     self_sampling: SelfSampling = True,
     everything: Everything = False,
     json: Json = False,
     plot: Plot = None,
 ) -> None:
-    """How long agreement takes from each b, and what is still open after --rounds."""
+    """How long agreement takes from each b, and what is still open after --steps."""
     import numpy as np
 
     from folkmoot.theory.votes_law import log_votes_law
 
     path = picture_path(plot)
-    _need_rounds(rounds, per_node)
+    _need_steps(steps, per_node)
     with collected_warnings() as lines:
         chain = _chain(n, k, alpha, byzantine, self_sampling)
-        expected = chain.expected_rounds()
+        expected = chain.expected_steps()
         result = _settings(chain, chain.alpha) | {
             "b": list(range(chain.honest + 1)),
             "expected_rounds": expected.tolist(),
         }
-        header = ["b", "expected rounds", "per participant"]
+        header = ["b", "expected steps", "per participant"]
         columns = [expected, expected / chain.honest]
         total = None
-        if rounds is not None:
-            total = _total_rounds(rounds, per_node, chain.honest)
+        if steps is not None:
+            total = _total_steps(steps, per_node, chain.honest)
             blue, red = chain.blue_after(total), chain.red_after(total)
             still_open = chain.open_after(total)
             after = {"all_blue": blue, "all_red": red, "still_open": still_open}
             result |= {"rounds": total} | {name: column.tolist() for name, column in after.items()}
             header += ["all blue", "all red", "still open"]
             columns += [blue, red, still_open]
-        notes = [] if total is None else [f"all blue, all red and still open: after {total:,} rounds"]
+        notes = [] if total is None else [f"all blue, all red and still open: after {total:,} steps"]
         if p is not None:
             law = np.exp(log_votes_law(parse_accuracies(p), chain.honest))
             mean = float(law[law > 0] @ expected[law > 0])
             result |= {"p": parse_accuracies(p), "mean_rounds": mean}
-            notes.append(f"{number(mean)} rounds expected from first votes with p = {p}")
+            notes.append(f"{number(mean)} steps expected from first votes with p = {p}")
     result["warnings"] = lines
     if json:
         print_json(result)
     else:
         rows = [[str(b), *(number(float(column[b])) for column in columns)] for b in _rows(chain, everything)]
         notes.append(_more(chain, rows))
-        print_table(f"Rounds of {chain}", header, rows, "\n".join(filter(None, notes)))
+        print_table(f"Steps of {chain}", header, rows, "\n".join(filter(None, notes)))
     if path:
         from folkmoot.report import theory_figures as pictures
 
         save_picture(pictures.rounds(chain, total), path)
 
 
-def _total_rounds(rounds: int, per_node: bool, honest: int) -> int:
-    """Rounds of the whole network: one participant asks in each."""
-    return rounds * honest if per_node else rounds
+def _total_steps(steps: int, per_node: bool, honest: int) -> int:
+    """Steps of the whole network: one participant asks in each."""
+    return steps * honest if per_node else steps
 
 
-def _need_rounds(rounds: int | None, per_node: bool) -> None:
-    if per_node and rounds is None:
-        raise ValueError("--per-node says how --rounds is counted: give --rounds too")
+def _need_steps(steps: int | None, per_node: bool) -> None:
+    if per_node and steps is None:
+        raise ValueError("--per-node says how --steps is counted: give --steps too")
 
 
 def _chain(n: int, k: int, alpha: int | None, byzantine: int, self_sampling: bool) -> SlushChain:
@@ -321,7 +321,7 @@ def _accuracy_rows(result: dict[str, Any]) -> list[list[str]]:
         ["Slush", number(result["slush"])],
     ]
     if "rounds" in result:
-        rows.append([f"Slush after {result['rounds']:,} rounds", number(result["slush_after_rounds"])])
+        rows.append([f"Slush after {result['rounds']:,} steps", number(result["slush_after_rounds"])])
     return rows
 
 

@@ -69,9 +69,9 @@ def _setting(
         alpha=alpha,
         accuracy=chain.accuracy(p),
         with_liars=liars,
-        queries=float(start @ chain.expected_rounds()) * k / n,
+        queries=float(start @ chain.expected_steps()) * k / n,
         open_after=[float(start @ chain.open_after(n * each)) for each in rounds],
-        right_after=[chain.accuracy(p, rounds=n * each) for each in rounds],
+        right_after=[chain.accuracy(p, steps=n * each) for each in rounds],
     )
 
 
