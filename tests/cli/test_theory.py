@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import folkmoot
+from folkmoot import Others
 from folkmoot.theory import LocalSlushChain, SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
 from support.command import assert_control_c_is_quiet, assert_refused, run, run_json
 
@@ -42,9 +43,9 @@ def test_threshold_with_q_and_byzantine() -> None:
 
 
 def test_absorption_json_holds_every_b() -> None:
-    chain = SlushChain(61, 10, 7, byzantine=2, self_sampling=False)
+    chain = SlushChain(61, 10, 7, byzantine=2, sampling=Others())
     result = run_json(
-        "theory", "absorption", "--n", "61", "--alpha", "7", "--byzantine", "2", "--no-self-sampling"
+        "theory", "absorption", "--n", "61", "--alpha", "7", "--byzantine", "2", "--sampling", "others"
     )
     assert result["b"] == list(range(60))
     assert result["blue"] == chain.blue.tolist()
@@ -161,6 +162,10 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
         ("theory absorption --n 10 --k 11", "k must satisfy 1 <= k <= n: got k=11, n=10"),
         ("theory absorption --n 20 --alpha 5", "alpha must satisfy k/2 < alpha <= k: got alpha=5, k=10"),
         ("theory absorption --n 20 --byzantine 20", "0 <= byzantine < n: got byzantine=20, n=20"),
+        (
+            "theory absorption --n 20 --sampling self",
+            "must be one of everyone, others: got 'self'",
+        ),
         ("theory accuracy --n 11 --k 5", "--p is missing"),
         ("theory accuracy --n 11 --k 5 --p 1.5", "0 <= p <= 1: got p=1.5"),
         ("theory accuracy --n 11 --k 5 --p nan", "got p=nan"),

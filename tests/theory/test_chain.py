@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.theory import ByzantineThresholdWarning, SlushChain
+from folkmoot import Everyone, Neighbours, Others, Trusting
+from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, threshold_accuracy
 from support.oracles import exact as oracle
-from support.strategies import chains, queries, quiet_chain
+from support.strategies import chains, draws_itself, queries, quiet_chain
 
 # (k, alpha, byzantine, self_sampling)
 EXACT = [(10, 7, 0, True), (10, 6, 3, True), (20, 14, 5, True), (20, 11, 0, False), (3, 2, 4, False)]
@@ -95,8 +97,8 @@ def test_absorption_equals_brute_force_over_all_colourings_and_samples(
 
 @given(chains(most=40))
 def test_rates_equal_exact_fractions(chain: SlushChain) -> None:
-    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, chain.self_sampling)
-    unit = math.comb(chain.n if chain.self_sampling else chain.n - 1, chain.k)
+    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, draws_itself(chain))
+    unit = math.comb(chain.n if draws_itself(chain) else chain.n - 1, chain.k)
     assert chain.birth == pytest.approx([float(Fraction(x, unit)) for x in birth], rel=1e-12, abs=0)
     assert chain.death[:-1] == pytest.approx([float(Fraction(x, unit)) for x in death[:-1]], rel=1e-12, abs=0)
     assert chain.death[-1] == 0
@@ -123,8 +125,8 @@ def test_without_byzantine_the_chain_is_symmetric_to_the_last_bit() -> None:
 
 def transition_matrix(chain: SlushChain) -> list[list[Fraction]]:
     """The real process, all-blue included, in fractions."""
-    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, chain.self_sampling)
-    unit = math.comb(chain.n if chain.self_sampling else chain.n - 1, chain.k) * chain.honest
+    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, draws_itself(chain))
+    unit = math.comb(chain.n if draws_itself(chain) else chain.n - 1, chain.k) * chain.honest
     c = chain.honest
     matrix = [[Fraction(0)] * (c + 1) for _ in range(c + 1)]
     for b in range(c + 1):
@@ -230,7 +232,7 @@ def test_expected_steps_of_the_voter_model_has_its_closed_form() -> None:
     # k = alpha = 1 among the others: b leaves at rate 2 b (n-b) / (n-1); the classical answer from b is
     # (n-1) [(n-b) sum_{i<=b} 1/(n-i) + b sum_{b<i<n} 1/i] steps.
     n = 50
-    steps = SlushChain(n, 1, 1, self_sampling=False).expected_steps()
+    steps = SlushChain(n, 1, 1, sampling=Others()).expected_steps()
     for b in range(1, n):
         exact = (n - 1) * (
             (n - b) * sum(Fraction(1, n - i) for i in range(1, b + 1))
@@ -243,7 +245,7 @@ def test_expected_steps_of_the_voter_model_has_its_closed_form() -> None:
 def test_accuracy_equals_exact_sums(chain: SlushChain, data: st.DataObject) -> None:
     c = chain.honest
     p = data.draw(st.lists(st.fractions(0, 1, max_denominator=50), min_size=c, max_size=c))
-    log_blue, _ = exact_absorption(chain.n, chain.k, chain.alpha, chain.byzantine, chain.self_sampling)
+    log_blue, _ = exact_absorption(chain.n, chain.k, chain.alpha, chain.byzantine, draws_itself(chain))
     law = oracle.poisson_binomial(p)
     truth = math.fsum(float(chance) * math.exp(log) for chance, log in zip(law, log_blue, strict=True))
     assert chain.accuracy([float(x) for x in p]) == pytest.approx(truth, rel=1e-10, abs=1e-300)
@@ -283,21 +285,21 @@ def test_arrays_cannot_be_overwritten() -> None:
 
 
 def test_repr_can_be_typed_back() -> None:
-    chain = SlushChain(101, 10, 7, byzantine=5, self_sampling=False)
+    chain = SlushChain(101, 10, 7, byzantine=5, sampling=Others())
     assert repr(eval(repr(chain))) == repr(chain)  # noqa: S307
 
 
 @given(queries())
 def test_k_and_alpha_are_those_given(query: tuple[int, int]) -> None:
     chain = SlushChain(60, *query)
-    assert (chain.k, chain.alpha, chain.n, chain.honest, chain.self_sampling) == (*query, 60, 60, True)
+    assert (chain.k, chain.alpha, chain.n, chain.honest, chain.sampling) == (*query, 60, 60, Everyone())
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"n": 10, "k": 11, "alpha": 6}, r"k must satisfy 1 <= k <= n: got k=11, n=10"),
-        ({"n": 10, "k": 10, "alpha": 6, "self_sampling": False}, r"1 <= k <= n-1 .*got k=10, n=10"),
+        ({"n": 10, "k": 10, "alpha": 6, "sampling": Others()}, r"1 <= k <= n-1 .*got k=10, n=10"),
         ({"n": 10, "k": 0, "alpha": 1}, r"k >= 1: got k=0"),
         ({"n": 20, "k": 10, "alpha": 5}, r"k/2 < alpha <= k: got alpha=5, k=10"),
         ({"n": 20, "k": 10, "alpha": 11}, r"k/2 < alpha <= k: got alpha=11, k=10"),
@@ -306,9 +308,22 @@ def test_k_and_alpha_are_those_given(query: tuple[int, int]) -> None:
         ({"n": 0, "k": 1, "alpha": 1}, r"n >= 1: got n=0"),
     ],
 )
-def test_bad_chains_name_the_broken_inequality(arguments: dict[str, int], message: str) -> None:
+def test_bad_chains_name_the_broken_inequality(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        SlushChain(**arguments)  # type: ignore[arg-type]
+        SlushChain(**arguments)
+
+
+@pytest.mark.parametrize(
+    "sampling", [Neighbours(np.ones((5, 5)) - np.eye(5)), Trusting(np.ones((5, 5))), Others, None, False]
+)
+def test_only_the_two_laws_of_the_complete_graph_have_a_chain(sampling: Any) -> None:
+    for build in (
+        lambda: SlushChain(5, 3, 2, sampling=sampling),
+        lambda: LocalSlushChain([2, 2, 3, 3, 3], 3, sampling=sampling),
+        lambda: threshold_accuracy(5, 3, 2, sampling=sampling),
+    ):
+        with pytest.raises(TypeError, match=r"sampling must be Everyone\(\) or Others\(\): got "):
+            build()
 
 
 @pytest.mark.parametrize("n", [10.0, "10", None, True, math.nan])

@@ -20,8 +20,9 @@ from folkmoot.cli.options import (
     PerNode,
     Plot,
     Q,
-    SelfSampling,
+    Sampling,
     Steps,
+    named_law,
     parse_accuracies,
     smallest_alpha,
     whole_alpha,
@@ -53,7 +54,7 @@ def absorption(
     k: K = 10,
     alpha: Alpha = None,
     byzantine: Byzantine = 0,
-    self_sampling: SelfSampling = True,
+    sampling: Sampling = "everyone",
     everything: Everything = False,
     json: Json = False,
     plot: Plot = None,
@@ -61,7 +62,7 @@ def absorption(
     """The chance that all honest participants end blue (right) or red, from each number b of blue ones."""
     path = picture_path(plot)
     with collected_warnings() as lines:
-        chain = _chain(n, k, alpha, byzantine, self_sampling)
+        chain = _chain(n, k, alpha, byzantine, sampling)
         log_blue, log_red = chain.log_blue.tolist(), chain.log_red.tolist()
     if json:
         print_json(
@@ -98,7 +99,7 @@ def accuracy(
     q: Q = None,
     steps: Steps = None,
     per_node: PerNode = False,
-    self_sampling: SelfSampling = True,
+    sampling: Sampling = "everyone",
     json: Json = False,
     plot: Plot = None,
 ) -> None:
@@ -115,10 +116,10 @@ def accuracy(
         if alpha == "local":
             if steps is not None or path:
                 raise ValueError("--alpha local gives the limit only: leave out --steps and --plot")
-            chain = _local_chain(n, k, accuracies, byzantine, self_sampling)
+            chain = _local_chain(n, k, accuracies, byzantine, sampling)
             settings = _settings(chain, chain.alphas.tolist())
         else:
-            chain = _chain(n, k, whole_alpha(alpha), byzantine, self_sampling)
+            chain = _chain(n, k, whole_alpha(alpha), byzantine, sampling)
             settings = _settings(chain, chain.alpha)
         slush = chain.accuracy(accuracies)  # refuses what is no accuracy
         each = [accuracies] if isinstance(accuracies, float) else accuracies
@@ -169,7 +170,7 @@ def threshold(
     byzantine: Byzantine = 0,
     delta: Delta = None,
     q: Q = None,
-    self_sampling: SelfSampling = True,
+    sampling: Sampling = "everyone",
     json: Json = False,
     plot: Plot = None,
 ) -> None:
@@ -178,9 +179,9 @@ def threshold(
 
     path = picture_path(plot)
     with collected_warnings() as lines:
-        chain = _chain(n, k, alpha, byzantine, self_sampling)
+        chain = _chain(n, k, alpha, byzantine, sampling)
         p_th = theory.threshold_accuracy(
-            n, k, chain.alpha, delta=delta, q=q, byzantine=byzantine, self_sampling=self_sampling
+            n, k, chain.alpha, delta=delta, q=q, byzantine=byzantine, sampling=chain.sampling
         )
     shown = 0 if delta is None and q is None else delta
     if json:
@@ -209,7 +210,7 @@ def rounds(
     p: P = None,
     steps: Steps = None,
     per_node: PerNode = False,
-    self_sampling: SelfSampling = True,
+    sampling: Sampling = "everyone",
     everything: Everything = False,
     json: Json = False,
     plot: Plot = None,
@@ -222,7 +223,7 @@ def rounds(
     path = picture_path(plot)
     _need_steps(steps, per_node)
     with collected_warnings() as lines:
-        chain = _chain(n, k, alpha, byzantine, self_sampling)
+        chain = _chain(n, k, alpha, byzantine, sampling)
         expected = chain.expected_steps()
         result = _settings(chain, chain.alpha) | {
             "b": list(range(chain.honest + 1)),
@@ -268,32 +269,32 @@ def _need_steps(steps: int | None, per_node: bool) -> None:
         raise ValueError("--per-node says how --steps is counted: give --steps too")
 
 
-def _chain(n: int, k: int, alpha: int | None, byzantine: int, self_sampling: bool) -> SlushChain:
+def _chain(n: int, k: int, alpha: int | None, byzantine: int, sampling: str) -> SlushChain:
     from folkmoot.theory import SlushChain
 
     threshold = smallest_alpha(k) if alpha is None else alpha
-    return SlushChain(n, k, threshold, byzantine=byzantine, self_sampling=self_sampling)
+    return SlushChain(n, k, threshold, byzantine=byzantine, sampling=named_law(sampling))
 
 
-def _local_chain(
-    n: int, k: int, p: float | list[float], byzantine: int, self_sampling: bool
-) -> LocalSlushChain:
+def _local_chain(n: int, k: int, p: float | list[float], byzantine: int, sampling: str) -> LocalSlushChain:
     from folkmoot import checks, strong_confidence
     from folkmoot.theory import LocalSlushChain
 
     everyone, liars = checks.population(n, byzantine)
     honest = everyone - liars
     each = checks.accuracies([p] * honest if isinstance(p, float) else p, honest)
-    return LocalSlushChain(strong_confidence(each, k), k, byzantine=liars, self_sampling=self_sampling)
+    return LocalSlushChain(strong_confidence(each, k), k, byzantine=liars, sampling=named_law(sampling))
 
 
 def _settings(chain: SlushChain | LocalSlushChain, alpha: int | list[int]) -> dict[str, Any]:
+    from folkmoot.sampling import Everyone
+
     return {
         "n": chain.n,
         "k": chain.k,
         "alpha": alpha,
         "byzantine": chain.byzantine,
-        "self_sampling": chain.self_sampling,
+        "self_sampling": chain.sampling == Everyone(),
     }
 
 

@@ -30,7 +30,7 @@ from folkmoot.checks import ByzantineThresholdWarning
 from folkmoot.protocols import Slush
 from folkmoot.sampling import Everyone, Others
 from folkmoot.theory.logsum import logsum, running_logsum, running_sum
-from folkmoot.theory.tabulate import log_turn, turning_tallies
+from folkmoot.theory.tabulate import log_turn, tabulated, turning_tallies
 from folkmoot.theory.votes_law import Accuracies, log_votes_law
 from folkmoot.votes import BLUE, RED
 
@@ -54,17 +54,26 @@ class SlushChain:
     n : participants in all.
     k, alpha : sample size and threshold, k/2 < alpha <= k.
     byzantine : how many always answer red (perfectly malicious); a warning if >= alpha.
-    self_sampling : True for the paper's law (the asker may draw itself), False for k of the others.
+    sampling : ``Everyone()``, the paper's law and the default here (the asker may draw itself), or
+        ``Others()``, the law of a real network and the default of ``deliberate`` (k of the others).
 
     All arrays run over b = 0..n-byzantine and are read-only. States with n - alpha < b < alpha are
     frozen: neither colour reaches the threshold, so ``blue`` and ``red`` are both 0 there (the
     paper's R_b + B_b = 1 needs alpha <= ceil(n/2)).
     """
 
-    def __init__(self, n: int, k: int, alpha: int, *, byzantine: int = 0, self_sampling: bool = True) -> None:
+    def __init__(
+        self,
+        n: int,
+        k: int,
+        alpha: int,
+        *,
+        byzantine: int = 0,
+        sampling: Everyone | Others = Everyone(),
+    ) -> None:
         self.n, self.byzantine = checks.population(n, byzantine)
-        self.law = Everyone() if self_sampling else Others()
-        self.law.urn(self.n, k)  # k against n before alpha against k: the plainer mistake first
+        self.sampling = tabulated(sampling)
+        self.sampling.urn(self.n, k)  # k against n before alpha against k: the plainer mistake first
         self.k, self.alpha = checks.query(k, alpha)
         self.rule = Slush(self.k, self.alpha)
         warn_if_not_absorbing(self.byzantine, self.alpha)
@@ -74,14 +83,9 @@ class SlushChain:
         """c = n - byzantine, the participants that ask and change."""
         return self.n - self.byzantine
 
-    @property
-    def self_sampling(self) -> bool:
-        """Whether the asker stands in its own urn."""
-        return isinstance(self.law, Everyone)
-
     def __repr__(self) -> str:
         options = f", byzantine={self.byzantine}" if self.byzantine else ""
-        options += "" if self.self_sampling else ", self_sampling=False"
+        options += "" if self.sampling == Everyone() else f", sampling={self.sampling}"
         return f"SlushChain(n={self.n}, k={self.k}, alpha={self.alpha}{options})"
 
     # ---- rates -------------------------------------------------------------------------------
@@ -90,9 +94,9 @@ class SlushChain:
     def _log_rates(self) -> tuple[Floats, Floats]:
         """log lambda_b and log mu_b of the real process, all-blue included."""
         b = np.arange(self.honest + 1)
-        turn_red = log_turn(self.rule, self.law, self.n, RED)
+        turn_red = log_turn(self.rule, self.sampling, self.n, RED)
         alike = np.array_equal(turning_tallies(self.rule, RED), turning_tallies(self.rule, BLUE))
-        turn_blue = turn_red if alike else log_turn(self.rule, self.law, self.n, BLUE)
+        turn_blue = turn_red if alike else log_turn(self.rule, self.sampling, self.n, BLUE)
         with np.errstate(divide="ignore"):
             return np.log(self.honest - b) + turn_red[b], np.log(b) + turn_blue[self.n - b]
 

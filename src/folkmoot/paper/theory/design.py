@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import binom
 
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
+from folkmoot.sampling import Others
 from folkmoot.theory import SlushChain
 
 
@@ -60,10 +61,10 @@ def settings_of(n: int, p: float, k: int, rounds: list[int], byzantine: int) -> 
 def _setting(
     n: int, p: float, k: int, alpha: int, rounds: list[int], byzantine: int, start: np.ndarray
 ) -> Setting:
-    chain = SlushChain(n, k, alpha, self_sampling=False)
+    chain = SlushChain(n, k, alpha, sampling=Others())
     liars = None
     if byzantine < alpha:
-        liars = SlushChain(n, k, alpha, byzantine=byzantine, self_sampling=False).accuracy(p)
+        liars = SlushChain(n, k, alpha, byzantine=byzantine, sampling=Others()).accuracy(p)
     return Setting(
         k=k,
         alpha=alpha,
