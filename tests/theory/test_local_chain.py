@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from scipy.sparse import lil_matrix
 from scipy.sparse.linalg import spsolve
 
-from folkmoot import Others, strong_confidence
+from folkmoot import Others, StrongConfidence
 from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, fixed_point
 from folkmoot.votes import BLUE, RED
 from support.oracles import exact as oracle
@@ -152,9 +152,9 @@ def test_three_groups_equal_a_direct_sparse_solution(f: int, self_sampling: bool
 def test_accuracy_does_not_depend_on_the_order_of_participants() -> None:
     rng = np.random.default_rng(5)
     p = rng.uniform(0.5, 0.95, 31)
-    alphas = strong_confidence(p, 10)
+    alphas = StrongConfidence(p).thresholds(10)
     order = rng.permutation(31)
-    one = LocalSlushChain(alphas, 10).accuracy(p)
+    one = LocalSlushChain(StrongConfidence(p), 10).accuracy(p)
     other = LocalSlushChain(alphas[order], 10).accuracy(p[order])
     assert one == pytest.approx(other, abs=1e-12)
     assert LocalSlushChain(alphas, 10).accuracy(0.7) == pytest.approx(
@@ -176,6 +176,8 @@ def test_byzantine_at_least_the_least_threshold_warns() -> None:
         ([2, 2, 4], 3, {}, "k/2 < alpha <= k: got alpha=4, k=3"),
         ([2, 2], 3, {}, "1 <= k <= n: got k=3, n=2"),
         ([2, 2, 2], 3, {"sampling": Others()}, "1 <= k <= n-1"),
+        (StrongConfidence([0.7, 0.7]), 3, {}, "1 <= k <= n: got k=3, n=2"),
+        (StrongConfidence(), 3, {}, r"give them, StrongConfidence\(p\)"),
         ([2, 2, 2], 3, {"byzantine": -1}, "byzantine >= 0: got byzantine=-1"),
         ([2, 2, 2], 3, {"tolerance": 0.0}, "0 < tolerance < 1"),
         (list(range(11, 21)) * 10, 20, {}, r"25,937,424,601 states \(10 groups"),

@@ -277,13 +277,14 @@ def _chain(n: int, k: int, alpha: int | None, byzantine: int, sampling: str) -> 
 
 
 def _local_chain(n: int, k: int, p: float | list[float], byzantine: int, sampling: str) -> LocalSlushChain:
-    from folkmoot import checks, strong_confidence
+    from folkmoot import checks
     from folkmoot.theory import LocalSlushChain
+    from folkmoot.thresholds import StrongConfidence
 
     everyone, liars = checks.population(n, byzantine)
     honest = everyone - liars
     each = checks.accuracies([p] * honest if isinstance(p, float) else p, honest)
-    return LocalSlushChain(strong_confidence(each, k), k, byzantine=liars, sampling=named_law(sampling))
+    return LocalSlushChain(StrongConfidence(each), k, byzantine=liars, sampling=named_law(sampling))
 
 
 def _settings(chain: SlushChain | LocalSlushChain, alpha: int | list[int]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from folkmoot.theory import fixed_point
 from folkmoot.theory.chain import SlushChain, warn_if_not_absorbing
 from folkmoot.theory.tabulate import log_turn, tabulated
 from folkmoot.theory.votes_law import Accuracies, log_votes_law
+from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import BLUE, RED
 
 
@@ -34,7 +35,8 @@ class LocalSlushChain:
 
     Parameters
     ----------
-    alphas : one threshold per honest participant, k/2 < alpha <= k; see ``strong_confidence``.
+    alphas : one threshold per honest participant, k/2 < alpha <= k; or ``StrongConfidence(p)``, with the
+        accuracy of each.
     k : sample size.
     byzantine : further participants, always answering red.
     sampling : ``Everyone()``, the paper's law and the default, or ``Others()``: k of the others.
@@ -47,7 +49,7 @@ class LocalSlushChain:
 
     def __init__(
         self,
-        alphas: npt.ArrayLike,
+        alphas: npt.ArrayLike | StrongConfidence,
         k: int,
         *,
         byzantine: int = 0,
@@ -214,7 +216,9 @@ class LocalSlushChain:
         return state
 
 
-def _thresholds(alphas: npt.ArrayLike, k: int) -> Ints:
+def _thresholds(alphas: npt.ArrayLike | StrongConfidence, k: int) -> Ints:
+    if isinstance(alphas, StrongConfidence):
+        return alphas.thresholds(k)
     values = np.asarray(alphas)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"alphas must hold one threshold per honest participant: got shape {values.shape}")
