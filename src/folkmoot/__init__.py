@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from folkmoot.protocols import Slush, Snowball, Snowflake
     from folkmoot.sampling import Everyone, Neighbours, Others, Trusting
     from folkmoot.simulation import Agreement, agree, deliberate
-    from folkmoot.thresholds import StrongConfidence, strong_confidence
+    from folkmoot.thresholds import StrongConfidence
 
 __all__ = [
     "Agreement",
@@ -55,7 +55,6 @@ __all__ = [
     "protocols",
     "sampling",
     "simulation",
-    "strong_confidence",
     "theory",
     "trust",
 ]
@@ -85,7 +84,6 @@ _HOMES = {
     "protocols": "folkmoot.protocols",
     "sampling": "folkmoot.sampling",
     "simulation": "folkmoot.simulation",
-    "strong_confidence": "folkmoot.thresholds",
     "theory": "folkmoot.theory",
     "trust": "folkmoot.trust",
 }

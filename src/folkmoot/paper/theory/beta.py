@@ -23,7 +23,7 @@ from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
 from folkmoot.sampling import Everyone
 from folkmoot.simulation import deliberate
 from folkmoot.theory import LocalSlushChain
-from folkmoot.thresholds import strong_confidence
+from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import Votes
 
 _ROUNDS = 50
@@ -116,7 +116,7 @@ def point(mean: float, variance: float, n: int, k: int, draws: int, profiles: in
     local, global_, counted, settled = [], [], [], []
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
-        talk = _talk(votes, Slush(k, strong_confidence(p, k)), seed + draw)
+        talk = _talk(votes, Slush(k, StrongConfidence(p)), seed + draw)
         local.append(float(talk.accuracy(truth)))
         settled.append(float(talk.settled.mean()))
         global_.append(float(_talk(votes, Slush(k, k // 2 + 1), seed + draw).accuracy(truth)))
@@ -132,7 +132,7 @@ def exact_point(
 ) -> ExactPoint | None:
     """The exact accuracy for the draws of ``point``; None if their chains have too many states to solve."""
     played = [_profiles(mean, variance, n, profiles, seed, draw) for draw in range(draws)]
-    alphas = [strong_confidence(p, k) for p, _, _ in played]
+    alphas = [StrongConfidence(p).thresholds(k) for p, _, _ in played]
     if sum(float(np.prod(np.bincount(alpha) + 1.0)) for alpha in alphas) > most_states:
         return None
     exact, simulated, doubt = [], [], []
@@ -153,7 +153,7 @@ def others(mean: float, variance: float, n: int, k: int, draws: int, profiles: i
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
         weights = log_odds(p, 2)
         rules: dict[str, SnowProtocol[Any]] = {
-            "local Slush": Slush(k, strong_confidence(p, k)),
+            "local Slush": Slush(k, StrongConfidence(p)),
             "Slush": Slush(k, alpha),
             "weighted Slush": Slush(k, alpha, weights=np.maximum(weights, 0).tolist()),
             "Snowflake": Snowflake(k, alpha, _BETA),
