@@ -32,7 +32,7 @@ def read(path: Path, *wanted: str, **options: Any) -> tuple[list[str], list[tupl
 
 def numbers(path: Path, **options: Any) -> list[list[float]]:
     with open_table(path, **options) as table:
-        return [[table.real(cell, line, i) for i, cell in enumerate(cells)] for line, cells in table.rows()]
+        return [table.reals(line, cells) for line, cells in table.rows()]
 
 
 def write(path: Path, content: str | bytes) -> Path:

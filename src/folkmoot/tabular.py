@@ -65,8 +65,16 @@ class Table(ABC):
         except ValueError:
             return None
 
-    def real(self, cell: str, line: int, place: int) -> float:
-        """The number in a cell of column ``place``, NaN if it is empty; ValueError if it is anything else."""
+    def reals(self, line: int, cells: Sequence[str]) -> list[float]:
+        """The numbers in the cells of a row, NaN where one is empty; ValueError if one is anything else."""
+        if not self._commas:
+            try:
+                return [float(cell) for cell in cells]
+            except ValueError:
+                pass  # which cell, and why, is found out below
+        return [self._real(cell, line, place) for place, cell in enumerate(cells)]
+
+    def _real(self, cell: str, line: int, place: int) -> float:
         if not cell:
             return math.nan
         value = self.number(cell)
@@ -89,7 +97,10 @@ class Table(ABC):
     def _name(self, columns: list[str]) -> None:
         twice = next((name for name in columns if columns.count(name) > 1), None)
         if twice is not None:
-            raise ValueError(f"{self.path} must have different column names: got {twice!r} more than once")
+            asked = "" if self.number(twice) is None else "; is its first line a header?"
+            raise ValueError(
+                f"{self.path} must have different column names: got {twice!r} more than once{asked}"
+            )
         self.columns = columns
 
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
-from folkmoot.datasets.arguments import generator, number
 from folkmoot.votes import Votes, check_truth
 
 
@@ -33,7 +32,7 @@ def homogeneous_votes(
     """
     everyone = checks.integer("n", n, least=1)
     accuracies = np.full(everyone, checks.probability("p", p))
-    return _cast(accuracies, inputs, generator(seed), classes, truth)
+    return _cast(accuracies, inputs, checks.generator(seed), classes, truth)
 
 
 def group_votes(
@@ -55,7 +54,7 @@ def group_votes(
             raise TypeError(f"groups[{i}] must be a pair (n, p): got {pair!r}") from None
         size = checks.integer(f"groups[{i}][0]", n, least=1)
         parts.append(np.full(size, checks.probability(f"groups[{i}][1]", p)))
-    return _cast(np.concatenate(parts), inputs, generator(seed), classes, truth)
+    return _cast(np.concatenate(parts), inputs, checks.generator(seed), classes, truth)
 
 
 def beta_votes(
@@ -79,7 +78,7 @@ def beta_accuracies(n: int, mean: float, variance: float, seed: int = 0) -> Floa
     """n accuracies from the beta distribution of this mean and variance."""
     everyone = checks.integer("n", n, least=1)
     a, b = beta_parameters(mean, variance)
-    return np.asarray(generator(seed).beta(a, b, everyone), dtype=np.float64)
+    return np.asarray(checks.generator(seed).beta(a, b, everyone), dtype=np.float64)
 
 
 def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
@@ -90,7 +89,7 @@ def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
     factor of the variance as (1 + b + 1), a slip for (a + b + 1), and allows variances in (0, 0.25); for a
     given mean the range is (0, mean (1 - mean)).
     """
-    m, v = (number(name, value) for name, value in (("mean", mean), ("variance", variance)))
+    m, v = (checks.number(name, value) for name, value in (("mean", mean), ("variance", variance)))
     if not 0 < m < 1:
         raise ValueError(f"mean must satisfy 0 < mean < 1: got mean={mean}")
     limit = m * (1 - m)
