@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 import http.client
 import json
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from folkmoot.cli.network.input_files import read_inputs
@@ -111,12 +113,13 @@ def test_inputs_that_are_none(moot: Nodes, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=why):
             read_inputs(save(tmp_path / name, array))
     texts = {
-        "header.csv": ("a,b\n", "at least one input"),
-        "none.csv": ("", "at least one input"),
+        "header.csv": ("a,b\n", "has a header and no rows"),
+        "none.csv": ("", "is empty"),
+        "comma.csv": ("a;b\n1,5;1.234,5\n", "line 2: expected a number, got '1.234,5', with thousands"),
         "ragged.csv": ("1,2\n3\n", "line 2: expected 2 cells"),
         "text.csv": ("1,2\n3,x\n", "line 2: expected a number"),
         "pickle.npy": ("\x00\x04K\x01.", "is not an array of numbers"),
-        "x.txt": ("1\n", "must be a .npy or .csv file"),
+        "x.npz": ("1\n", "must be one array in a .npy file, or a table"),
     }
     for name, (text, why) in texts.items():
         (tmp_path / name).write_text(text)
@@ -127,6 +130,18 @@ def test_inputs_that_are_none(moot: Nodes, tmp_path: Path) -> None:
     wide = save(tmp_path / "wide.npy", np.zeros((1, 70_000)))
     assert_refused("an input must be smaller than", "ask", wide, *via)
     assert_refused("No such file", "ask", tmp_path / "nowhere.npy", *via)
+
+
+def test_inputs_in_tables_of_every_format(tmp_path: Path) -> None:
+    rows = np.array([[1.5, -2.0], [np.nan, 1e-7]])
+    (tmp_path / "x.csv").write_text("a,b\n1.5,-2\n,1e-7\n")
+    (tmp_path / "bare.csv").write_text("1.5,-2\n,1e-7\n")
+    (tmp_path / "excel.csv").write_text("\ufeffa;b\r\n1,5;-2\r\n;1e-7\r\n", encoding="utf-8")
+    (tmp_path / "x.tsv").write_text("1,5\t-2\n\t0,0000001\n")
+    (tmp_path / "x.csv.gz").write_bytes(gzip.compress((tmp_path / "x.csv").read_bytes()))
+    pd.DataFrame(rows, columns=["a", "b"]).to_parquet(tmp_path / "x.parquet")
+    for path in sorted(tmp_path.iterdir()):
+        np.testing.assert_array_equal(read_inputs(path), rows)
 
 
 def test_options_that_make_no_motion(moot: Nodes, tmp_path: Path) -> None:

@@ -134,8 +134,17 @@ def test_bad_options(table: Path, options: list[str], message: str) -> None:
         ("age,clinic,ill\n1,,yes\n", "line 2: clinic is empty, which should say whose row it is"),
         ("age,clinic,ill\n1,a,\n", "line 2: ill is empty, which should say its class"),
         (
-            "age;clinic;ill\n1;a;yes\n",
-            "must have commas between its cells: its first line is 'age;clinic;ill'",
+            "1,1,clinic 1,yes\n",
+            "must have different column names: got '1' more than once; is its",
+        ),
+        ("age;clinic;ill\n1;a;yes\n1;b\n", "line 3: expected 3 cells, got 2"),
+        (
+            'age,clinic,ill\n"1,234.5",a,yes\n"2,345.0",b,no\n',
+            "line 2: age must be a number, as in other rows: got '1,234.5', with thousands separators",
+        ),
+        (
+            "age;clinic;ill\n1,5;a;yes\n2.5;b;no\n3;c;no\n",
+            "line 3: expected the same decimal mark in all of a column, got '2.5' after '1,5' in line 2",
         ),
         (
             f"age,clinic,ill\n{'1,a,yes' + chr(10)}" * 1 + "1,b,no\n" * 9 + "1.2O,a,no\n",

@@ -16,11 +16,14 @@ from folkmoot.cli.options import (
     Beta,
     Json,
     KOrAll,
+    LabelColumn,
     Plot,
     Protocol,
     Repeats,
     RoundsEach,
     Seed,
+    TaskColumn,
+    WorkerColumn,
     named_protocol,
     smallest_alpha,
     whole_alpha,
@@ -37,20 +40,26 @@ from folkmoot.cli.output import (
 
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
-    from folkmoot.cli.vote_files import VoteTable
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import SnowProtocol
+    from folkmoot.vote_files import VoteTable
     from folkmoot.votes import Votes
 
 
 def deliberate(
     votes: Annotated[
-        Path, typer.Argument(metavar="VOTES.csv", help="Columns task,worker,label.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="VOTES", help="Columns task,worker,label: CSV, .gz or .parquet.", show_default=False
+        ),
     ],
     truth: Annotated[
         Path | None,
         typer.Option("--truth", help="Columns task,label: the right answers.", show_default=False),
     ] = None,
+    task_column: TaskColumn = "task",
+    worker_column: WorkerColumn = "worker",
+    label_column: LabelColumn = "label",
     protocol: Protocol = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
@@ -88,16 +97,17 @@ def deliberate(
     from folkmoot.adversaries import handed_in
     from folkmoot.baselines import Verdict, centralised
     from folkmoot.cli.gold import check_gold, read_gold, trust_as_dict, trust_in_words
-    from folkmoot.cli.vote_files import read_votes
     from folkmoot.simulation import deliberate as run
     from folkmoot.simulation.self_anchored import listen_first
+    from folkmoot.vote_files import read_votes
 
     path = picture_path(plot)
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
     check_gold(trust, gold)
-    golden = None if gold is None else read_gold(votes, truth, gold)
-    table = read_votes(votes, truth) if golden is None else golden.table
+    columns = {"task": task_column, "worker": worker_column, "label": label_column}
+    golden = None if gold is None else read_gold(votes, truth, gold, **columns)
+    table = read_votes(votes, truth, **columns) if golden is None else golden.table
     participants, inputs = table.votes.shape
     classes = len(table.labels)
     notes: list[str] = []

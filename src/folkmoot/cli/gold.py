@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.cli.vote_files import VoteTable, read_votes
 from folkmoot.simulation.self_anchored import Listeners
 from folkmoot.trust import Anchor
+from folkmoot.vote_files import VoteTable, read_votes
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ def check_gold(trust: bool, gold: Path | None) -> None:
         raise ValueError("--gold is for --trust: labelled tasks that anchor the workers")
 
 
-def read_gold(votes: Path, truth: Path | None, gold: Path) -> Gold:
+def read_gold(votes: Path, truth: Path | None, gold: Path, **columns: str) -> Gold:
     """The votes on what is not gold, and every worker's anchor from its votes on what is."""
-    table = read_votes(votes, truth, gold)
+    table = read_votes(votes, truth, gold, **columns)
     known = np.asarray(table.gold)
     is_gold = known >= 0
     if is_gold.all():

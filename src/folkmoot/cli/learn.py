@@ -30,7 +30,7 @@ from folkmoot.cli.study_output import as_dict, check_folder, print_study, write_
 
 def learn(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA.csv", help="A table with a header.", show_default=False)
+        Path, typer.Argument(metavar="TABLE", help="With a header: CSV, .gz or .parquet.", show_default=False)
     ],
     target: Annotated[str, typer.Option("--target", help="The column to predict.", show_default=False)],
     group: Annotated[

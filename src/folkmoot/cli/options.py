@@ -169,4 +169,7 @@ Jobs = Annotated[
     int | None,
     typer.Option("--jobs", help="Processes that fit and predict; -1 is one a core.", show_default="1", **INT),
 ]
+TaskColumn = Annotated[str, typer.Option("--task-column", help="The column of tasks, in all files.")]
+WorkerColumn = Annotated[str, typer.Option("--worker-column", help="The column that says who voted.")]
+LabelColumn = Annotated[str, typer.Option("--label-column", help="The column of labels, in all files.")]
 Everything = Annotated[bool, typer.Option("--all", help="Print every row of the table.")]
