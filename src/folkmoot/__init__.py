@@ -12,9 +12,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from folkmoot import (
+        accuracy,
         adversaries,
         aggregation,
         baselines,
+        comparison,
         datasets,
         protocols,
         sampling,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
         trust,
     )
     from folkmoot.checks import ByzantineThresholdWarning
+    from folkmoot.comparison import Report, compare
     from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import Slush, Snowball, Snowflake
@@ -39,16 +42,20 @@ __all__ = [
     "Neighbours",
     "Others",
     "Outcome",
+    "Report",
     "Slush",
     "Snowball",
     "Snowflake",
     "StrongConfidence",
     "Trusting",
     "__version__",
+    "accuracy",
     "adversaries",
     "aggregation",
     "agree",
     "baselines",
+    "compare",
+    "comparison",
     "datasets",
     "deliberate",
     "learning",
@@ -70,15 +77,19 @@ _HOMES = {
     "Neighbours": "folkmoot.sampling",
     "Others": "folkmoot.sampling",
     "Outcome": "folkmoot.outcome",
+    "Report": "folkmoot.comparison",
     "Slush": "folkmoot.protocols",
     "Snowball": "folkmoot.protocols",
     "Snowflake": "folkmoot.protocols",
     "StrongConfidence": "folkmoot.thresholds",
     "Trusting": "folkmoot.sampling",
+    "accuracy": "folkmoot.accuracy",
     "adversaries": "folkmoot.adversaries",
     "aggregation": "folkmoot.aggregation",
     "agree": "folkmoot.simulation",
     "baselines": "folkmoot.baselines",
+    "compare": "folkmoot.comparison",
+    "comparison": "folkmoot.comparison",
     "datasets": "folkmoot.datasets",
     "deliberate": "folkmoot.simulation",
     "learning": "folkmoot.learning",
