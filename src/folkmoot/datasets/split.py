@@ -15,10 +15,25 @@ from folkmoot.datasets.summary import Summary, summarise
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One array of row numbers per participant; no row is in two of them.
+    """A division of rows over participants: ``split[i]`` are the rows of participant i.
 
-    ``split[i]`` are the rows of participant i, ``names[i]`` is what it is called (0, 1, 2, ... unless the
-    split follows names that were there before).
+    Parameters
+    ----------
+    indices : tuple of ndarray of int
+        The row numbers of each participant; no row is in two of the arrays.
+    names : ndarray, shape (participant,)
+        What each is called: 0, 1, 2, ... unless the split follows names that were there before.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_by_group
+    >>> split = split_by_group(["north", "south", "north"])
+    >>> split[0]
+    array([0, 2])
+    >>> split.sizes
+    array([2, 1])
+    >>> split.groups()
+    array(['north', 'south', 'north'], dtype='<U5')
     """
 
     indices: tuple[Ints, ...]

@@ -19,7 +19,27 @@ from folkmoot.datasets.split import Split
 
 
 def split_by_group(groups: npt.ArrayLike) -> Split:
-    """As the data come: one participant per different value of ``groups``, in sorted order."""
+    """Split rows as the data come: one participant for each different value of ``groups``.
+
+    Parameters
+    ----------
+    groups : array-like, shape (row,)
+        Whose each row is: numbers or names.
+
+    Returns
+    -------
+    Split
+        Whose row is which, with the participants in sorted order.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_by_group
+    >>> split = split_by_group(["north", "south", "north"])
+    >>> split.names
+    array(['north', 'south'], dtype='<U5')
+    >>> list(split)
+    [array([0, 2]), array([1])]
+    """
     whose = column("groups", groups)
     names, position = np.unique(whose, return_inverse=True)
     return Split(_gather(position, names.size), names)
@@ -34,12 +54,41 @@ def split_dirichlet(
     min_rows: int = 1,
     min_classes: int = 0,
 ) -> Split:
-    """Label skew: the rows of each class are shared out in proportions drawn from Dirichlet(alpha, ...).
+    """Split rows with label skew: each class is shared out in proportions drawn from Dirichlet(alpha, ...).
 
-    The law of Yurochkin et al. (2019) and Li et al. (2022): one draw per class over the n participants, so a
-    small ``alpha`` leaves each participant few classes (and unequal numbers of rows), a large one gives all
-    the same mix. The draw is then repaired, one row at a time and no more than needed, until everyone has
-    ``min_rows`` rows of ``min_classes`` different classes (``folkmoot.datasets.repair`` says how).
+    The law of Yurochkin et al. (2019) and Li et al. (2022): one draw per class over the n participants. The
+    draw is then repaired, one row at a time and no more than needed, until everyone has ``min_rows`` rows of
+    ``min_classes`` different classes (``folkmoot.datasets.repair`` says how).
+
+    Parameters
+    ----------
+    y : array-like, shape (row,)
+        The label of each row.
+    n : int
+        The number of participants, at most that of rows.
+    alpha : float, default 1.0
+        A small one leaves each participant few classes (and unequal numbers of rows), a large one gives all
+        the same mix. Above 0.
+    seed : int, default 0
+        The same seed gives the same split.
+    min_rows : int, default 1
+        How many rows everyone has at the least.
+    min_classes : int, default 0
+        How many different classes everyone has at the least.
+
+    Returns
+    -------
+    Split
+        Whose row is which.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_dirichlet
+    >>> y = [0] * 30 + [1] * 30
+    >>> split_dirichlet(y, n=3, alpha=1.0, seed=1).summary(y).counts
+    array([[ 4, 22],
+           [ 5,  5],
+           [21,  3]])
     """
     labels = column("y", y)
     participants = _participants(n, labels.size)
@@ -61,10 +110,36 @@ def split_dirichlet(
 
 
 def split_shards(y: npt.ArrayLike, n: int, shards_each: int = 2, seed: int = 0) -> Split:
-    """Pathological label skew (McMahan et al. 2017): rows sorted by label, cut into shards, the shards dealt.
+    """Split rows with pathological label skew (McMahan et al. 2017): sorted by label, cut, and dealt out.
 
-    With ``shards_each=2`` most participants see two classes. Shards differ in size by at most one row; rows
-    of one class are shuffled before the cut.
+    Shards, the pieces that are dealt, differ in size by at most one row. Rows of one class are shuffled
+    before the cut.
+
+    Parameters
+    ----------
+    y : array-like, shape (row,)
+        The label of each row.
+    n : int
+        The number of participants.
+    shards_each : int, default 2
+        How many shards each participant gets; n * shards_each is at most the number of rows. With 2, most
+        participants see two classes.
+    seed : int, default 0
+        The same seed gives the same split.
+
+    Returns
+    -------
+    Split
+        Whose row is which.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_shards
+    >>> y = [0] * 20 + [1] * 20 + [2] * 20
+    >>> split_shards(y, n=3).summary(y).counts
+    array([[ 0, 10, 10],
+           [10, 10,  0],
+           [10,  0, 10]])
     """
     labels = column("y", y)
     participants = _participants(n, labels.size)
@@ -86,11 +161,37 @@ def split_shards(y: npt.ArrayLike, n: int, shards_each: int = 2, seed: int = 0) 
 def split_quantity(
     y: npt.ArrayLike | int, n: int, skew: float = 1.0, seed: int = 0, *, min_rows: int = 1
 ) -> Split:
-    """Quantity skew: who is r-th largest gets rows in proportion to r^(-skew), a power law.
+    """Split rows with quantity skew: the r-th largest participant gets a share in proportion to r^(-skew).
 
-    ``y`` is the labels or just the number of rows. ``skew=0`` gives equal shares; at 1 the largest of 101
-    participants has about a fifth of all rows. Everyone first gets ``min_rows``; the rest follows the law,
-    rounded by largest remainder. Which rows, and who is large, is drawn by ``seed``; labels play no part.
+    Everyone first gets ``min_rows``; the rest follows this power law, rounded by largest remainder. Labels
+    play no part.
+
+    Parameters
+    ----------
+    y : array-like, shape (row,), or int
+        The labels, or just the number of rows.
+    n : int
+        The number of participants.
+    skew : float, default 1.0
+        The exponent. 0 gives equal shares; with 1 the largest of 101 participants has about a fifth of all
+        rows.
+    seed : int, default 0
+        Draws which rows each one gets and which participants are large. The same seed gives the same split.
+    min_rows : int, default 1
+        How many rows everyone has at the least.
+
+    Returns
+    -------
+    Split
+        Whose row is which.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_quantity
+    >>> split_quantity(100, n=4).sizes
+    array([16, 47, 24, 13])
+    >>> split_quantity(100, n=4, skew=0).sizes
+    array([25, 25, 25, 25])
     """
     rows = checks.integer("rows", y, least=1) if np.ndim(y) == 0 else column("y", y).size
     participants = _participants(n, rows)
