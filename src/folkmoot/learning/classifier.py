@@ -43,10 +43,10 @@ from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Trusting
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import Trust
-from folkmoot.votes import Votes
+from folkmoot.votes import Votes, vote_keys
 
 if TYPE_CHECKING:
-    from folkmoot.comparison.report import Report
+    from folkmoot.comparison import Report
 
 _REPEATS = 100  # deliberations behind predict_proba where theory has no closed form
 _SLUSH = Slush(k=10, alpha=6)
@@ -404,7 +404,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     def _reports(
         self, X: Any, y: Any, adversaries: Sequence[Any], repeats: int, stacking: bool
     ) -> Iterator[Report]:
-        from folkmoot.comparison.report import compare
+        from folkmoot.comparison import compare
 
         check_is_fitted(self, "participants_")
         labels = with_strangers(self.classes_, check_labels(y))
@@ -412,23 +412,26 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         truth = as_truth(y, labels)
         check_consistent_length(truth, ballot.votes.T)
         skills = np.array([participant.cautious_accuracy for participant in self.participants_])
+        if not any(participant.held_out for participant in self.participants_):
+            skills[:] = np.nan  # nobody knows how good it is
         for each in adversaries:
-            liars = self._byzantine(ballot, each)
-            held = ballot if self.trust is None else self._listened(ballot, liars, truth)
-            plain = self._play(ballot, liars, truth, repeats=repeats)
-            yield compare(
-                plain if held is ballot else self._play(held, liars, truth, repeats=repeats),
-                ballot.handed_in(liars, truth),
-                truth,
-                protocol=self.protocol_,
-                skills=skills if any(p.held_out for p in self.participants_) else None,
-                faulty={self.participants_[i].name: fault for i, fault in ballot.faults.items()},
-                byzantine=[self.participants_[i].name for i in sorted(liars)],
-                stacking=stacking,
+            report = compare(
+                ballot.votes,
+                self.protocol_,
+                truth=truth,
+                adversaries=self._byzantine(ballot, each),
+                anchors=None if self.trust is None else anchors_of(self.participants_, labels),
+                skills=skills,
+                faults=ballot.faults,
+                names=[participant.name for participant in self.participants_],
+                classes=ballot.classes,
+                rounds=self.rounds,
+                repeats=repeats,
                 seed=self.seed_,
-                plain=plain,
-                anchored=None if self.trust is None else _anchored(held),
+                keys=vote_keys,
+                stacking=stacking,
             )
+            yield replace(report, advice="predict gives the most common label instead")
 
     # ---- scikit-learn's tags -----------------------------------------------------------------
 
@@ -437,7 +440,3 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         tags.transformer_tags.preserves_dtype = []
         self._inherit_tags(tags)
         return tags
-
-
-def _anchored(ballot: Ballot) -> int:
-    return 0 if ballot.listeners is None else int(ballot.listeners.anchored.sum())

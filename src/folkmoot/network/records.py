@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from folkmoot.accuracy import laplace_accuracy, log_odds
 from folkmoot.network.storage import Storage
 from folkmoot.network.verdict import first_votes
 from folkmoot.thresholds import StrongConfidence
@@ -23,7 +24,7 @@ class TrackRecord:
     @property
     def accuracy(self) -> float:
         """Laplace's rule of succession, so that few votes do not make anybody perfect."""
-        return (self.right + 1) / (self.voted + 2)
+        return float(laplace_accuracy(self.right, self.voted))
 
 
 class TrackRecords:
@@ -78,8 +79,6 @@ class TrackRecords:
 
         Scaled so that a participant without a record weighs as much as the average one with a record.
         """
-        from folkmoot.baselines import log_odds
-
         records = self.read()
         known = {
             who: max(0.0, float(log_odds([records[who].accuracy], classes)[0]))
