@@ -11,8 +11,6 @@ import re
 import resource
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,8 +26,9 @@ from folkmoot.network.control import DOOR, MotionProgress, Put, door_of, put
 from folkmoot.network.motion import chunked
 from folkmoot.network.operation import DATABASE
 from folkmoot.runs.local_moot import Nodes, prepare
-from support.command import assert_control_c_is_quiet, assert_refused, run, run_json
+from support.command import assert_refused, run, run_json
 from support.hostile_peer import Hall, free_ports, within
+from support.process import assert_control_c_is_quiet, run_process, start
 from support.real_moot import check_consistency, rows_of_closed_motions, until
 from support.shell_nodes import MODELS, ShellNode, stopped_quietly
 
@@ -197,8 +196,10 @@ def test_a_client_that_leaves_takes_nothing_with_it(moot: Nodes, tmp_path: Path)
 def test_control_c_while_asking_is_quiet(moot: Nodes, tmp_path: Path) -> None:
     path = numbers(tmp_path / "x.npy", 10)
     slow = ["--rounds", 200, "--pace", "50ms", "--deadline", "20s"]
-    assert_control_c_is_quiet("ask", path, "--via", moot.settings[1].folder, *slow, after=2.5)
-    assert run_json("motions", "--via", moot.settings[1].folder)["motions"]  # the node is still there
+    via = ["--via", moot.settings[1].folder]
+    before = len(run_json("motions", *via)["motions"])
+    assert_control_c_is_quiet("ask", path, *via, *slow, inside="network/control.py")
+    assert len(run_json("motions", *via)["motions"]) == before + 1  # the node is still there
 
 
 def test_nobody_answers_there(moot: Nodes, tmp_path: Path) -> None:
@@ -403,7 +404,9 @@ def test_a_clock_an_hour_ahead_is_told_and_does_no_harm(tmp_path: Path) -> None:
             await hall.ask(1)
         async with Hall(tmp_path / "two", clocks=dict.fromkeys(range(5), ahead)) as hall:
             folder, roster = hall.folder / "p5", hall.folder / "roster.toml"
-            result = await asyncio.to_thread(run, "node", "check", folder, "--roster", roster, "--json")
+            result = await asyncio.to_thread(
+                run_process, "node", "check", folder, "--roster", roster, "--json"
+            )
             assert result.returncode == 2
             lines = {line["what"]: line for line in json.loads(result.stdout)["checks"]}
             assert not lines["clock"]["fine"]
@@ -416,11 +419,8 @@ def test_a_clock_an_hour_ahead_is_told_and_does_no_harm(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_control_c_on_a_local_moot_leaves_nothing_behind(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "folkmoot", "local", "--nodes", "4", "--inputs", "5", "--rounds", "500"]
-    with subprocess.Popen(
-        [*command, "--out", str(tmp_path / "kept")],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    ) as process:  # fmt: skip
+    command = ["local", "--nodes", 4, "--inputs", 5, "--rounds", 500, "--out", tmp_path / "kept"]
+    with start(*command, new_session=True) as process:
         doors = [tmp_path / "kept" / f"node{place:03d}" / DOOR for place in range(4)]
         until(lambda: all(door.exists() for door in doors), "they have started", 60.0)
         process.send_signal(signal.SIGINT)
