@@ -1,29 +1,21 @@
-"""The ``folkmoot`` command, called in this process through its real entry point.
+"""The ``folkmoot`` command, and scripts, called in this process.
 
-``run`` gives what a process would have: exit code, stdout and stderr (also of processes that the command
-starts), and Python's own filters for warnings, not pytest's. What only a process can show (Ctrl-C, closed
-pipes, imports, limits of the system) is in ``support/process.py``; ``tests/cli/test_process.py`` holds the
-two to the same output.
+What only a process can show (Ctrl-C, closed pipes, imports, limits of the system) is in
+``support/process.py``; ``tests/cli/test_process.py`` holds the two to the same output.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import os
-import signal
+import runpy
 import sys
-import tempfile
-import threading
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from pathlib import Path
 from subprocess import CompletedProcess
-from typing import Any, TextIO
-
-import pytest
+from typing import Any
 
 from folkmoot.cli.main import INTERRUPTED, main
+from support.in_process import called
 
 
 def run(
@@ -32,20 +24,11 @@ def run(
     seconds: float = 120,
     stdin: str | None = None,
 ) -> CompletedProcess[str]:
-    """``folkmoot`` with these arguments: its exit code and what it said."""
-    assert threading.current_thread() is threading.main_thread(), "use run_process beside other threads"
-    command = ["folkmoot", *map(str, arguments)]
-    with ExitStack() as stack:
-        given, out, err = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
-        given.write((stdin or "").encode())
-        given.seek(0)
-        stack.enter_context(_limit(command, seconds))
-        with _streams(given, out, err), _state_of_python(command, env), _default_warnings():
-            code = _exit_code()
-        said, complained = (_text(file) for file in (out, err))
-    if code == INTERRUPTED:  # by whoever watches the tests: the command turned Ctrl-C into an exit code
+    """``folkmoot`` with these arguments, through its entry point: its exit code and what it said."""
+    result = called(main, ["folkmoot", *map(str, arguments)], env=env, seconds=seconds, stdin=stdin)
+    if result.returncode == INTERRUPTED:  # by whoever watches the tests: it made an exit code of Ctrl-C
         raise KeyboardInterrupt
-    return CompletedProcess(command, code, said, complained)
+    return result
 
 
 def run_json(*arguments: object) -> Any:
@@ -64,108 +47,13 @@ def assert_refused(message: str, *arguments: object) -> None:
     assert message in line
 
 
-def _exit_code() -> int:
-    """Call the entry point; what it does not catch ends as in an interpreter of its own."""
-    try:
-        main()
-    except SystemExit as end:
-        if end.code is None or isinstance(end.code, int):
-            return end.code or 0
-        print(end.code, file=sys.stderr)
-        return 1
-    except Exception:
-        sys.excepthook(*sys.exc_info())  # type: ignore[arg-type]
-        return 1
+def run_script(
+    script: Path, *arguments: object, cwd: Path | None = None, seconds: float = 300
+) -> CompletedProcess[str]:
+    """A file of Python, as ``python SCRIPT`` runs it: a namespace of its own, beside its own folder."""
 
+    def program() -> None:
+        sys.path.insert(0, str(script.parent))
+        runpy.run_path(str(script), run_name="__main__")
 
-def _text(file: Any) -> str:
-    file.seek(0)
-    return str(file.read().decode()).replace("\r\n", "\n")
-
-
-@contextmanager
-def _streams(*files: Any) -> Iterator[None]:
-    """Put files in the place of stdin, stdout and stderr, for Python and for the processes it starts."""
-    kept: tuple[TextIO, TextIO, TextIO] = (sys.stdin, sys.stdout, sys.stderr)
-    for stream in kept[1:]:
-        stream.flush()
-    handles = [os.dup(number) for number in range(3)]
-    for number, file in enumerate(files):
-        file.flush()
-        os.dup2(file.fileno(), number)
-    sys.stdin = _stream(0, "r")
-    sys.stdout = _stream(1, "w")
-    sys.stderr = _stream(2, "w", errors="backslashreplace", line_buffering=True)
-    mine = (sys.stdin, sys.stdout, sys.stderr)
-    try:
-        yield
-    finally:
-        sys.stdin, sys.stdout, sys.stderr = kept
-        for stream in mine[1:]:
-            stream.flush()
-        for number, handle in enumerate(handles):
-            os.dup2(handle, number)
-            os.close(handle)
-
-
-def _stream(number: int, mode: str, errors: str = "strict", line_buffering: bool = False) -> TextIO:
-    """Like the stream that Python opens when it starts: not a terminal, and closing it leaves the handle."""
-    raw = io.FileIO(number, mode, closefd=False)
-    buffer = io.BufferedReader(raw) if mode == "r" else io.BufferedWriter(raw)
-    return io.TextIOWrapper(buffer, "utf-8", errors, line_buffering=line_buffering)
-
-
-@contextmanager
-def _state_of_python(command: list[str], env: Mapping[str, str] | None) -> Iterator[None]:
-    """Arguments and environment of the command; afterwards nothing that it set is left."""
-    arguments, path, hook = sys.argv, list(sys.path), sys.excepthook
-    variables, folder = dict(os.environ), os.getcwd()  # noqa: PTH109
-    sys.argv, sys.excepthook = command, sys.__excepthook__
-    os.environ.update(env or {})
-    try:
-        yield
-    finally:
-        sys.argv, sys.path[:], sys.excepthook = arguments, path, hook
-        for name in set(os.environ) - set(variables):
-            del os.environ[name]
-        os.environ.update(variables)
-        os.chdir(folder)
-
-
-@contextmanager
-def _default_warnings() -> Iterator[None]:
-    """Python's own filters, each warning shown once on stderr: pytest's would turn it into an error."""
-
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        (file or sys.stderr).write(warnings.formatwarning(message, category, filename, lineno, line))
-
-    with warnings.catch_warnings():
-        warnings.resetwarnings()
-        for category in (ResourceWarning, ImportWarning, PendingDeprecationWarning, DeprecationWarning):
-            warnings.simplefilter("ignore", category)
-        warnings.filterwarnings("default", category=DeprecationWarning, module="__main__")
-        warnings.showwarning = show
-        yield
-
-
-@contextmanager
-def _limit(command: list[str], seconds: float) -> Iterator[None]:
-    """The test fails, and the command ends, once it has taken this long."""
-
-    def fail(_number: int, _frame: object) -> None:
-        pytest.fail(f"{' '.join(command)} took more than {seconds} seconds")
-
-    before = signal.signal(signal.SIGALRM, fail)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    return called(program, [str(script), *map(str, arguments)], cwd=cwd, seconds=seconds)

@@ -1,4 +1,4 @@
-"""``folkmoot`` and scripts as processes of their own, for what nothing less can show."""
+"""``folkmoot`` in processes of its own, for what nothing less can show."""
 
 from __future__ import annotations
 
@@ -43,19 +43,6 @@ def run_process(
 def start(*arguments: object, new_session: bool = False) -> subprocess.Popen[str]:
     """The same, not waited for; in a new session, it and its children can be told from other processes."""
     return _started(["-m", "folkmoot", *map(str, arguments)], new_session)
-
-
-def run_script(
-    script: Path, *arguments: object, cwd: Path | None = None, seconds: float = 300
-) -> subprocess.CompletedProcess[str]:
-    """A file of Python in a process of its own."""
-    return subprocess.run(
-        [sys.executable, str(script), *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        timeout=seconds,
-    )
 
 
 def assert_control_c_is_quiet(*arguments: object, inside: str) -> None:
