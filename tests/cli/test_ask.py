@@ -27,10 +27,11 @@ from folkmoot.network.motion import chunked
 from folkmoot.network.operation import DATABASE
 from folkmoot.runs.local_moot import Nodes, prepare
 from support.command import assert_refused, run, run_json
-from support.hostile_peer import Hall, free_ports, within
+from support.network.hostile_peer import Hall, within
+from support.network.ports import held_port
+from support.network.real_moot import check_consistency, rows_of_closed_motions, until
+from support.network.shell_nodes import MODELS, ShellNode, stopped_quietly
 from support.process import assert_control_c_is_quiet, run_process, start
-from support.real_moot import check_consistency, rows_of_closed_motions, until
-from support.shell_nodes import MODELS, ShellNode, stopped_quietly
 
 QUICK = ("--rounds", 10, "--pace", "5ms", "--deadline", "12s")
 
@@ -205,12 +206,13 @@ def test_control_c_while_asking_is_quiet(moot: Nodes, tmp_path: Path) -> None:
 def test_nobody_answers_there(moot: Nodes, tmp_path: Path) -> None:
     path = numbers(tmp_path / "x.npy", 4)
     run("node", "init", tmp_path / "n", "--name", "n")
-    (port,) = free_ports(1)
     assert_refused("is not running: start it with folkmoot node run", "ask", path, "--via", tmp_path / "n")
     assert_refused("must be a node's folder or HOST:PORT", "ask", path, "--via", tmp_path / "nowhere")
-    assert_refused(f"no node answers at 127.0.0.1:{port}", "ask", path, "--via", f"127.0.0.1:{port}")
-    (tmp_path / "n" / DOOR).write_text(json.dumps({"address": f"127.0.0.1:{port}", "token": "", "pid": 1}))
-    assert_refused("is it running?", "ask", path, "--via", tmp_path / "n")  # as after a crash
+    with held_port() as port:
+        address = f"127.0.0.1:{port}"
+        assert_refused(f"no node answers at {address}", "ask", path, "--via", address)
+        (tmp_path / "n" / DOOR).write_text(json.dumps({"address": address, "token": "", "pid": 1}))
+        assert_refused("is it running?", "ask", path, "--via", tmp_path / "n")  # as after a crash
     (tmp_path / "n" / DOOR).write_text("{")
     assert_refused("door.json", "ask", path, "--via", tmp_path / "n")
     assert_refused("has no motions yet", "motions", "--via", tmp_path / "n")
@@ -291,10 +293,12 @@ def test_a_port_in_use(network: tuple[Path, Path]) -> None:
 def test_a_node_that_runs(network: tuple[Path, Path], tmp_path: Path) -> None:
     """Twice in one folder; what it counts; and Ctrl-C is how it is stopped."""
     folder, roster = network
-    (port,) = free_ports(1)
-    with ShellNode(
-        folder, roster, "--metrics", f"127.0.0.1:{port}", model="shell_models:odd", cwd=tmp_path
-    ) as node:
+    with (
+        held_port() as port,
+        ShellNode(
+            folder, roster, "--metrics", f"127.0.0.1:{port}", model="shell_models:odd", cwd=tmp_path
+        ) as node,
+    ):
         address = node.wait_for("listening")["address"]
         assert_refused(
             "is running already", "node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:odd"
