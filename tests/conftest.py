@@ -1,4 +1,4 @@
-"""One hypothesis profile for all, one thread a process, and compiled code that is never older than its source."""
+"""One hypothesis profile, one thread a process, and compiled code that is never older than its source."""
 
 import hashlib
 import os

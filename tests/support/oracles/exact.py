@@ -31,8 +31,8 @@ def rates(n: int, k: int, alpha: int, f: int, self_sampling: bool) -> tuple[list
 def absorption_sums(birth: list[int], death: list[int]) -> tuple[list[int], list[int]]:
     """For each b, integers proportional to B_b and R_b (theorem "exact xi"), ends absorbing.
 
-    Literally the paper's sums of products w_l = mu_1 ... mu_{l-1} lambda_l ... lambda_{c-1}; states where both
-    rates vanish come out as (0, 0).
+    Literally the paper's sums of products w_l = mu_1 ... mu_{l-1} lambda_l ... lambda_{c-1}; states where
+    both rates vanish come out as (0, 0).
     """
     c = len(birth) - 1
     first = 1 + max((j for j in range(1, c) if birth[j] == 0), default=0)  # before it, all products are 0
