@@ -140,24 +140,11 @@ def test_options_that_make_no_motion(moot: Nodes, tmp_path: Path) -> None:
     assert_refused("there is no", *one, "--out", tmp_path / "nowhere" / "x.csv")
 
 
-def private_memory(nodes: Nodes, place: int) -> int:
-    """Bytes that belong to a node's process alone."""
-    process = nodes.processes[place]
-    assert process is not None
-    text = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
-    return 1024 * sum(int(x) for x in re.findall(r"^Private_\w+:\s+(\d+) kB", text, flags=re.M))
-
-
-@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is read from Linux's /proc")
 def test_a_hundred_thousand_inputs_in_one_motion(moot: Nodes, tmp_path: Path) -> None:
-    ask(moot, numbers(tmp_path / "few.npy", 10))
-    before = [private_memory(moot, place) for place in range(5)]
     path, out = numbers(tmp_path / "x.npy", 100_000, columns=8), tmp_path / "out.csv"  # 25 chunks, 6.4 MB
     told = ask(moot, path, "--deadline", "60s", "--out", out)
     assert told["decisions"] == ["even", "odd"] * 50_000
     assert out.read_text().count("\n") == 100_001
-    after = [private_memory(moot, place) for place in range(5)]
-    assert max(b - a for a, b in zip(before, after, strict=True)) < 40_000_000
 
 
 def test_a_client_that_leaves_takes_nothing_with_it(moot: Nodes, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ different decisions, no honest node ever signs twice, nobody honest is ever accu
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -79,3 +81,23 @@ def test_a_two_faced_participant_is_caught_and_does_not_split_the_moot() -> None
     assert_promises_hold(moot)
     name = next(iter(moot.over))
     assert any(accused == 2 for s in moot.storages for accused, _ in s.evidence(name))
+
+
+def test_memory_is_a_few_bytes_an_input_whatever_the_rounds() -> None:
+    """What Python allocates for a motion in all five nodes at once, counted to the byte."""
+    inputs, peaks = 20_000, []
+    votes = np.tile(np.arange(inputs) % 2, (5, 1)).astype(np.int8)
+    for rounds in (10, 40):
+        moot = Moot(votes, 1)
+        tracemalloc.start()
+        try:
+            moot.put(0, k=4, alpha=3, rounds=rounds)
+            moot.network.run(until=60.0)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+        finally:
+            tracemalloc.stop()
+        ((session, summary),) = moot.over.values()
+        assert summary["queries"] == 4 * rounds
+        assert session.verdict().decisions.tolist() == votes[0].tolist()
+    assert max(peaks) < 5 * 30 * inputs
+    assert peaks[1] < 1.1 * peaks[0]
