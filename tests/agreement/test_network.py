@@ -18,7 +18,7 @@ from folkmoot.adversaries import Adversary, PerfectlyMalicious
 from folkmoot.network.packing import unpack
 from folkmoot.protocols import SnowProtocol
 from folkmoot.theory import SlushChain
-from support.moot_in_memory import Moot
+from support.network.moot_in_memory import Moot
 from support.statistics_of_agreement import assert_mean
 
 EACH = 40  # inputs of each start
