@@ -16,7 +16,7 @@ def same(one: Outcome, other: Outcome) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
-def assert_bits_depend_on_the_seed_alone(protocol: SnowProtocol, options: dict[str, Any]) -> None:
+def assert_bits_depend_on_the_seed_alone(protocol: SnowProtocol[Any], options: dict[str, Any]) -> None:
     """The same seed gives the same bits whatever the threads; another seed, and each repetition, others."""
     votes = np.random.default_rng(1).integers(0, 2, (15, 300))
     one = deliberate(votes, protocol, seed=9, threads=1, repeats=3, **options)
