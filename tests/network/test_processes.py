@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot.network.control import MotionProgress
-from folkmoot.runs.local_moot import Nodes
+from folkmoot.runs.processes import Nodes
 from support.real_moot import ask, check_consistency, own_close, real_moot, rows_of_closed_motions, until
 
 RIGHT = ["even", "odd"]
