@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import PartProgress
+from folkmoot.comparison import Report
 from folkmoot.datasets import MootData, load_digits_moot
-from folkmoot.learning import ConsensusClassifier, Report
+from folkmoot.learning import ConsensusClassifier
 from folkmoot.learning.anchors import SELF_ANCHORED
 from folkmoot.learning.base_learners import MIXED, models_for
 from folkmoot.outcome import Outcome
