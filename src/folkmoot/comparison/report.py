@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from folkmoot.comparison.printing import CONSENSUS, WITHOUT_TRUST, as_html, as_t
 from folkmoot.comparison.stacking import stacked
 from folkmoot.outcome import Outcome, share_right
 from folkmoot.protocols import SnowProtocol
+from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
 from folkmoot.votes import UNCOLOURED, Votes, packed_bytes
 
 if TYPE_CHECKING:
@@ -28,6 +29,14 @@ NEEDS = {
     "weighted majority": "a server that is told accuracies",
     "Dawid-Skene": "a server",
     "stacking": "a server with labelled inputs",
+}
+
+# How the sampling law is said.
+_LAWS: Final[dict[type, str]] = {
+    Others: "",
+    Everyone: ", asking themselves too",
+    Neighbours: ", on a graph",
+    Trusting: ", by trust",
 }
 
 
@@ -142,6 +151,7 @@ def compare(
     truth: Votes,
     *,
     protocol: SnowProtocol[Any],
+    sampling: Sampling | None = None,
     skills: Floats | None,
     faulty: dict[str, str],
     byzantine: Sequence[str],
@@ -183,7 +193,7 @@ def compare(
         classes=classes,
         byzantine=tuple(byzantine),
         faulty=faulty,
-        protocol=describe(protocol) + (", self-anchored trust" if anchored else ""),
+        protocol=describe(protocol, sampling) + (", self-anchored trust" if anchored else ""),
         repeats=repeats,
         agreement=float(outcome.agreement.mean()),
         settled=float(outcome.settled.mean()),
@@ -203,13 +213,13 @@ def _talked(name: str, outcome: Outcome, truth: Votes) -> Line:
     return Line(name, float(accuracies.mean()), error, outcome.undecided / repeats)
 
 
-def describe(protocol: SnowProtocol[Any]) -> str:
+def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> str:
     """A protocol in a few words: Slush, k=10, alpha=6."""
     alpha = f"alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else "local alpha"
     beta = f", beta={protocol.beta}" if hasattr(protocol, "beta") else ""
     weighted = ", weighted" if protocol.weights is not None else ""
-    trust = ", by trust" if protocol.trust is not None else ""
-    return f"{type(protocol).__name__}, k={protocol.k}, {alpha}{beta}{weighted}{trust}"
+    law = "" if sampling is None else _LAWS[type(sampling)]
+    return f"{type(protocol).__name__}, k={protocol.k}, {alpha}{beta}{weighted}{law}"
 
 
 def _cells(line: Line) -> tuple[str, str, str, str]:
