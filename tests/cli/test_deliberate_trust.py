@@ -8,11 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot import Slush
+from folkmoot import Slush, read_votes
 from folkmoot.adversaries import PerfectlyMalicious, handed_in
 from folkmoot.baselines import majority
 from folkmoot.cli.gold import read_gold
-from folkmoot.cli.vote_files import read_votes
 from folkmoot.simulation.self_anchored import listen_first
 from folkmoot.trust import Anchor
 from support.command import assert_refused, run, run_json

@@ -14,11 +14,14 @@ from folkmoot.cli.options import (
     Beta,
     Json,
     KOrAll,
+    LabelColumn,
     Plot,
     Protocol,
     Repeats,
     RoundsEach,
     Seed,
+    TaskColumn,
+    WorkerColumn,
     named_protocol,
     smallest_alpha,
     whole_alpha,
@@ -36,21 +39,27 @@ from folkmoot.cli.output import (
 
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
-    from folkmoot.cli.vote_files import VoteTable
     from folkmoot.comparison import Line, Report
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import SnowProtocol
+    from folkmoot.vote_files import VoteTable
     from folkmoot.votes import Votes
 
 
 def deliberate(
     votes: Annotated[
-        Path, typer.Argument(metavar="VOTES.csv", help="Columns task,worker,label.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="VOTES", help="Columns task,worker,label: CSV, .gz or .parquet.", show_default=False
+        ),
     ],
     truth: Annotated[
         Path | None,
         typer.Option("--truth", help="Columns task,label: the right answers.", show_default=False),
     ] = None,
+    task_column: TaskColumn = "task",
+    worker_column: WorkerColumn = "worker",
+    label_column: LabelColumn = "label",
     protocol: Protocol = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
@@ -85,15 +94,16 @@ def deliberate(
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
     from folkmoot.adversaries import handed_in
     from folkmoot.cli.gold import check_gold, read_gold, trust_as_dict, trust_in_words
-    from folkmoot.cli.vote_files import read_votes
     from folkmoot.comparison import compare
+    from folkmoot.vote_files import read_votes
 
     path = picture_path(plot)
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
     check_gold(trust, gold)
-    golden = None if gold is None else read_gold(votes, truth, gold)
-    table = read_votes(votes, truth) if golden is None else golden.table
+    columns = {"task": task_column, "worker": worker_column, "label": label_column}
+    golden = None if gold is None else read_gold(votes, truth, gold, **columns)
+    table = read_votes(votes, truth, **columns) if golden is None else golden.table
     classes = len(table.labels)
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
@@ -169,7 +179,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
     import numpy as np
 
     from folkmoot import checks
-    from folkmoot.adversaries import ATTACKS, Copycat, Knows
+    from folkmoot.adversaries import ATTACKS, Knows
 
     if attack not in ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
@@ -185,10 +195,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
                 f"--attack {attack} must know every truth: --truth does not name task {unknown[0]!r}"
             )
     order = np.random.default_rng(seed).permutation(participants).tolist()
-    chosen = order[:liars]
-    if kind is Copycat:
-        return {i: Copycat(target=order[liars]) for i in chosen}
-    return {i: kind() for i in chosen}
+    return {i: kind.against(order[liars]) for i in order[:liars]}
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:

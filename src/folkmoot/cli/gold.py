@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from folkmoot.cli.vote_files import VoteTable, read_votes
 from folkmoot.comparison import Report
 from folkmoot.trust import Gold, reputation, split_gold
+from folkmoot.vote_files import VoteTable, read_votes
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ def check_gold(trust: bool, gold: Path | None) -> None:
         raise ValueError("--gold is for --trust: labelled tasks that anchor the workers")
 
 
-def read_gold(votes: Path, truth: Path | None, gold: Path) -> GoldenTable:
+def read_gold(votes: Path, truth: Path | None, gold: Path, **columns: str) -> GoldenTable:
     """The votes on what is not gold, and every worker's anchor from its votes on what is."""
-    table = read_votes(votes, truth, gold)
+    table = read_votes(votes, truth, gold, **columns)
     if table.gold is None or (table.gold >= 0).all():
         raise ValueError(f"{gold} names every task of {votes}: there is nothing left to decide")
     found = split_gold(table.votes, table.gold, len(table.labels))

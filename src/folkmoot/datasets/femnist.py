@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Bools, Ints, Singles
-from folkmoot.datasets.arguments import generator
 from folkmoot.datasets.download import Pointer, cache_folder, check_sha256, fetch
 from folkmoot.datasets.femnist_files import CLASSES, FemnistRows, open_femnist
 from folkmoot.datasets.moot_data import MootData
@@ -106,7 +105,7 @@ def load_femnist(
     source = open_femnist(_downloaded(cache, url, sha256, verify) if path is None else Path(path))
     wanted = source.labels >= (0 if task == "characters" else _FIRST_LETTER)
     sizes = np.bincount(source.codes[wanted], minlength=source.names.size)
-    train, test = _draw(source.names, sizes, least, writers, test_writers, generator(seed))
+    train, test = _draw(source.names, sizes, least, writers, test_writers, checks.generator(seed))
     X, y, groups = _rows(source, wanted, train, task)
     X_test, y_test, groups_test = _rows(source, wanted, test, task) if test.size else (None, None, None)
     return MootData(

@@ -9,7 +9,6 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Floats
-from folkmoot.datasets.arguments import generator
 from folkmoot.datasets.download import Pointer, cache_folder, fetch
 from folkmoot.datasets.moot_data import MootData
 
@@ -92,7 +91,7 @@ def load_heart(
     share = checks.probability("test_size", test_size)
     if share == 1:
         raise ValueError(f"test_size must satisfy 0 <= test_size < 1: got test_size={test_size}")
-    rng = generator(seed)
+    rng = checks.generator(seed)
     tables = [_read(file) for file in (_downloaded(cache, url) if path is None else _at_hand(Path(path)))]
     hospitals = np.repeat(np.array(list(_FILES)), [len(table) for table in tables])
     everything = np.concatenate(tables)

@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
-from folkmoot.datasets.arguments import generator, number
 from folkmoot.votes import Votes, check_truth
 
 
@@ -81,7 +80,7 @@ def homogeneous_votes(
     """
     everyone = checks.integer("n", n, least=1)
     accuracies = np.full(everyone, checks.probability("p", p))
-    return _cast(accuracies, inputs, generator(seed), classes, truth)
+    return _cast(accuracies, inputs, checks.generator(seed), classes, truth)
 
 
 def group_votes(
@@ -131,7 +130,7 @@ def group_votes(
             raise TypeError(f"groups[{i}] must be a pair (n, p): got {pair!r}") from None
         size = checks.integer(f"groups[{i}][0]", n, least=1)
         parts.append(np.full(size, checks.probability(f"groups[{i}][1]", p)))
-    return _cast(np.concatenate(parts), inputs, generator(seed), classes, truth)
+    return _cast(np.concatenate(parts), inputs, checks.generator(seed), classes, truth)
 
 
 def beta_votes(
@@ -211,7 +210,7 @@ def beta_accuracies(n: int, mean: float, variance: float, seed: int = 0) -> Floa
     """
     everyone = checks.integer("n", n, least=1)
     a, b = beta_parameters(mean, variance)
-    return np.asarray(generator(seed).beta(a, b, everyone), dtype=np.float64)
+    return np.asarray(checks.generator(seed).beta(a, b, everyone), dtype=np.float64)
 
 
 def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
@@ -246,7 +245,7 @@ def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
     >>> round(a, 6), round(b, 6)
     (3.0, 2.0)
     """
-    m, v = (number(name, value) for name, value in (("mean", mean), ("variance", variance)))
+    m, v = (checks.number(name, value) for name, value in (("mean", mean), ("variance", variance)))
     if not 0 < m < 1:
         raise ValueError(f"mean must satisfy 0 < mean < 1: got mean={mean}")
     limit = m * (1 - m)

@@ -40,7 +40,7 @@ from folkmoot.learning.participants import (
 from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol
-from folkmoot.sampling import Trusting
+from folkmoot.sampling import Sampling, check_sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import Trust
 from folkmoot.votes import Votes, vote_keys
@@ -64,13 +64,14 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     estimators : list of models, or of (name, model) pairs
         One per participant; with ``groups`` a list of one model serves every group.
     protocol : Slush, Snowflake or Snowball
-        How they talk. ``protocol__alpha`` and the like can be searched over.
-    thresholds : "global" or "strong-confidence"
-        The protocol's alpha for all; or for each the one that its holdout accuracy asks for.
+        How they talk. ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()``
+        gives each participant the threshold that its holdout accuracy asks for.
     trust : None or "self-anchored"
         Everybody is asked alike; or each participant learns whom to believe from its own holdout and all
         first votes on the batch, decides by that, and asks in proportion to it (docs/trust.md). Who cannot
         anchor has no say. An answer then depends on the batch it is asked in, which needs 50 inputs.
+    sampling : None (``Others()``), ``Everyone()``, ``Neighbours(graph)`` or ``Trusting(trust)``
+        Whom each may ask, participants numbered as in ``estimators``; not together with ``trust``.
     holdout : share of its rows that each participant keeps back to learn its own accuracy. With trust and no
         holdout (None or 0) it fits all its rows and learns that by five-fold cross-validation.
     prefit : the models are fitted already, of any family; rows given to ``fit`` then only measure them: they
@@ -91,8 +92,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     accuracies_ : holdout accuracies, nan where there is no holdout.
     protocol_ : the protocol as it is played, with local thresholds, or scaled to few participants.
 
-    ``protocol``, ``thresholds``, ``trust``, ``adversaries`` and ``rounds`` concern only the talk: they can
-    be set anew after ``fit``.
+    ``protocol``, ``trust``, ``sampling``, ``adversaries`` and ``rounds`` concern only the talk: they can be
+    set anew after ``fit``.
     """
 
     protocol: SnowProtocol[Any]
@@ -106,8 +107,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         estimators: Any,
         *,
         protocol: SnowProtocol[Any] = _SLUSH,
-        thresholds: str = "global",
         trust: str | None = None,
+        sampling: Sampling | None = None,
         holdout: float | None = 0.2,
         prefit: bool = False,
         columns: Any = None,
@@ -118,8 +119,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     ) -> None:
         self.estimators = estimators
         self.protocol = protocol
-        self.thresholds = thresholds
         self.trust = trust
+        self.sampling = sampling
         self.holdout = holdout
         self.prefit = prefit
         self.columns = columns
@@ -163,7 +164,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         check_class_count(self.classes_)
         self._tell_if_scaled(self.protocol_)
         self._liars(self.adversaries, Adversary, PerfectlyMalicious)  # complains about strangers
-        if self.thresholds == "strong-confidence":
+        if self.protocol.alpha == StrongConfidence():
             unknown = [p.name for p in self.participants_ if np.isnan(p.accuracy)]
             tell(unknown, "accuracy not known, so this participant has the least threshold")
         return self
@@ -171,12 +172,11 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     def _check_parameters(self) -> None:
         if not isinstance(self.protocol, SnowProtocol):
             raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {self.protocol!r}")
-        if self.thresholds not in ("global", "strong-confidence"):
-            raise ValueError(f"thresholds must be 'global' or 'strong-confidence': got {self.thresholds!r}")
         check_trust(self.trust)
-        if self.trust is not None and self.protocol.trust is not None:
+        check_sampling(self.sampling)
+        if self.trust is not None and self.sampling is not None:
             raise ValueError(
-                f"trust={SELF_ANCHORED!r} makes a trust of its own: protocol must have none, or trust=None"
+                f"trust={SELF_ANCHORED!r} says who is asked: sampling must be None, or trust=None"
             )
         checks.integer("rounds", self.rounds, least=0)
 
@@ -236,16 +236,16 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
 
     @property
     def protocol_(self) -> SnowProtocol[Any]:
-        """The protocol as it is played: with local thresholds if so wanted, scaled to few participants."""
+        """The protocol as it is played: with thresholds from the holdout if so wanted, scaled to few."""
         check_is_fitted(self, "participants_")
         self._check_parameters()
         n = len(self.participants_)
         protocol: SnowProtocol[Any] = self.protocol.scaled(n)
-        if self.thresholds == "strong-confidence":
+        if protocol.alpha == StrongConfidence():
             protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
         protocol.thresholds(n)  # complains about a list of another length
-        if isinstance(protocol.trust, Trusting):
-            protocol.trust.check(n, protocol.k)
+        if self.sampling is not None:
+            self.sampling.check(n, protocol.k)
         return protocol
 
     def _tell_if_scaled(self, protocol: SnowProtocol[Any]) -> None:
@@ -325,7 +325,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
     ) -> Outcome:
         self._check_seers(liars, truth)
-        return ballot.talk(self.protocol_, liars, truth, rounds=self.rounds, seed=self.seed_, **options)
+        options |= {"sampling": self.sampling, "rounds": self.rounds, "seed": self.seed_}
+        return ballot.talk(self.protocol_, liars, truth, **options)
 
     def _check_seers(self, liars: dict[int, Adversary], truth: Votes | None) -> None:
         seer = next((i for i, liar in liars.items() if Knows.TRUTH in liar.knows), None)
@@ -365,7 +366,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         if self.trust is not None:
             ballot = self._listened(ballot, liars, None)
         protocol = self.protocol_
-        if not liars and has_closed_form(protocol, ballot):
+        if not liars and has_closed_form(protocol, self.sampling, ballot):
             return absorption(protocol, ballot.votes)
         # Inputs with the same votes have the same law, and here the same draws.
         columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
@@ -432,6 +433,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
                 classes=ballot.classes,
                 rounds=self.rounds,
                 repeats=repeats,
+                sampling=self.sampling,
                 seed=self.seed_,
                 keys=vote_keys,
                 stacking=stacking,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from folkmoot.accuracy import laplace_accuracy, log_odds
 from folkmoot.network.storage import Storage
 from folkmoot.network.verdict import first_votes
-from folkmoot.thresholds import strong_confidence
+from folkmoot.thresholds import StrongConfidence
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class TrackRecords:
     def threshold(self, fingerprint: str, k: int) -> int:
         """The own local threshold: strong confidence in the own record, the least majority without one."""
         record = self.read().get(fingerprint)
-        return k // 2 + 1 if record is None else int(strong_confidence([record.accuracy], k)[0])
+        return k // 2 + 1 if record is None else int(StrongConfidence([record.accuracy]).thresholds(k)[0])
 
     def weights(self, members: Sequence[str], classes: int) -> list[float]:
         """What a participant's answer weighs: log-odds of its record, nothing if worse than a guess.

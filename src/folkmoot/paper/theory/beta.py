@@ -22,7 +22,7 @@ from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
 from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
 from folkmoot.sampling import Everyone
 from folkmoot.theory import LocalSlushChain
-from folkmoot.thresholds import strong_confidence
+from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import Votes
 
 _ROUNDS = 50
@@ -118,7 +118,7 @@ def point(mean: float, variance: float, n: int, k: int, draws: int, profiles: in
     local, global_, counted, settled = [], [], [], []
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
-        talks = {_LOCAL: Slush(k, strong_confidence(p, k)), _SLUSH: Slush(k, k // 2 + 1)}
+        talks = {_LOCAL: Slush(k, StrongConfidence(p)), _SLUSH: Slush(k, k // 2 + 1)}
         found = _compared(votes, talks, truth, seed + draw, rules=(_MAJORITY,))
         local.append(found.accuracy(_LOCAL))
         settled.append(found.settled)
@@ -135,7 +135,7 @@ def exact_point(
 ) -> ExactPoint | None:
     """The exact accuracy for the draws of ``point``; None if their chains have too many states to solve."""
     played = [_profiles(mean, variance, n, profiles, seed, draw) for draw in range(draws)]
-    alphas = [strong_confidence(p, k) for p, _, _ in played]
+    alphas = [StrongConfidence(p).thresholds(k) for p, _, _ in played]
     if sum(float(np.prod(np.bincount(alpha) + 1.0)) for alpha in alphas) > most_states:
         return None
     exact, simulated, doubt = [], [], []
@@ -155,7 +155,7 @@ def others(mean: float, variance: float, n: int, k: int, draws: int, profiles: i
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
         talks: dict[str, SnowProtocol[Any]] = {
-            _LOCAL: Slush(k, strong_confidence(p, k)),
+            _LOCAL: Slush(k, StrongConfidence(p)),
             _SLUSH: Slush(k, alpha),
             "weighted Slush": Slush(k, alpha, weights=np.maximum(log_odds(p, 2), 0).tolist()),
             "Snowflake": Snowflake(k, alpha, _BETA),
