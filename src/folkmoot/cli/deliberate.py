@@ -28,6 +28,7 @@ from folkmoot.cli.options import (
 )
 from folkmoot.cli.output import (
     collected_warnings,
+    json_key,
     number,
     picture_path,
     print_json,
@@ -129,7 +130,7 @@ def deliberate(
         result |= trust_as_dict(golden.gold, report, table.workers)
         notes.insert(0, trust_in_words(golden.gold, report))
     others = [(line.name.removeprefix("talk "), line) for line in report.lines if line.name != report.talk]
-    result |= {name.replace(" ", "_").replace("-", "_").lower(): line.accuracy for name, line in others}
+    result |= {json_key(name): line.accuracy for name, line in others}
     result["warnings"] = notes
     if out is not None:
         _write(out, report.outcome, table)
@@ -178,7 +179,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
     import numpy as np
 
     from folkmoot import checks
-    from folkmoot.adversaries import ATTACKS, Copycat, Knows
+    from folkmoot.adversaries import ATTACKS, Knows
 
     if attack not in ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
@@ -194,10 +195,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
                 f"--attack {attack} must know every truth: --truth does not name task {unknown[0]!r}"
             )
     order = np.random.default_rng(seed).permutation(participants).tolist()
-    chosen = order[:liars]
-    if kind is Copycat:
-        return {i: Copycat(target=order[liars]) for i in chosen}
-    return {i: kind() for i in chosen}
+    return {i: kind.against(order[liars]) for i in order[:liars]}
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
