@@ -23,6 +23,20 @@ class ByzantineThresholdWarning(UserWarning):
     probability and red is the only true absorbing state. Absorption probabilities follow the paper
     (section 4.4): the death rate out of all-blue is set to zero. ``distribution`` and
     ``accuracy(..., steps=T)`` follow the real process and need no such convention.
+
+    Examples
+    --------
+    Three liars reach alpha = 3 by themselves. By the paper's convention the network is likely to end right;
+    in the real process everybody is wrong in the end.
+
+    >>> import warnings
+    >>> from folkmoot import ByzantineThresholdWarning
+    >>> from folkmoot.theory import SlushChain
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", ByzantineThresholdWarning)
+    ...     chain = SlushChain(20, k=5, alpha=3, byzantine=3)
+    >>> print(f"{chain.accuracy(0.9):.3f} {chain.accuracy(0.9, steps=10**6):.3f}")
+    0.903 0.000
     """
 
 
