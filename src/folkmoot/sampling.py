@@ -34,8 +34,8 @@ class Everyone:
 
     Examples
     --------
-    Two of three are blue, and all answers must be the same. The red one cannot turn while it also asks itself;
-    if it asks the two others only, it does.
+    Two of three are blue, and all answers must be the same. While the red one also asks itself it cannot
+    turn; if it asks the two others only, it does.
 
     >>> from folkmoot import Everyone, Others
     >>> from folkmoot.theory import SlushChain
@@ -217,9 +217,9 @@ class Trusting:
     """k of those an asker trusts, drawn in proportion to trust.
 
     Peers are drawn one after the other, each in proportion to trust among those not drawn yet (successive
-    sampling; Plackett-Luce). So a query hears k different voices: with replacement one much trusted peer could
-    fill it and reach alpha by itself. Equal trust is ``Others()``, and trust of 0 and 1 ``Neighbours``. The
-    price: a peer is asked at most once a query, so that shares of the answers lag behind shares of trust
+    sampling; Plackett-Luce). So a query hears k different voices: with replacement one much trusted peer
+    could fill it and reach alpha by itself. Equal trust is ``Others()``, and trust of 0 and 1 ``Neighbours``.
+    The price: a peer is asked at most once a query, so that shares of the answers lag behind shares of trust
     where k is not small.
 
     An asker that trusts fewer than k asks all of those, with k and alpha scaled by ``SnowProtocol.scaled``:
