@@ -25,7 +25,7 @@ def strong_confidence(p: npt.ArrayLike, k: int) -> Ints:
     """
     values = checks.accuracies(p)
     size = checks.integer("k", k, least=1)
-    least = size // 2 + 1
+    least = checks.least_alpha(size)
     thresholds = [max(least, math.ceil(size * Fraction(repr(value)))) for value in values.tolist()]
     return np.array(thresholds, dtype=np.int64)
 

@@ -11,7 +11,6 @@ import typer
 
 from folkmoot.cli.options import (
     INT,
-    PROTOCOLS,
     AlphaOrLocal,
     Beta,
     Json,
@@ -24,8 +23,6 @@ from folkmoot.cli.options import (
     Seed,
     TaskColumn,
     WorkerColumn,
-    named_protocol,
-    smallest_alpha,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -71,7 +68,7 @@ def deliberate(
         str,
         typer.Option(
             "--attack",
-            help="malicious, constant, random, silent, faulty, stalling, equivocating or copycat.",
+            help="One of: {attacks}.",
         ),
     ] = "malicious",
     trust: Annotated[
@@ -178,19 +175,21 @@ def deliberate(
 def _protocol(
     table: VoteTable, seen: Votes, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
 ) -> SnowProtocol[Any]:
+    from folkmoot.checks import DEFAULT_K, default_query
+    from folkmoot.protocols import named_protocol
     from folkmoot.thresholds import StrongConfidence
 
     participants = len(table.workers)
-    size = min(10, max(1, participants - 1)) if k is None else k
-    if k is None and size < 10:
+    size, least = default_query(participants, k)
+    if k is None and size < DEFAULT_K:
         notes.append(f"only {participants} participants: k = {size}")
     threshold: int | StrongConfidence
     if alpha == "local":
         threshold = StrongConfidence(_accuracies(table, seen, notes))
     else:
         given = whole_alpha(alpha)
-        threshold = smallest_alpha(size) if given is None else given
-    return named_protocol(name, size, threshold, beta)
+        threshold = least if given is None else given
+    return named_protocol(name, size, threshold, beta=beta)
 
 
 def _accuracies(table: VoteTable, seen: Votes, notes: list[str]) -> Any:
@@ -242,6 +241,8 @@ def _result(
     outcome: Outcome, table: VoteTable, protocol: str, accuracy: list[float] | None, seconds: float
 ) -> dict[str, Any]:
     import numpy as np
+
+    from folkmoot.protocols import PROTOCOLS
 
     repeats = len(_by_repeat(outcome))
     mean = None if accuracy is None else float(np.mean(accuracy))

@@ -23,7 +23,6 @@ from folkmoot.cli.options import (
     Rounds,
     SelfSampling,
     parse_accuracies,
-    smallest_alpha,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -269,9 +268,10 @@ def _need_rounds(rounds: int | None, per_node: bool) -> None:
 
 
 def _chain(n: int, k: int, alpha: int | None, byzantine: int, self_sampling: bool) -> SlushChain:
+    from folkmoot.checks import least_alpha
     from folkmoot.theory import SlushChain
 
-    threshold = smallest_alpha(k) if alpha is None else alpha
+    threshold = least_alpha(k) if alpha is None else alpha
     return SlushChain(n, k, threshold, byzantine=byzantine, self_sampling=self_sampling)
 
 

@@ -1,8 +1,49 @@
 """Protocols as pure rules, one file each: ``update(state, tally) -> state``. No I/O, clock or randomness."""
 
+from dataclasses import fields
+from typing import Any, Final
+
 from folkmoot.protocols.slush import Slush
-from folkmoot.protocols.snow import SnowProtocol, winner
+from folkmoot.protocols.snow import Alpha, SnowProtocol, winner
 from folkmoot.protocols.snowball import Snowball
 from folkmoot.protocols.snowflake import Snowflake
 
-__all__ = ["Slush", "SnowProtocol", "Snowball", "Snowflake", "winner"]
+# By the names that --protocol and motions give them.
+PROTOCOLS: Final[dict[str, type[SnowProtocol[Any]]]] = {
+    "slush": Slush,
+    "snowflake": Snowflake,
+    "snowball": Snowball,
+}
+
+__all__ = [
+    "PROTOCOLS",
+    "Slush",
+    "SnowProtocol",
+    "Snowball",
+    "Snowflake",
+    "check_protocol",
+    "named_protocol",
+    "protocol_called",
+    "winner",
+]
+
+
+def protocol_called(name: str) -> type[SnowProtocol[Any]]:
+    """The kind of protocol that a name stands for; ValueError if it stands for none."""
+    if name not in PROTOCOLS:
+        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}: got {name!r}")
+    return PROTOCOLS[name]
+
+
+def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowProtocol[Any]:
+    """The protocol of this name; of the other parameters, such as beta, it gets those that it takes."""
+    kind = protocol_called(name)
+    taken = {field.name for field in fields(kind)}
+    return kind(k, alpha, **{key: value for key, value in parameters.items() if key in taken})
+
+
+def check_protocol(protocol: object) -> None:
+    """TypeError, with those there are, unless this is a protocol."""
+    if not isinstance(protocol, SnowProtocol):
+        *others, last = [kind.__name__ for kind in PROTOCOLS.values()]
+        raise TypeError(f"protocol must be {', '.join(others)} or {last}: got {protocol!r}")

@@ -347,7 +347,7 @@ def _result(
     own = votes[talking].astype(np.int64)
     for i in adversaries:
         own[i] = truth  # what its model says; the adversary does the rest
-    protocol = Slush(account.k, account.k // 2 + 1).scaled(len(talking))
+    protocol = Slush(account.k, checks.least_alpha(account.k)).scaled(len(talking))
     outcome = deliberate(
         own, protocol, adversaries=adversaries, truth=truth, rounds=config.rounds, batch="shared",
         repeats=config.repeats, classes=10,

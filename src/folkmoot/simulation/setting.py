@@ -13,7 +13,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, Sees
 from folkmoot.arrays import Array, Bools, Ints
-from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.sampling import Everyone, Neighbours, Others, Trusting, log_tail
 from folkmoot.simulation.kernels.urns import Sampling, Urns, law_of, lay_out, sizes
 from folkmoot.votes import UNCOLOURED, Votes, check_truth, check_votes, class_count
@@ -48,8 +48,7 @@ class Setting:
         classes: int | None,
     ) -> Setting:
         """The setting, or an error that names what is wrong with it."""
-        if not isinstance(protocol, SnowProtocol):
-            raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {protocol!r}")
+        check_protocol(protocol)
         cast = check_votes(votes, classes)
         colours = class_count(cast, classes)
         if colours > 127:

@@ -17,7 +17,7 @@ from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.adversaries.adversary import handed_in
 from folkmoot.arrays import Floats, Ints
 from folkmoot.baselines import dawid_skene, log_odds, majority, participant_accuracies, weighted_majority
-from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
+from folkmoot.protocols import PROTOCOLS, Slush, SnowProtocol, named_protocol
 from folkmoot.simulation import deliberate
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Votes
@@ -159,16 +159,12 @@ def lead(ahead: Floats) -> Lead:
 
 def _protocol(name: str, members: Members, talk: Talk) -> SnowProtocol[Any]:
     k, alpha = talk.k, talk.alpha
-    if name == SLUSH:
-        return Slush(k, alpha)
+    if name.lower() in PROTOCOLS:
+        return named_protocol(name.lower(), k, alpha, beta=talk.beta)
     if name == LOCAL:
         return Slush(k, StrongConfidence(members.validation))
     if name == LOCAL_TEST:
         return Slush(k, StrongConfidence(members.accuracies))
-    if name == "Snowflake":
-        return Snowflake(k, alpha, talk.beta)
-    if name == "Snowball":
-        return Snowball(k, alpha, talk.beta)
     if name == "weighted Slush":
         weights = np.maximum(log_odds(members.cautious, 2), 0)
         return Slush(k, alpha, weights=(weights if weights.any() else np.ones_like(weights)).tolist())

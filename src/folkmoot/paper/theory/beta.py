@@ -16,10 +16,11 @@ import numpy as np
 
 from folkmoot.arrays import Floats
 from folkmoot.baselines import dawid_skene, log_odds, majority, weighted_majority
+from folkmoot.checks import least_alpha
 from folkmoot.datasets import beta_accuracies, beta_parameters
 from folkmoot.outcome import share_right
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
-from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
+from folkmoot.protocols import Slush, SnowProtocol, named_protocol
 from folkmoot.sampling import Everyone
 from folkmoot.simulation import deliberate
 from folkmoot.theory import LocalSlushChain
@@ -119,7 +120,7 @@ def point(mean: float, variance: float, n: int, k: int, draws: int, profiles: in
         talk = _talk(votes, Slush(k, strong_confidence(p, k)), seed + draw)
         local.append(float(talk.accuracy(truth)))
         settled.append(float(talk.settled.mean()))
-        global_.append(float(_talk(votes, Slush(k, k // 2 + 1), seed + draw).accuracy(truth)))
+        global_.append(float(_talk(votes, Slush(k, least_alpha(k)), seed + draw).accuracy(truth)))
         counted.append(float(share_right(majority(votes, 2), truth)))
     gap = np.array(counted) - np.array(local)
     return Point(
@@ -148,7 +149,7 @@ def exact_point(
 def others(mean: float, variance: float, n: int, k: int, draws: int, profiles: int, seed: int) -> Others:
     """Snowflake, Snowball, weighted Slush, weighted majority and Dawid-Skene on a few draws."""
     found: dict[str, list[float]] = {}
-    alpha = k // 2 + 1
+    alpha = least_alpha(k)
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
         weights = log_odds(p, 2)
@@ -156,8 +157,8 @@ def others(mean: float, variance: float, n: int, k: int, draws: int, profiles: i
             "local Slush": Slush(k, strong_confidence(p, k)),
             "Slush": Slush(k, alpha),
             "weighted Slush": Slush(k, alpha, weights=np.maximum(weights, 0).tolist()),
-            "Snowflake": Snowflake(k, alpha, _BETA),
-            "Snowball": Snowball(k, alpha, _BETA),
+            "Snowflake": named_protocol("snowflake", k, alpha, beta=_BETA),
+            "Snowball": named_protocol("snowball", k, alpha, beta=_BETA),
         }
         labels = {name: _talk(votes, rule, seed + draw).decision for name, rule in rules.items()}
         labels["majority"] = majority(votes, 2)
