@@ -1,9 +1,11 @@
 # The public names of folkmoot. ``from .home import Name as Name`` is how a stub says that a name is public;
 # at run time lazy_loader reads these lines, and imports a home when one of its names is first used.
 
+from . import accuracy as accuracy
 from . import adversaries as adversaries
 from . import aggregation as aggregation
 from . import baselines as baselines
+from . import comparison as comparison
 from . import datasets as datasets
 from . import learning as learning
 from . import protocols as protocols
@@ -12,6 +14,8 @@ from . import simulation as simulation
 from . import theory as theory
 from . import trust as trust
 from .checks import ByzantineThresholdWarning as ByzantineThresholdWarning
+from .comparison import Report as Report
+from .comparison import compare as compare
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusRegressor as ConsensusRegressor
 from .outcome import Outcome as Outcome
@@ -26,7 +30,6 @@ from .simulation import Agreement as Agreement
 from .simulation import agree as agree
 from .simulation import deliberate as deliberate
 from .thresholds import StrongConfidence as StrongConfidence
-from .thresholds import strong_confidence as strong_confidence
 from .vote_files import VoteTable as VoteTable
 from .vote_files import read_votes as read_votes
 

@@ -25,7 +25,7 @@ class ByzantineThresholdWarning(UserWarning):
     They alone can then turn an honest participant, so the all-blue state is left again with positive
     probability and red is the only true absorbing state. Absorption probabilities follow the paper
     (section 4.4): the death rate out of all-blue is set to zero. ``distribution`` and
-    ``accuracy(..., rounds=T)`` follow the real process and need no such convention.
+    ``accuracy(..., steps=T)`` follow the real process and need no such convention.
     """
 
 

@@ -15,7 +15,7 @@ from folkmoot.network.memory import Weather
 from folkmoot.network.models import Model
 from folkmoot.network.session import Phase
 from folkmoot.trust import Anchor, decide, listen
-from support.moot_in_memory import Moot
+from support.network.moot_in_memory import Moot
 
 N, INPUTS = 25, 200
 GOOD = Holdout([("a", "a")] * 12 + [("b", "b")] * 12 + [("a", "b")] * 3 + [("b", "a")] * 3)

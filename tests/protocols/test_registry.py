@@ -5,7 +5,6 @@ Everybody asks all others, so there is no chance in who wins a query: what must 
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,15 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
-from typer.testing import CliRunner
 
 from folkmoot import Slush, Snowball, Snowflake, deliberate
-from folkmoot.cli.app import app
 from folkmoot.learning import ConsensusClassifier
 from folkmoot.network.packing import unpack
 from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol
 from folkmoot.votes import UNCOLOURED, Colour, Votes
-from support.moot_in_memory import Moot
+from support.command import run, run_json
+from support.network.moot_in_memory import Moot
 
 N, INPUTS, ROUNDS = 5, 8, 12
 
@@ -89,13 +87,8 @@ class TestPlayed:
         rows = [f"{i},{p},{votes[p, i]}\n" for i in range(INPUTS) for p in range(N)]
         (tmp_path / "votes.csv").write_text("task,worker,label\n" + "".join(rows))
         (tmp_path / "truth.csv").write_text("task,label\n" + "".join(f"{i},{i % 2}\n" for i in range(INPUTS)))
-        options = ["--protocol", "patient", "--beta", str(beta), "--rounds", "40", "--json", "--repeats", "2"]
-        result = CliRunner().invoke(
-            app,
-            ["deliberate", str(tmp_path / "votes.csv"), "--truth", str(tmp_path / "truth.csv"), *options],
-        )
-        assert result.exit_code == 0, result.output
-        told = json.loads(result.stdout)
+        options = ["--protocol", "patient", "--beta", beta, "--rounds", 40, "--repeats", 2]
+        told = run_json("deliberate", tmp_path / "votes.csv", "--truth", tmp_path / "truth.csv", *options)
         assert told["protocol"] == "patient"
         assert told["patient"] == told["consensus"] == 1.0
         assert told["slush"] is None
@@ -112,7 +105,7 @@ class TestPlayed:
 
 def test_help_and_refusals_name_it() -> None:
     for command in ("deliberate", "learn", "ask"):
-        shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).stdout
+        shown = run(command, "--help", env={"COLUMNS": "200"}).stdout
         assert "slush, snowflake, snowball, patient" in shown
     refused = "protocol must be one of slush, snowflake, snowball, patient: got 'x'"
     with pytest.raises(ValueError, match=refused):

@@ -84,6 +84,7 @@ def learn(
     from folkmoot import checks
     from folkmoot.datasets import read_table
     from folkmoot.protocols import named_protocol
+    from folkmoot.thresholds import StrongConfidence
 
     folder = check_folder(out)
     left_out = [name.strip() for name in drop.split(",")] if drop else []
@@ -103,8 +104,9 @@ def learn(
         raise ValueError(f"--group must name at least two participants: all rows of {data} are of one")
     if jobs == 0:
         raise ValueError("--jobs must be a number of processes, or -1 for one a core: got 0")
-    given = None if alpha == "local" else whole_alpha(alpha)
-    rule = named_protocol(protocol, *checks.default_query(participants, k, given), beta=beta)
+    local = alpha == "local"
+    size, threshold = checks.default_query(participants, k, None if local else whole_alpha(alpha))
+    rule = named_protocol(protocol, size, StrongConfidence() if local else threshold, beta=beta)
     everyone, most = checks.population(participants, 0 if byzantine is None else byzantine)
 
     # Heavy, so only once the table is known to be good.
@@ -121,7 +123,6 @@ def learn(
         classifier = ConsensusClassifier(
             models,
             protocol=rule,
-            thresholds="strong-confidence" if alpha == "local" else "global",
             holdout=holdout,
             rounds=rounds,
             n_jobs=jobs,

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
+
+if TYPE_CHECKING:
+    from folkmoot.sampling import Everyone, Others
+
+SAMPLING = ("everyone", "others")
 
 
 def whole_number(text: str) -> int:
@@ -74,6 +79,15 @@ class ListingCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
+def named_law(name: str) -> Everyone | Others:
+    """The sampling law that ``--sampling`` names."""
+    from folkmoot.sampling import Everyone, Others
+
+    if name not in SAMPLING:
+        raise ValueError(f"--sampling must be one of {', '.join(SAMPLING)}: got {name!r}")
+    return Everyone() if name == "everyone" else Others()
+
+
 INT = {"parser": whole_number, "metavar": "<int>"}
 FLOAT = {"parser": real_number, "metavar": "<float>"}
 SMALLEST = "floor(k/2)+1"
@@ -98,11 +112,9 @@ AlphaOrLocal = Annotated[
     ),
 ]
 Byzantine = Annotated[int, typer.Option("--byzantine", help="Participants that always answer wrong.", **INT)]
-SelfSampling = Annotated[
-    bool,
-    typer.Option(
-        "--self-sampling/--no-self-sampling", help="May a node draw itself (the paper's law), or only others?"
-    ),
+Sampling = Annotated[
+    str,
+    typer.Option("--sampling", help="everyone: a node may ask itself (the paper's law); others: it may not."),
 ]
 P = Annotated[
     str | None,
@@ -120,17 +132,17 @@ Q = Annotated[
     float | None,
     typer.Option("--q", help="The majority needs this fraction of the votes.", show_default=False, **FLOAT),
 ]
-Rounds = Annotated[
+Steps = Annotated[
     int | None,
     typer.Option(
-        "--rounds",
-        help="Stop after this many rounds; one participant asks in each.",
+        "--steps",
+        help="Stop after this many steps; in a step one participant asks once.",
         show_default=False,
         **INT,
     ),
 ]
 PerNode = Annotated[
-    bool, typer.Option("--per-node", help="Count --rounds per participant, as the paper does.")
+    bool, typer.Option("--per-node", help="Count --steps per participant, as the paper does.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (null: no finite number).")]
 Plot = Annotated[

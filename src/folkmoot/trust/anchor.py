@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.accuracy import laplace_accuracy
 from folkmoot.arrays import Floats
 from folkmoot.votes import UNCOLOURED
 
@@ -96,7 +97,7 @@ class Anchor:
     @property
     def accuracy(self) -> float:
         """Posterior mean of the own accuracy, (right + 1) / (held_out + C)."""
-        return (self.right + 1) / (self.held_out + self.classes)
+        return float(laplace_accuracy(self.right, self.held_out, self.classes))
 
     @property
     def standard_error(self) -> float:

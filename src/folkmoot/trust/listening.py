@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.accuracy import log_odds
 from folkmoot.arrays import Floats, Ints, Singles
 from folkmoot.trust.anchor import Anchor
 from folkmoot.trust.camps import copies
@@ -232,7 +233,7 @@ def _listen(own: int, heard: _Heard, anchor: Anchor | None, terms: _Terms) -> Tr
         return _alone(own, heard, anchor)
     original = copies(heard.agreements)
     if len(np.unique(original[heard.cast > 0])) == 1:
-        weight = np.where(heard.cast > 0, float(_log_odds(anchor.accuracy, colours)), 0.0) / n
+        weight = np.where(heard.cast > 0, float(log_odds(anchor.accuracy, colours, doubt=_FIRM)), 0.0) / n
         accuracy = np.where(heard.cast > 0, anchor.accuracy, np.nan)
         error = np.full(n, anchor.standard_error)
         return _by_accuracy(own, heard, accuracy, error, weight, original, "everybody votes alike")
@@ -327,7 +328,7 @@ def _alone(own: int, heard: _Heard, anchor: Anchor) -> Trust:
     n = len(heard.votes)
     accuracy, error, weight = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n)
     accuracy[own], error[own] = anchor.accuracy, anchor.standard_error
-    weight[own] = _log_odds(anchor.accuracy, anchor.classes)
+    weight[own] = log_odds(anchor.accuracy, anchor.classes, doubt=_FIRM)
     why = "no peer has voted: it has its own votes only"
     return _by_accuracy(own, heard, accuracy, error, weight, np.arange(n), why)
 
@@ -380,14 +381,8 @@ def _weights(accuracy: Floats, error: Floats, colours: int) -> Floats:
     """Log-odds of the accuracy moved towards chance by two standard errors; 0 where it is not known."""
     over = accuracy - 1 / colours
     sure = np.sign(over) * np.maximum(np.abs(over) - SHRINK * error, 0.0)
-    weight = _log_odds(1 / colours + sure, colours)
+    weight = log_odds(np.clip(1 / colours + sure, 0, 1), colours, doubt=_FIRM)
     return np.where(np.isfinite(weight) & (sure != 0), weight, 0.0)
-
-
-def _log_odds(p: npt.ArrayLike, colours: int) -> Floats:
-    """What the vote of one with this accuracy is worth: log((C - 1) p / (1 - p)), p kept off 0 and 1."""
-    kept = np.clip(np.asarray(p, dtype=np.float64), _FIRM, 1 - _FIRM)
-    return np.asarray(np.log((colours - 1) * kept / (1 - kept)), dtype=np.float64)
 
 
 def _share(part: Floats, whole: Ints) -> Floats:

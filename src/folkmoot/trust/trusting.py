@@ -200,6 +200,20 @@ def sampling_weights(trusts: Sequence[Trust], speaking: npt.ArrayLike | None = N
     return matrix
 
 
+def reputation(trusts: Sequence[Trust]) -> tuple[Floats, Floats]:
+    """(participant,): the accuracy and weight that the others who anchor give it, on average; nan if none do.
+
+    ``trusts`` are everybody's, in the order of the participants.
+    """
+    accuracy, weight = (np.full(len(trusts), np.nan) for _ in range(2))
+    for i in range(len(trusts)):
+        others = [trust for trust in trusts if trust.anchored and trust.own != i]
+        if others:
+            accuracy[i] = np.mean([trust.accuracy[i] for trust in others])
+            weight[i] = np.mean([trust.weight[i] for trust in others])
+    return accuracy, weight
+
+
 def heeded(held: npt.ArrayLike, answers: npt.ArrayLike, *, least: float = 0.8) -> Bools:
     """Tell whose answers in a talk are near enough to what a participant holds itself to be counted.
 
