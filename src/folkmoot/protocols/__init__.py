@@ -21,9 +21,7 @@ __all__ = [
     "SnowProtocol",
     "Snowball",
     "Snowflake",
-    "check_protocol",
     "named_protocol",
-    "protocol_called",
     "winner",
 ]
 
@@ -36,7 +34,30 @@ def protocol_called(name: str) -> type[SnowProtocol[Any]]:
 
 
 def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowProtocol[Any]:
-    """The protocol of this name; of the other parameters, such as beta, it gets those that it takes."""
+    """Make the protocol of a name, as ``--protocol`` and motions do.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``PROTOCOLS``.
+    k : int
+        How many peers are asked in a query.
+    alpha : int, sequence of int or StrongConfidence
+        How many equal answers win it: one number for all, one each, or by accuracy.
+    **parameters : object
+        Further parameters, such as ``beta``; a protocol that does not take one is not given it.
+
+    Returns
+    -------
+    SnowProtocol
+        The protocol.
+
+    Examples
+    --------
+    >>> from folkmoot.protocols import named_protocol
+    >>> named_protocol("snowflake", 10, 7, beta=5).beta
+    5
+    """
     kind = protocol_called(name)
     taken = {field.name for field in fields(kind)}
     return kind(k, alpha, **{key: value for key, value in parameters.items() if key in taken})
