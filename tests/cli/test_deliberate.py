@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -177,6 +178,14 @@ def test_other_formats_and_columns(files: tuple[Path, Path], tmp_path: Path) -> 
         for some in ((votes, "--truth", truth, *columns), (files[0], "--truth", files[1]))
     )
     assert found | {"seconds": 0} == usual | {"seconds": 0}
+
+
+def test_parquet_without_pyarrow_is_one_line_that_says_what_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "votes.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert_refused('pip install "folkmoot[data]"', "deliberate", tmp_path / "votes.parquet")
 
 
 def test_few_participants_adapt_k_and_say_so(tmp_path: Path) -> None:
