@@ -23,13 +23,13 @@ import numpy as np
 
 from folkmoot import Neighbours, Slush, Snowball, Trusting, deliberate
 from folkmoot.sampling import Others
-from folkmoot.simulation.kernels import bitsliced as bitsliced_kernel
-from folkmoot.simulation.kernels import table as kernel
+from folkmoot.simulation.kernels import bitsliced, flip
+from folkmoot.simulation.kernels.arguments import Jobs, Results
 from folkmoot.simulation.setting import Setting
 from timing import best_of, report
 
 N, K, ALPHA, INPUTS, ROUNDS = 101, 10, 6, 4741, 50
-HALT = np.zeros(1, np.uint8)
+JOBS = Jobs(0, INPUTS, np.zeros(1, np.uint8), 0, np.arange(INPUTS))
 
 MILLION = """
 import resource, time
@@ -77,7 +77,7 @@ def c_reference(votes: Any, setting: Setting) -> float | None:
         folder = Path(name)
         program = folder / "reference"
         subprocess.run([compiler, "-O3", "-march=native", "-o", str(program), str(source)], check=True)
-        setting.chances[0][:N].tofile(folder / "chances")
+        setting.chances.chance[:N].tofile(folder / "chances")
         np.ascontiguousarray(votes.T, dtype=np.int8).tofile(folder / "votes")
         arguments = [
             str(program),
@@ -93,57 +93,51 @@ def c_reference(votes: Any, setting: Setting) -> float | None:
 
 def table_kernel(setting: Setting) -> int:
     """The kernel by itself, as C has it; returns its queries."""
-    jobs = INPUTS
-    asked = np.empty(jobs, np.int64)
-    chance, offset = setting.chances
-    flips = np.array([1, 0], np.uint8)
-    kernel.flip(
-        0, jobs, HALT, 0, np.arange(INPUTS), setting.honest_votes, setting.fixed_counts, setting.closed,
-        offset, chance, flips, flips, ROUNDS, np.empty((jobs, N), np.int8), np.empty(jobs, np.int64), asked,
-        np.empty(jobs, bool),
-    )  # fmt: skip
-    return int(asked.sum())
+    results = _results()
+    flip.play(JOBS, setting.talk, setting.chances, *flip.moves(setting), results)
+    return int(results.asked.sum())
 
 
-def bitsliced(setting: Setting, stop: bool) -> None:
-    jobs = INPUTS
-    out = (
-        np.empty((jobs, N), np.int8),
-        np.empty(jobs, np.int64),
-        np.empty(jobs, np.int64),
-        np.empty(jobs, bool),
+def bitsliced_kernel(setting: Setting, stop: bool) -> None:
+    bitsliced.play(JOBS, setting.talk, setting.urns, setting.fixed_answers, True, stop, _results())
+
+
+def _results() -> Results:
+    return Results(
+        decisions=np.empty((INPUTS, N), np.int8),
+        played=np.empty(INPUTS, np.int64),
+        asked=np.empty(INPUTS, np.int64),
+        settled=np.empty(INPUTS, bool),
+        history=np.empty((0, 0, 0), np.int32),
     )
-    bitsliced_kernel.play(
-        0, 0, INPUTS, HALT, 0, np.arange(INPUTS), True, setting.honest_votes, setting.fixed_answers,
-        setting.closed, setting.urns, ROUNDS, stop, *out,
-    )  # fmt: skip
 
 
 def by_trust(votes: Any) -> dict[str, object]:
     """Asking whom one trusts against asking anybody, on one thread; for as many requests."""
     trust = np.random.default_rng(1).normal(1, 0.7, (N, N))
-    slush, anybody = Slush(K, ALPHA, trust=trust), Neighbours(1 - np.eye(N))
-    weighted = Slush(K, ALPHA, trust=Trusting(trust, weighted=True))
+    slush, snowball = Slush(K, ALPHA), Snowball(K, ALPHA)
+    law, weighted = Trusting(trust), Trusting(trust, weighted=True)
 
     def seconds(protocol: Any, **options: Any) -> tuple[float, Any]:
         outcome = deliberate(votes, protocol, threads=1, **options)
         return best_of(7, lambda: deliberate(votes, protocol, threads=1, **options)), outcome
 
-    uniform, anybody_asked = seconds(Slush(K, ALPHA), sampling=anybody)
-    trusting, trusted_asked = seconds(slush)
+    uniform, anybody_asked = seconds(slush, sampling=Neighbours(1 - np.eye(N)))
+    trusting, trusted_asked = seconds(slush, sampling=law)
     results: dict[str, object] = {
         "by trust, explicit kernel, times its uniform law (target 2)": round(
             trusting / int(trusted_asked.queries) / (uniform / int(anybody_asked.queries)), 2
         )
     }
-    full, unanimous = seconds(Slush(K, K, trust=trust), batch="shared")
-    for name, protocol in {
-        "by trust, shared batch, Slush (bit-sliced)": slush,
-        "by trust, shared batch, weighted tally (shared kernel)": weighted,
-        "by trust, shared batch, Snowball (shared kernel)": Snowball(K, ALPHA, trust=trust),
-    }.items():
-        fast, _ = seconds(protocol, batch="shared")
-        slow, _ = seconds(protocol, batch="shared", record=True)  # the explicit kernel, with the same bits
+    full, unanimous = seconds(Slush(K, K), sampling=law, batch="shared")
+    for name, protocol, sampling in (
+        ("by trust, shared batch, Slush (bit-sliced)", slush, law),
+        ("by trust, shared batch, weighted tally (shared kernel)", slush, weighted),
+        ("by trust, shared batch, Snowball (shared kernel)", snowball, law),
+    ):
+        options: dict[str, Any] = {"sampling": sampling, "batch": "shared"}
+        fast, _ = seconds(protocol, **options)
+        slow, _ = seconds(protocol, record=True, **options)  # the explicit kernel, with the same bits
         results[f"{name}, seconds"] = round(fast, 4)
         results[f"{name}, times the explicit kernel (target 5)"] = round(slow / fast, 1)
     results["by trust, shared batch, Slush with alpha = k, updates a second"] = round(
@@ -193,12 +187,12 @@ def measure() -> dict[str, object]:
     results["table kernel, one thread, times scalar C (target 0.9)"] = (
         None if reference is None else round(reference / table, 3)
     )
-    bitsliced(setting, stop=False)
-    full = best_of(15, lambda: bitsliced(setting, stop=False))
+    bitsliced_kernel(setting, stop=False)
+    full = best_of(15, lambda: bitsliced_kernel(setting, stop=False))
     results["bit-sliced with permutation, full horizon, times plain Python (target 20000)"] = round(
         python_full / full
     )
-    stopped = best_of(15, lambda: bitsliced(setting, stop=True))
+    stopped = best_of(15, lambda: bitsliced_kernel(setting, stop=True))
     results["bit-sliced with permutation, both stopping, times plain Python"] = round(python_stop / stopped)
     one = best_of(5, lambda: play(threads=1, repeats=20))
     two = best_of(5, lambda: play(threads=2, repeats=20))

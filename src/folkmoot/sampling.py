@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,14 @@ class Everyone:
             raise ValueError(f"k must satisfy 1 <= k <= n: got k={k}, n={n}")
         return n
 
+    def check(self, n: int, k: int) -> None:
+        """There are at least k of the n participants to ask."""
+        self.urn(n, k)
+
+    def restricted(self, participants: Sequence[int]) -> Self:  # noqa: ARG002
+        """The same law among some of the participants."""
+        return self
+
 
 @dataclass(frozen=True)
 class Others:
@@ -48,6 +56,14 @@ class Others:
                 f"k must satisfy 1 <= k <= n-1 when the asker does not ask itself: got k={k}, n={n}"
             )
         return n - 1
+
+    def check(self, n: int, k: int) -> None:
+        """There are at least k others of the n participants."""
+        self.urn(n, k)
+
+    def restricted(self, participants: Sequence[int]) -> Self:  # noqa: ARG002
+        """The same law among some of the participants."""
+        return self
 
 
 def log_tail(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
@@ -112,6 +128,9 @@ class Neighbours:
         for node, peers in enumerate(lists):
             if node in peers:
                 raise ValueError(f"the graph must have no loops: node {node} is its own neighbour")
+        self._lay_out(lists)
+
+    def _lay_out(self, lists: Sequence[Sequence[int]]) -> None:
         self.starts = np.cumsum([0, *map(len, lists)])
         self.peers = np.array([peer for peers in lists for peer in peers], dtype=np.int64)
 
@@ -125,6 +144,25 @@ class Neighbours:
             raise ValueError(
                 f"every node must have at least k={k} neighbours: node {node} has {degrees[node]}"
             )
+
+    def restricted(self, participants: Sequence[int]) -> Neighbours:
+        """The graph among some of the participants; the others are gone, with their edges."""
+        place = {int(participant): i for i, participant in enumerate(participants)}
+        rows = [self.peers[self.starts[i] : self.starts[i + 1]].tolist() for i in participants]
+        result = Neighbours.__new__(Neighbours)
+        result._lay_out([sorted(place[peer] for peer in row if peer in place) for row in rows])
+        return result
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Neighbours):
+            return NotImplemented
+        return np.array_equal(self.starts, other.starts) and np.array_equal(self.peers, other.peers)
+
+    def __hash__(self) -> int:
+        return hash((self.starts.tobytes(), self.peers.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Neighbours(<{self.starts.size - 1} nodes>)"
 
 
 class Trusting:
@@ -163,7 +201,7 @@ class Trusting:
         """Every one of the n participants has a row, and k is not more than all others."""
         if len(self.weights) != n:
             raise ValueError(f"trust must have a row per participant ({n}): got {len(self.weights)}")
-        Others().urn(n, k)
+        Others().check(n, k)
 
     @property
     def trusted(self) -> Ints:
@@ -184,6 +222,20 @@ class Trusting:
 
     def __repr__(self) -> str:
         return f"Trusting(<{len(self.weights)} x {len(self.weights)}>, weighted={self.weighted})"
+
+
+# Whom a participant may ask.
+Sampling: TypeAlias = Everyone | Others | Neighbours | Trusting
+
+
+def check_sampling(sampling: Sampling | None) -> Sampling:
+    """The sampling law as given, or ``Others()``."""
+    law = Others() if sampling is None else sampling
+    if not isinstance(law, (Everyone, Others, Neighbours, Trusting)):
+        raise TypeError(
+            f"sampling must be Others(), Everyone(), Neighbours(graph) or Trusting(trust): got {sampling!r}"
+        )
+    return law
 
 
 def trust_weights(trust: npt.ArrayLike, asker: int) -> Floats:

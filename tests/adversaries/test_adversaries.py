@@ -29,7 +29,7 @@ def test_answers(name: str) -> None:
     for seen in range(6 if adversary.sees is Sees.ASKER else 3):
         for vote in range(3):
             for truth in range(3):
-                said = adversary.answer(seen, vote=vote, truth=truth, colours=3)
+                said = adversary.answer(seen, vote=vote, truth=truth, classes=3)
                 assert said == ANSWERS[name](seen, vote, truth)
                 assert -1 <= said < 3
 
@@ -39,7 +39,7 @@ def test_nobody_uses_what_it_does_not_declare(name: str) -> None:
     adversary = ATTACKS[name]()
 
     def table(vote: int, truth: int) -> list[int]:
-        return [adversary.answer(seen, vote=vote, truth=truth, colours=3) for seen in range(3)]
+        return [adversary.answer(seen, vote=vote, truth=truth, classes=3) for seen in range(3)]
 
     if Knows.TRUTH not in adversary.knows:
         assert table(0, 1) == table(0, 2)

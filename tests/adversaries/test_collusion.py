@@ -34,8 +34,8 @@ def test_traitors_are_honest_but_for_their_share() -> None:
 def test_steadfast_says_its_vote_in_the_talk() -> None:
     liar = Steadfast()
     assert (liar.knows, liar.sees) == (Knows.OWN_VOTE, Sees.NOTHING)
-    assert [liar.answer(0, vote=v, truth=0, colours=3) for v in range(3)] == [0, 1, 2]
-    assert liar.first_vote(vote=2, truth=0, colours=3) == 2
+    assert [liar.answer(0, vote=v, truth=0, classes=3) for v in range(3)] == [0, 1, 2]
+    assert liar.first_vote(vote=2, truth=0, classes=3) == 2
     votes = np.zeros((21, 50), dtype=np.int64)
     votes[3:] = 1
     votes[:3] = colluding_votes(50, 2, seed=4)
@@ -48,7 +48,7 @@ def test_steadfast_says_its_vote_in_the_talk() -> None:
     ("call", "message"),
     [
         (lambda: colluding_votes(0, 2, seed=0), "inputs must satisfy inputs >= 1"),
-        (lambda: colluding_votes(5, 1, seed=0), "colours must satisfy colours >= 2"),
+        (lambda: colluding_votes(5, 1, seed=0), "classes must satisfy classes >= 2"),
         (lambda: colluding_votes(5, 2, seed=-1), "seed must satisfy seed >= 0"),
         (lambda: stealthy_votes([[0, 1]], [0], 2, seed=0), r"one colour per input \(2\)"),
         (lambda: stealthy_votes([[0, 5]], [0, 1], 2, seed=0), "colour < 2: got 0 to 5"),

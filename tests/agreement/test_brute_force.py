@@ -27,6 +27,7 @@ from folkmoot.adversaries import (
     Stalling,
 )
 from folkmoot.protocols import SnowProtocol
+from folkmoot.simulation.setting import Schedule
 from support.oracles import simulation as oracle
 from support.statistics_of_agreement import P_BOUND, assert_law, assert_rate, counted
 
@@ -62,7 +63,7 @@ CASES: list[tuple[oracle.Rule, int, Any, int, list[int], list[int], int, int, bo
 @pytest.mark.parametrize("explicit", [False, True], ids=["table", "explicit"])
 @pytest.mark.parametrize("schedule", ["one", "lockstep"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[4]}-{case[5]}")
-def test_law_of_colours_and_decisions(case: Any, schedule: str, explicit: bool) -> None:
+def test_law_of_colours_and_decisions(case: Any, schedule: Schedule, explicit: bool) -> None:
     rule, k, alpha, beta, honest, byzantine, colours, rounds, self_sampling = case
     c = len(honest)
     start = oracle.start(rule, honest, colours)
@@ -94,7 +95,7 @@ def test_law_of_colours_and_decisions(case: Any, schedule: str, explicit: bool) 
 
 
 @pytest.mark.parametrize("schedule", ["one", "lockstep"])
-def test_neighbours_on_a_graph(schedule: str) -> None:
+def test_neighbours_on_a_graph(schedule: Schedule) -> None:
     graph = networkx.Graph([(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (4, 2), (0, 4)])
     votes = [0, 1, 1, 0, 1]
     lists = [sorted(graph.adj[i]) for i in range(5)]
@@ -184,4 +185,4 @@ def test_perfectly_faulty_participants_hurt_the_vote_and_not_the_talk() -> None:
     liars = {i: PerfectlyFaulty() for i in range(5, 9)}
     outcome = deliberate(votes, Slush(3, 2), adversaries=liars, truth=[1])
     assert outcome.decision.tolist() == [1]
-    assert all(x.first_vote(vote=1, truth=1, colours=2) == 0 for x in liars.values())
+    assert all(x.first_vote(vote=1, truth=1, classes=2) == 0 for x in liars.values())

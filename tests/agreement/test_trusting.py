@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -16,6 +16,8 @@ import pytest
 from folkmoot import Neighbours, Others, Outcome, Slush, Snowball, Snowflake, Trusting, deliberate
 from folkmoot.adversaries import Adversary, ConstantColour, Copycat, Silent
 from folkmoot.protocols import SnowProtocol
+from folkmoot.simulation.options import Batch
+from folkmoot.simulation.setting import Schedule
 from support.oracles import simulation as oracle
 from support.oracles import trusting as trusting_oracle
 from support.oracles.trusting import Talk, Trust
@@ -56,14 +58,14 @@ TALKS: dict[str, tuple[Talk, list[int], int, int]] = {
 }
 
 
-def protocol(talk: Talk, **options: Any) -> SnowProtocol[Any]:
+def protocol(talk: Talk) -> SnowProtocol[Any]:
     alpha = [*talk.alpha, *[talk.k] * len(talk.byzantine)]
     if talk.rule == "slush":
-        return Slush(talk.k, alpha, **options)
-    return (Snowflake if talk.rule == "snowflake" else Snowball)(talk.k, alpha, talk.beta, **options)
+        return Slush(talk.k, alpha)
+    return (Snowflake if talk.rule == "snowflake" else Snowball)(talk.k, alpha, talk.beta)
 
 
-def play(talk: Talk, votes: list[int], batch: str, trials: int = TRIALS, **options: Any) -> Outcome:
+def play(talk: Talk, votes: list[int], batch: Batch, trials: int = TRIALS, **options: Any) -> Outcome:
     """Many games of one input; as inputs of a shared batch hang together, there they are repetitions."""
     inputs, repeats = (trials, 1) if batch == "independent" else (1, trials)
     c = len(votes)
@@ -72,7 +74,8 @@ def play(talk: Talk, votes: list[int], batch: str, trials: int = TRIALS, **optio
     }
     return deliberate(
         np.repeat(np.array([*votes, *[0] * len(liars)])[:, None], inputs, axis=1),
-        protocol(talk, trust=Trusting(talk.trust, weighted=talk.weighted)),
+        protocol(talk),
+        sampling=Trusting(talk.trust, weighted=talk.weighted),
         adversaries=liars,
         batch=batch,
         repeats=repeats,
@@ -86,7 +89,7 @@ def held(outcome: Outcome) -> dict[Any, int]:
 
 
 @cache
-def exact(name: str, schedule: Literal["one", "lockstep"]) -> oracle.Law:
+def exact(name: str, schedule: Schedule) -> oracle.Law:
     talk, votes, colours, rounds = TALKS[name]
     return trusting_oracle.law_after(talk, votes, colours, rounds, schedule)
 
@@ -94,7 +97,7 @@ def exact(name: str, schedule: Literal["one", "lockstep"]) -> oracle.Law:
 @pytest.mark.parametrize("batch", ["independent", "shared"])
 @pytest.mark.parametrize("schedule", ["one", "lockstep"])
 @pytest.mark.parametrize("name", TALKS)
-def test_law_of_colours_and_decisions(name: str, schedule: Literal["one", "lockstep"], batch: str) -> None:
+def test_law_of_colours_and_decisions(name: str, schedule: Schedule, batch: Batch) -> None:
     talk, votes, colours, rounds = TALKS[name]
     law = exact(name, schedule)
     outcome = play(talk, votes, batch, schedule=schedule, rounds=rounds, classes=colours)
@@ -119,7 +122,7 @@ def test_the_oracle_knows_equal_trust_and_graphs() -> None:
 
 
 @pytest.mark.parametrize("batch", ["independent", "shared"])
-def test_equal_trust_is_the_law_of_all_others(batch: str) -> None:
+def test_equal_trust_is_the_law_of_all_others(batch: Batch) -> None:
     n, k, alpha, blue, trials = 31, 10, 7, 16, 20_000
     talk = Talk("slush", k, [alpha] * n, [[0.3] * n] * n)
     outcome = play(talk, [1] * blue + [0] * (n - blue), batch, trials, rounds=5)
@@ -147,9 +150,14 @@ def test_an_adversary_that_looks_at_the_query_is_asked_by_those_who_trust_it() -
     # Participant 0 trusts only the copycat, which says what 1 holds; nobody else trusts it.
     trust = [[0, 0, 0, 1], [1, 0, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0]]
     votes = np.repeat(np.array([0, 1, 1, 0])[:, None], 300, axis=1)
-    for batch in ("independent", "shared"):
+    for batch in get_args(Batch):
         outcome = deliberate(
-            votes, Slush(2, 2, trust=trust), adversaries={3: Copycat(target=1)}, batch=batch, rounds=100
+            votes,
+            Slush(2, 2),
+            sampling=Trusting(trust),
+            adversaries={3: Copycat(target=1)},
+            batch=batch,
+            rounds=100,
         )
         assert (outcome.decisions[:3] == 1).all()
         assert outcome.settled.all()

@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from folkmoot import Slush, Snowball, StrongConfidence, adversaries
+from folkmoot import Others, Slush, Snowball, StrongConfidence, Trusting, adversaries
 from folkmoot.learning import ConsensusClassifier, ProtocolWarning
 from support.models import Threshold, Witness
 from support.oracles import exact as oracle
@@ -138,17 +138,19 @@ def test_predict_proba_is_the_exact_absorption(n: int, k: int, alpha: int) -> No
 def test_a_moot_that_trusts_one_participant_follows_it() -> None:
     trust = np.zeros((9, 9))
     trust[1:, 0] = 1
-    moot = cuts(9, protocol=Slush(3, 2, trust=trust))
+    moot = cuts(9, protocol=Slush(3, 2), sampling=Trusting(trust))
     inputs = np.array([[0.05], [-1.0]])  # participant 0 alone says 1; nobody does
-    assert clone(moot).get_params()["protocol__trust"] == moot.protocol.trust
+    assert clone(moot).get_params()["sampling"] == moot.sampling
     assert np.array_equal(moot.predict_proba(inputs)[:, 1], [1, 0])
     assert moot.predict(inputs).tolist() == [1, 0]
     assert str(moot.report(inputs, [1, 0], stacking=False)).count("by trust") == 1
-    moot.set_params(protocol__trust=None)
-    assert moot.predict_proba(inputs)[0, 1] == 0
-    moot.set_params(protocol__trust=np.ones((8, 8)))
+    for law in (None, Others()):
+        assert moot.set_params(sampling=law).predict_proba(inputs)[0, 1] == 0
+    moot.set_params(sampling=Trusting(np.ones((8, 8))))
     with pytest.raises(ValueError, match=r"trust must have a row per participant \(9\): got 8"):
         moot.predict(inputs)
+    with pytest.raises(TypeError, match="sampling must be"):
+        moot.set_params(sampling="others").predict(inputs)
 
 
 def test_predict_is_drawn_from_predict_proba() -> None:

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
-from folkmoot import Slush, deliberate
+from folkmoot import Others, Slush, Trusting, deliberate
 from folkmoot.adversaries import PerfectlyMalicious, handed_in
 from folkmoot.learning import ConsensusClassifier
 from folkmoot.trust import Anchor, TrustWarning, decide, listen_all, sampling_weights
@@ -65,7 +65,8 @@ def by_hand(moot: ConsensusClassifier, repeats: int = 1) -> tuple[Any, Any]:
     law = sampling_weights(trusts, np.isin(np.arange(N), there))[np.ix_(there, there)]
     outcome = deliberate(
         held[there],
-        Slush(10, 6, trust=law),
+        Slush(10, 6),
+        sampling=Trusting(law),
         adversaries={k: PerfectlyMalicious() for k, i in enumerate(there) if i in liars},
         truth=Y,
         classes=2,
@@ -229,6 +230,5 @@ def test_what_trust_can_be(wrong: Any) -> None:
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="needs rows that the models were not fitted on: fit"):
         ConsensusClassifier(MODELS, prefit=True, trust=TRUST).fit()
-    protocol = Slush(10, 6, trust=np.ones((N, N)))
-    with pytest.raises(ValueError, match="makes a trust of its own: protocol must have none"):
-        ConsensusClassifier(MODELS, prefit=True, trust=TRUST, protocol=protocol).fit(OWN, OWN_Y)
+    with pytest.raises(ValueError, match="'self-anchored' says who is asked: sampling must be None"):
+        ConsensusClassifier(MODELS, prefit=True, trust=TRUST, sampling=Others()).fit(OWN, OWN_Y)

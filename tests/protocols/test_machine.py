@@ -53,5 +53,5 @@ def test_every_walk_through_the_table_is_the_rule(protocol: Any) -> None:
 
 
 def test_too_many_states_are_refused() -> None:
-    with pytest.raises(ValueError, match="Snowball with 60 colours has more than 5,000 states"):
+    with pytest.raises(ValueError, match="Snowball with 60 classes has more than 5,000 states"):
         tabulate(Snowball(5, 3, 100), 60, most_states=5000)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from folkmoot import Slush, Snowball, Snowflake, StrongConfidence, Trusting
+from folkmoot import Slush, Snowball, Snowflake, StrongConfidence
 from folkmoot.protocols import winner
-from folkmoot.protocols.snowball import Ball
+from folkmoot.protocols.snow import reaches
+from folkmoot.protocols.snowball import Ball, is_ahead
 from folkmoot.protocols.snowflake import Flake
+from folkmoot.simulation.kernels import rounds
 
 NONE = -1
 
@@ -86,20 +88,6 @@ def test_bad_parameters(make: object, message: str) -> None:
         make()  # type: ignore[operator]
 
 
-def test_a_protocol_takes_trust_as_a_matrix_or_a_law() -> None:
-    trust = [[0, 1, 2], [1, 0, 0], [-1, 0, 0]]
-    for protocol in (
-        Slush(2, 2, trust=trust),
-        Snowflake(2, 2, 3, trust=trust),
-        Snowball(2, 2, 3, trust=trust),
-    ):
-        assert protocol.trust == Trusting(trust)
-        assert replace(protocol).trust is protocol.trust
-        assert protocol.restricted([0, 2]).trust == Trusting([[0, 1], [0, 0]])
-    assert Slush(2, 2, trust=trust) == Slush(2, 2, trust=Trusting(trust)) != Slush(2, 2)
-    assert len({Slush(2, 2, trust=trust), Slush(2, 2, trust=np.array(trust) * 7)}) == 1
-
-
 def test_who_can_ask_fewer_than_k_has_a_scaled_query() -> None:
     reach = np.array([20, 10, 9, 2, 1, 0])
     for protocol in (Slush(10, 7), Slush(10, [6, 7, 8, 9, 10, 10]), Slush(10, StrongConfidence([0.7] * 6))):
@@ -113,3 +101,39 @@ def test_thresholds_of_their_own() -> None:
     assert Slush(10, StrongConfidence([0.5, 0.75, 1.0])).thresholds(3).tolist() == [6, 8, 10]
     assert Slush(10, 7).thresholds(3).tolist() == [7, 7, 7]
     assert Slush(10, [6, 7, 8]).thresholds(3).tolist() == [6, 7, 8]
+
+
+def test_who_reaches_the_threshold_is_the_same_in_every_form() -> None:
+    """Numbers, arrays and compiled, against fractions: weights of which many add up to exactly alpha of k."""
+    rng = np.random.default_rng(0)
+    for size in (1, 3, 7, 10):
+        for alpha in range(size // 2 + 1, size + 1):
+            weights = rng.integers(0, 8, (200, size))
+            names = rng.random((200, size)) < 0.6
+            tally, total = (weights * names).sum(axis=1), weights.sum(axis=1)
+            exact = [
+                t > 0 and Fraction(int(x), int(t)) * size >= alpha for x, t in zip(tally, total, strict=True)
+            ]
+            assert any(exact)
+            assert not all(exact)
+            for tenth in (1.0, 0.1):  # tenths are not exact in binary
+                whole, some = (weights * tenth).sum(axis=1), (weights * tenth * names).sum(axis=1)
+                assert reaches(some, alpha, whole, size).tolist() == exact
+                for form in (reaches, rounds.reaches):
+                    pairs = zip(some.tolist(), whole.tolist(), strict=True)
+                    assert [bool(form(x, alpha, t, size)) for x, t in pairs] == exact
+            counts = np.arange(size + 1)
+            assert reaches(counts, alpha).tolist() == [count >= alpha for count in range(size + 1)]
+
+
+def test_who_is_ahead_is_the_same_in_every_form() -> None:
+    held, wins, others = (
+        np.array([-1, -1, 0, 0, 0, 1]),
+        np.array([1, 1, 2, 3, 4, 4]),
+        np.array([9, 0, 3, 3, 3, 9]),
+    )
+    expected = [True, True, False, False, True, False]
+    assert is_ahead(wins, held, others).tolist() == expected
+    for form in (is_ahead, rounds.is_ahead):
+        rows = zip(wins.tolist(), held.tolist(), others.tolist(), strict=True)
+        assert [bool(form(*row)) for row in rows] == expected

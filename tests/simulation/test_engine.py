@@ -328,7 +328,7 @@ def test_weights_of_any_size_are_ratios() -> None:
 @pytest.mark.parametrize("options", [{}, {"record": True}, {"batch": "shared"}], ids=str)
 def test_an_adversary_that_names_no_colour_is_refused(options: dict[str, Any]) -> None:
     class Nonsense(Adversary):
-        def answer(self, seen: int, *, vote: int, truth: int, colours: int) -> int:  # noqa: ARG002
+        def answer(self, seen: int, *, vote: int, truth: int, classes: int) -> int:  # noqa: ARG002
             return 5
 
     with pytest.raises(ValueError, match=r"must answer a colour in -1\.\.1: got 5"):
@@ -341,7 +341,7 @@ def test_many_silent_adversaries_need_little_memory() -> None:
     setting = Setting.checked(
         votes, Slush(10, 6), {i: Silent() for i in range(f)}, None, Others(), "one", 5, None
     )
-    assert setting.answers.nbytes <= 2 * f
+    assert setting.liars.answers.nbytes <= 2 * f
 
 
 def test_progress_reaches_the_end() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from folkmoot import Slush, Snowball, deliberate
+from folkmoot import Slush, Snowball, Trusting, deliberate
 from folkmoot.adversaries import Adversary, Copycat, PerfectlyMalicious, Silent, Steadfast, handed_in
 from folkmoot.baselines import majority
 from folkmoot.simulation.self_anchored import Listeners, listen_first
@@ -42,9 +42,16 @@ def test_each_step_by_hand() -> None:
     talking = list(range(30))  # 24 liars and the 6 that anchor
     held = np.stack([VOTES[i] if i in LIARS else decide(seen, trusts[i]) for i in talking])
     law = sampling_weights(trusts, [i < 30 for i in range(N)])[:30, :30]
-    protocol = Slush(10, 6, trust=law)
     expected = deliberate(
-        held, protocol, adversaries=LIARS, truth=TRUTH, classes=2, repeats=3, seed=5, batch="shared"
+        held,
+        Slush(10, 6),
+        sampling=Trusting(law),
+        adversaries=LIARS,
+        truth=TRUTH,
+        classes=2,
+        repeats=3,
+        seed=5,
+        batch="shared",
     )
     np.testing.assert_array_equal(outcome.decisions[:, :30], expected.decisions)
     assert (outcome.decisions[:, 30:] == -1).all()

@@ -18,7 +18,8 @@ from folkmoot.adversaries import (
     Silent,
     Stalling,
 )
-from folkmoot.simulation import run
+from folkmoot.simulation.kernels import shared
+from folkmoot.simulation.setting import Schedule
 
 N = 13
 RNG = np.random.default_rng(6)
@@ -57,7 +58,7 @@ def same(one: Outcome, other: Outcome) -> bool:
 @pytest.mark.parametrize("schedule", ["one", "lockstep"])
 @pytest.mark.parametrize("liars", LIARS)
 @pytest.mark.parametrize("law", LAWS)
-def test_it_is_the_explicit_kernel_bit_for_bit(law: str, liars: str, schedule: str) -> None:
+def test_it_is_the_explicit_kernel_bit_for_bit(law: str, liars: str, schedule: Schedule) -> None:
     votes = np.random.default_rng(1).integers(-1, 3, (N, 90))
     options: dict[str, Any] = {
         "adversaries": LIARS[liars], "truth": np.zeros(90, dtype=np.int64), "sampling": LAWS[law],
@@ -79,9 +80,17 @@ def test_blocks_of_any_size_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) 
     votes = np.random.default_rng(2).integers(0, 2, (N, 100))
     outcomes = []
     for block in (2048, 33, 1):
-        monkeypatch.setattr(run, "_BLOCK", block)
-        protocol = Snowball(5, 3, 4, trust=TRUST)
-        outcomes.append(deliberate(votes, protocol, adversaries=ALL_KINDS, batch="shared", repeats=3))
+        monkeypatch.setattr(shared, "BLOCK", block)
+        outcomes.append(
+            deliberate(
+                votes,
+                Snowball(5, 3, 4),
+                sampling=Trusting(TRUST),
+                adversaries=ALL_KINDS,
+                batch="shared",
+                repeats=3,
+            )
+        )
     assert same(outcomes[0], outcomes[1])
     assert same(outcomes[0], outcomes[2])
 
@@ -91,7 +100,7 @@ def test_a_sample_that_does_not_fit_a_byte() -> None:
     votes[:10] = 1
     for k in (255, 256, 300):
         outcome = deliberate(
-            votes, Slush(k, k // 2 + 1, trust=np.ones((302, 302))), batch="shared", rounds=20
+            votes, Slush(k, k // 2 + 1), sampling=Trusting(np.ones((302, 302))), batch="shared", rounds=20
         )
         assert (outcome.decision == 0).all()
         assert outcome.settled.all()
@@ -101,7 +110,7 @@ def test_progress_counts_every_input_once() -> None:
     done: list[tuple[int, int]] = []
     votes = np.zeros((N, 70), dtype=np.int64)
     deliberate(
-        votes, Slush(5, 3, trust=TRUST), batch="shared", repeats=5, threads=2,
+        votes, Slush(5, 3), sampling=Trusting(TRUST), batch="shared", repeats=5, threads=2,
         progress=lambda now, whole: done.append((now, whole)),
     )  # fmt: skip
     assert done[-1] == (350, 350)

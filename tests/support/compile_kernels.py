@@ -7,12 +7,18 @@
 
 from __future__ import annotations
 
+from itertools import product
+from typing import Any, get_args
+
 import numpy as np
 
 import conftest  # noqa: F401 (says where compiled code is kept)
-from folkmoot import Slush, Snowball, agree, deliberate
-from folkmoot.adversaries import PerfectlyMalicious, RandomColour
+from folkmoot import Others, Slush, Snowball, Trusting, agree, deliberate
+from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomColour
 from folkmoot.aggregation import Mean
+from folkmoot.protocols import SnowProtocol
+from folkmoot.sampling import Sampling
+from folkmoot.simulation.options import Batch
 from folkmoot.theory import LocalSlushChain
 
 
@@ -20,19 +26,15 @@ def main() -> None:
     """Touch every kernel."""
     votes = np.random.default_rng(0).integers(0, 2, (12, 40))
     truth = np.ones(40, dtype=np.int64)
-    trust = np.ones((12, 12))
-    for protocol in (
-        Slush(5, 3),
-        Snowball(5, 3, 4),
-        Slush(5, 3, weights=[1.0] * 12),
-        Slush(5, 3, trust=trust),
-    ):
-        for batch in ("independent", "shared"):
-            deliberate(votes, protocol, batch=batch, rounds=5)
-            deliberate(votes, protocol, batch=batch, rounds=5, adversaries={0: RandomColour()})
-            deliberate(
-                votes, protocol, batch=batch, rounds=5, adversaries={0: PerfectlyMalicious()}, truth=truth
-            )
+    talks: list[tuple[SnowProtocol[Any], Sampling]] = [
+        (Slush(5, 3), Others()),
+        (Snowball(5, 3, 4), Others()),
+        (Slush(5, 3, weights=[1.0] * 12), Others()),
+        (Slush(5, 3), Trusting(np.ones((12, 12)))),
+    ]
+    liars: list[dict[int, Adversary]] = [{}, {0: RandomColour()}, {0: PerfectlyMalicious()}]
+    for (protocol, law), batch, adversaries in product(talks, get_args(Batch), liars):
+        deliberate(votes, protocol, sampling=law, batch=batch, rounds=5, adversaries=adversaries, truth=truth)
     deliberate(votes, Slush(5, 3), rounds=5, record=True)
     deliberate(votes, Slush(5, 3), rounds=5, schedule="lockstep")
     agree(np.random.default_rng(0).random((12, 3)), Mean())

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from enum import Enum, Flag, auto
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -44,19 +44,35 @@ class Adversary(ABC):
     sees: ClassVar[Sees] = Sees.NOTHING
 
     @abstractmethod
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
         """What it says to a query; -1 is silence. ``vote`` and ``truth`` are -1 when not known."""
 
-    def first_vote(self, *, vote: Colour, truth: Colour, colours: int) -> Colour:
+    def first_vote(self, *, vote: Colour, truth: Colour, classes: int) -> Colour:
         """What it hands in to a centralised vote; what it says to a query, unless it then hides that."""
         if self.sees is Sees.NOTHING:
-            return self.answer(0, vote=vote, truth=truth, colours=colours)
+            return self.answer(0, vote=vote, truth=truth, classes=classes)
         return vote
 
+    @classmethod
+    def against(cls, honest: int) -> Self:  # noqa: ARG003
+        """An adversary of this kind in a moot in which participant ``honest`` follows the protocol."""
+        return cls()
 
-def wrong(truth: Colour, colours: int) -> Colour:
+    @property
+    def follows(self) -> int | None:
+        """The participant whose colour it is shown, for one that sees its target; else None."""
+        return None
+
+    def renumbered(self, place: Mapping[int, int]) -> Self:  # noqa: ARG002
+        """The same behaviour where participant i is called ``place[i]``."""
+        if self.follows is not None:
+            raise TypeError(f"{type(self).__name__} follows a participant, so it must define renumbered")
+        return self
+
+
+def wrong(truth: Colour, classes: int) -> Colour:
     """The wrong colour that all who lie agree on, which is the strongest choice."""
-    return (truth + 1) % colours
+    return (truth + 1) % classes
 
 
 def handed_in(
@@ -69,5 +85,5 @@ def handed_in(
     for participant, adversary in adversaries.items():
         for vote, known in set(zip(votes[participant].tolist(), right.tolist(), strict=True)):
             where = (votes[participant] == vote) & (right == known)
-            result[participant, where] = adversary.first_vote(vote=vote, truth=known, colours=classes)
+            result[participant, where] = adversary.first_vote(vote=vote, truth=known, classes=classes)
     return result

@@ -15,25 +15,25 @@ from folkmoot.arrays import Ints
 from folkmoot.votes import UNCOLOURED, check_truth
 
 
-def colluding_votes(inputs: int, colours: int, *, seed: int) -> Ints:
+def colluding_votes(inputs: int, classes: int, *, seed: int) -> Ints:
     """One colour for each input, drawn uniformly: unrelated to the truth, the same for all with the seed."""
     columns = checks.integer("inputs", inputs, least=1)
-    return _stream(seed).integers(0, checks.integer("colours", colours, least=2), columns)
+    return _stream(seed).integers(0, checks.integer("classes", classes, least=2), columns)
 
 
 def stealthy_votes(
-    votes: npt.ArrayLike, truth: npt.ArrayLike, colours: int, *, share: float = 0.1, seed: int
+    votes: npt.ArrayLike, truth: npt.ArrayLike, classes: int, *, share: float = 0.1, seed: int
 ) -> Ints:
     """Votes (participant, input) of traitors: their own, but wrong together on a ``share`` of the inputs.
 
     The inputs are drawn by the seed; on them all name the same wrong colour, as ``PerfectlyMalicious`` does.
     """
     own = np.asarray(votes, dtype=np.int64)
-    right = check_truth(truth, own.shape[-1], checks.integer("colours", colours, least=2))
-    if own.min(initial=0) < UNCOLOURED or own.max(initial=0) >= colours:
-        raise ValueError(f"votes must satisfy -1 <= colour < {colours}: got {own.min()} to {own.max()}")
+    right = check_truth(truth, own.shape[-1], checks.integer("classes", classes, least=2))
+    if own.min(initial=0) < UNCOLOURED or own.max(initial=0) >= classes:
+        raise ValueError(f"votes must satisfy -1 <= colour < {classes}: got {own.min()} to {own.max()}")
     struck = _stream(seed).random(right.size) < checks.probability("share", share)
-    return np.where(struck, (right + 1) % colours, own)
+    return np.where(struck, (right + 1) % classes, own)
 
 
 def _stream(seed: int) -> np.random.Generator:

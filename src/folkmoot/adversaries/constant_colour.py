@@ -14,8 +14,8 @@ class ConstantColour(Adversary):
 
     colour: Colour = 0
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """The colour it stands for."""
-        if not 0 <= self.colour < colours:
-            raise ValueError(f"colour must satisfy 0 <= colour < {colours}: got colour={self.colour}")
+        if not 0 <= self.colour < classes:
+            raise ValueError(f"colour must satisfy 0 <= colour < {classes}: got colour={self.colour}")
         return self.colour

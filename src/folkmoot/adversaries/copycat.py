@@ -5,7 +5,9 @@ It adds weight to one participant's errors; commitments to first votes are the k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self
 
 from folkmoot.adversaries.adversary import Adversary, Knows, Sees
 from folkmoot.votes import Colour
@@ -20,6 +22,20 @@ class Copycat(Adversary):
     knows = Knows.POPULATION
     sees = Sees.TARGET
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """What the target holds now."""
         return seen
+
+    @classmethod
+    def against(cls, honest: int) -> Self:
+        """One that repeats this participant."""
+        return cls(target=honest)
+
+    @property
+    def follows(self) -> int:
+        """The target."""
+        return self.target
+
+    def renumbered(self, place: Mapping[int, int]) -> Self:
+        """One that repeats the same participant by its new number."""
+        return replace(self, target=place[self.target])

@@ -17,6 +17,6 @@ class Equivocating(Adversary):
 
     sees = Sees.ASKER
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """A colour by the number of the asker."""
-        return seen % colours
+        return seen % classes

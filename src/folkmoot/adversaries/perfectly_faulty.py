@@ -14,10 +14,10 @@ class PerfectlyFaulty(Adversary):
 
     knows = Knows.TRUTH
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """Nothing."""
         return UNCOLOURED
 
-    def first_vote(self, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def first_vote(self, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """A wrong colour."""
-        return wrong(truth, colours)
+        return wrong(truth, classes)

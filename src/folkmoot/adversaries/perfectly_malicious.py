@@ -14,6 +14,6 @@ class PerfectlyMalicious(Adversary):
 
     knows = Knows.TRUTH
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """A wrong colour, the same for all of them."""
-        return wrong(truth, colours)
+        return wrong(truth, classes)

@@ -14,6 +14,6 @@ class RandomColour(Adversary):
 
     sees = Sees.DIE
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """The colour drawn for this query."""
         return seen

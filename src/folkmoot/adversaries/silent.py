@@ -18,7 +18,7 @@ class Silent(Adversary, NumberAdversary):
 
     knows = Knows.OWN_VOTE
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """Nothing."""
         return UNCOLOURED
 
@@ -26,6 +26,6 @@ class Silent(Adversary, NumberAdversary):
         """Nothing: the asker counts its own number once more, which keeps it in the honest range."""
         return np.nan
 
-    def first_vote(self, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def first_vote(self, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """What its model says."""
         return vote

@@ -28,7 +28,7 @@ class Stalling(Adversary, NumberAdversary):
     knows = Knows.POPULATION
     sees = Sees.RUNNER_UP
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """The runner-up."""
         return seen
 

@@ -17,6 +17,6 @@ class Steadfast(Adversary):
 
     knows = Knows.OWN_VOTE
 
-    def answer(self, seen: int, *, vote: Colour, truth: Colour, colours: int) -> Colour:  # noqa: ARG002
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """The first vote."""
         return vote

@@ -177,7 +177,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
     import numpy as np
 
     from folkmoot import checks
-    from folkmoot.adversaries import ATTACKS, Copycat, Knows
+    from folkmoot.adversaries import ATTACKS, Knows
 
     if attack not in ATTACKS:
         raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
@@ -193,10 +193,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
                 f"--attack {attack} must know every truth: --truth does not name task {unknown[0]!r}"
             )
     order = np.random.default_rng(seed).permutation(participants).tolist()
-    chosen = order[:liars]
-    if kind is Copycat:
-        return {i: Copycat(target=order[liars]) for i in chosen}
-    return {i: kind() for i in chosen}
+    return {i: kind.against(order[liars]) for i in order[:liars]}
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:

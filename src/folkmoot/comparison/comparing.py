@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,18 @@ from folkmoot.comparison.lines import central_lines, single_lines, stacking_line
 from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Report
 from folkmoot.comparison.rules import RuleName, wanted_rules
 from folkmoot.comparison.scene import Scene, one_each
-from folkmoot.protocols import SnowProtocol
-from folkmoot.simulation.kernels.urns import Sampling
+from folkmoot.protocols import SnowProtocol, protocols_in_words
+from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
 from folkmoot.trust import Anchor
 from folkmoot.votes import Votes, packed_bytes
+
+# How the sampling law is said.
+_LAWS: Final[dict[type, str]] = {
+    Others: "",
+    Everyone: ", asking themselves too",
+    Neighbours: ", on a graph",
+    Trusting: ", by trust",
+}
 
 
 def compare(
@@ -116,7 +124,7 @@ def compare(
         classes=colours,
         byzantine=tuple(who[i] for i in sorted(scene.liars)),
         faulty={who[i]: why for i, why in scene.faults.items()},
-        protocol=_described(protocols) + (", self-anchored trust" if anchored else ""),
+        protocol=_described(protocols, sampling) + (", self-anchored trust" if anchored else ""),
         repeats=repetitions,
         agreement=float(main.agreement.mean()),
         settled=float(main.settled.mean()),
@@ -134,28 +142,26 @@ def compare(
     )
 
 
-def describe(protocol: SnowProtocol[Any]) -> str:
+def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> str:
     """A protocol in a few words: Slush, k=10, alpha=6."""
     alpha = f"alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else "local alpha"
     beta = f", beta={protocol.beta}" if hasattr(protocol, "beta") else ""
     weighted = ", weighted" if protocol.weights is not None else ""
-    trust = ", by trust" if protocol.trust is not None else ""
-    return f"{type(protocol).__name__}, k={protocol.k}, {alpha}{beta}{weighted}{trust}"
+    law = "" if sampling is None else _LAWS[type(sampling)]
+    return f"{type(protocol).__name__}, k={protocol.k}, {alpha}{beta}{weighted}{law}"
 
 
 def _protocols(protocol: object) -> dict[str, SnowProtocol[Any]]:
     named: dict[str, Any] = dict(protocol) if isinstance(protocol, Mapping) else {CONSENSUS: protocol}
     if not named or not all(isinstance(each, SnowProtocol) for each in named.values()):
-        raise TypeError(
-            f"protocol must be Slush, Snowflake or Snowball, or several by name: got {protocol!r}"
-        )
+        raise TypeError(f"protocol must be {protocols_in_words()}, or several by name: got {protocol!r}")
     return named
 
 
-def _described(protocols: Mapping[str, SnowProtocol[Any]]) -> str:
+def _described(protocols: Mapping[str, SnowProtocol[Any]], sampling: Sampling | None) -> str:
     if list(protocols) == [CONSENSUS]:
-        return describe(protocols[CONSENSUS])
-    return "; ".join(f"{name}: {describe(each)}" for name, each in protocols.items())
+        return describe(protocols[CONSENSUS], sampling)
+    return "; ".join(f"{name}: {describe(each, sampling)}" for name, each in protocols.items())
 
 
 def _without(name: str, protocol: object) -> str:

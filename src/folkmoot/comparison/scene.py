@@ -14,9 +14,9 @@ from folkmoot.adversaries import Adversary, Knows, handed_in
 from folkmoot.arrays import Bools, Ints
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
+from folkmoot.sampling import Sampling
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.among import deliberate_among
-from folkmoot.simulation.kernels.urns import Sampling
 from folkmoot.simulation.self_anchored import Listeners, listen_first
 from folkmoot.trust import Anchor
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count

@@ -19,6 +19,7 @@ from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import tell
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
+from folkmoot.sampling import Sampling
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import Listeners, listen_first
 from folkmoot.trust import Anchor
@@ -60,13 +61,20 @@ class Ballot:
         return self if listeners is None else replace(self, votes=listeners.held, listeners=listeners)
 
     def talk(
-        self, protocol: SnowProtocol[Any], liars: dict[int, Adversary], truth: Votes | None, **options: Any
+        self,
+        protocol: SnowProtocol[Any],
+        liars: dict[int, Adversary],
+        truth: Votes | None,
+        *,
+        sampling: Sampling | None = None,
+        **options: Any,
     ) -> Outcome:
         """The deliberation of those who are there, or of those who anchor if they have listened."""
         options |= {"truth": truth, "classes": self.classes, "keys": self.keys}
         if self.listeners is not None:
             return self.listeners.talk(protocol, liars, held=self.votes, **options)
-        return deliberate_among(self.there.tolist(), self.votes, protocol, adversaries=liars, **options)
+        there = self.there.tolist()
+        return deliberate_among(there, self.votes, protocol, adversaries=liars, sampling=sampling, **options)
 
     def answers(self, outcome: Outcome) -> Ints:
         """The colour that most of the honest hold, the first of several that are level."""

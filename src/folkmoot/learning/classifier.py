@@ -40,7 +40,7 @@ from folkmoot.learning.participants import (
 from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
-from folkmoot.sampling import Trusting
+from folkmoot.sampling import Sampling, check_sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import Trust
 from folkmoot.votes import Votes, vote_keys
@@ -70,6 +70,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         Everybody is asked alike; or each participant learns whom to believe from its own holdout and all
         first votes on the batch, decides by that, and asks in proportion to it (docs/trust.md). Who cannot
         anchor has no say. An answer then depends on the batch it is asked in, which needs 50 inputs.
+    sampling : None (``Others()``), ``Everyone()``, ``Neighbours(graph)`` or ``Trusting(trust)``
+        Whom each may ask, participants numbered as in ``estimators``; not together with ``trust``.
     holdout : share of its rows that each participant keeps back to learn its own accuracy. With trust and no
         holdout (None or 0) it fits all its rows and learns that by five-fold cross-validation.
     prefit : the models are fitted already, of any family; rows given to ``fit`` then only measure them: they
@@ -90,8 +92,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     accuracies_ : holdout accuracies, nan where there is no holdout.
     protocol_ : the protocol as it is played, with local thresholds, or scaled to few participants.
 
-    ``protocol``, ``trust``, ``adversaries`` and ``rounds`` concern only the talk: they can be set anew after
-    ``fit``.
+    ``protocol``, ``trust``, ``sampling``, ``adversaries`` and ``rounds`` concern only the talk: they can be
+    set anew after ``fit``.
     """
 
     protocol: SnowProtocol[Any]
@@ -106,6 +108,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         *,
         protocol: SnowProtocol[Any] = _SLUSH,
         trust: str | None = None,
+        sampling: Sampling | None = None,
         holdout: float | None = 0.2,
         prefit: bool = False,
         columns: Any = None,
@@ -117,6 +120,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         self.estimators = estimators
         self.protocol = protocol
         self.trust = trust
+        self.sampling = sampling
         self.holdout = holdout
         self.prefit = prefit
         self.columns = columns
@@ -168,9 +172,10 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     def _check_parameters(self) -> None:
         check_protocol(self.protocol)
         check_trust(self.trust)
-        if self.trust is not None and self.protocol.trust is not None:
+        check_sampling(self.sampling)
+        if self.trust is not None and self.sampling is not None:
             raise ValueError(
-                f"trust={SELF_ANCHORED!r} makes a trust of its own: protocol must have none, or trust=None"
+                f"trust={SELF_ANCHORED!r} says who is asked: sampling must be None, or trust=None"
             )
         checks.integer("rounds", self.rounds, least=0)
 
@@ -238,8 +243,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         if protocol.alpha == StrongConfidence():
             protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
         protocol.thresholds(n)  # complains about a list of another length
-        if isinstance(protocol.trust, Trusting):
-            protocol.trust.check(n, protocol.k)
+        if self.sampling is not None:
+            self.sampling.check(n, protocol.k)
         return protocol
 
     def _tell_if_scaled(self, protocol: SnowProtocol[Any]) -> None:
@@ -319,7 +324,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
     ) -> Outcome:
         self._check_seers(liars, truth)
-        return ballot.talk(self.protocol_, liars, truth, rounds=self.rounds, seed=self.seed_, **options)
+        options |= {"sampling": self.sampling, "rounds": self.rounds, "seed": self.seed_}
+        return ballot.talk(self.protocol_, liars, truth, **options)
 
     def _check_seers(self, liars: dict[int, Adversary], truth: Votes | None) -> None:
         seer = next((i for i, liar in liars.items() if Knows.TRUTH in liar.knows), None)
@@ -359,7 +365,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         if self.trust is not None:
             ballot = self._listened(ballot, liars, None)
         protocol = self.protocol_
-        if not liars and has_closed_form(protocol, ballot):
+        if not liars and has_closed_form(protocol, self.sampling, ballot):
             return absorption(protocol, ballot.votes)
         # Inputs with the same votes have the same law, and here the same draws.
         columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
@@ -426,6 +432,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
                 classes=ballot.classes,
                 rounds=self.rounds,
                 repeats=repeats,
+                sampling=self.sampling,
                 seed=self.seed_,
                 keys=vote_keys,
                 stacking=stacking,

@@ -1,4 +1,7 @@
-"""Where theory knows how likely each answer of a moot is: two classes, Slush, one alpha, everybody honest."""
+"""Where theory knows how likely each answer of a moot is.
+
+Two classes, Slush, one alpha, all others asked alike, everybody honest.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,17 @@ import numpy as np
 from folkmoot.arrays import Floats
 from folkmoot.learning.ballot import Ballot
 from folkmoot.protocols import Slush, SnowProtocol
-from folkmoot.sampling import Others
+from folkmoot.sampling import Others, Sampling
 from folkmoot.votes import UNCOLOURED, Votes
 
 
-def has_closed_form(protocol: SnowProtocol[Any], ballot: Ballot) -> bool:
+def has_closed_form(protocol: SnowProtocol[Any], sampling: Sampling | None, ballot: Ballot) -> bool:
     """Whether the law of the answers to these votes is that of ``SlushChain``, if nobody lies."""
     return (
         type(protocol) is Slush
         and isinstance(protocol.alpha, int)
         and protocol.weights is None
-        and protocol.trust is None
+        and isinstance(sampling, Others | None)
         and ballot.listeners is None
         and ballot.classes == 2
         and not ballot.faults

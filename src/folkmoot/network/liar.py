@@ -37,7 +37,7 @@ class Liar:
         """The first votes it commits to, given what its model says."""
 
         def vote(said: int) -> int:
-            return self._adversary.first_vote(vote=said, truth=said, colours=classes)
+            return self._adversary.first_vote(vote=said, truth=said, classes=classes)
 
         return _each(vote, votes)
 
@@ -47,13 +47,13 @@ class Liar:
             dice = [self._rng.randrange(classes) for _ in range(votes.size)]
             pairs = zip(dice, votes.tolist(), strict=True)
             told = [
-                self._adversary.answer(die, vote=said, truth=said, colours=classes) for die, said in pairs
+                self._adversary.answer(die, vote=said, truth=said, classes=classes) for die, said in pairs
             ]
             return np.array(told, dtype=np.int8)
         seen = asker if self._adversary.sees is Sees.ASKER else 0
 
         def answer(said: int) -> int:
-            return self._adversary.answer(seen, vote=said, truth=said, colours=classes)
+            return self._adversary.answer(seen, vote=said, truth=said, classes=classes)
 
         colours = _each(answer, votes)
         return None if (colours == UNCOLOURED).all() else colours

@@ -66,5 +66,10 @@ def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowPr
 def check_protocol(protocol: object) -> None:
     """TypeError, with those there are, unless this is a protocol."""
     if not isinstance(protocol, SnowProtocol):
-        *others, last = [kind.__name__ for kind in PROTOCOLS.values()]
-        raise TypeError(f"protocol must be {', '.join(others)} or {last}: got {protocol!r}")
+        raise TypeError(f"protocol must be {protocols_in_words()}: got {protocol!r}")
+
+
+def protocols_in_words() -> str:
+    """``Slush, Snowflake or Snowball``, for messages."""
+    *others, last = [kind.__name__ for kind in PROTOCOLS.values()]
+    return f"{', '.join(others)} or {last}"

@@ -6,9 +6,9 @@ wins (Snowball) they keep the counts, and the table says what follows from the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,7 @@ from folkmoot.protocols.snow import SnowProtocol
 from folkmoot.votes import UNCOLOURED
 
 
-@dataclass(frozen=True, eq=False)
-class Machine:
+class Machine(NamedTuple):
     """States are numbered. ``after[s, w + 1, a]`` follows s when colour w wins (w = -1: none does).
 
     ``a`` is 1 if the winner then has more wins than the colour held in s; it matters only with
@@ -33,19 +32,19 @@ class Machine:
     counts_wins: bool
 
 
-def machine_of(protocol: SnowProtocol[Any], colours: int) -> Machine:
-    """The machine of a protocol. It knows of winners only: k, alpha, weights and trust are all one to it."""
-    return _tabulated(replace(protocol, k=1, alpha=1, weights=None, trust=None), colours)
+def machine_of(protocol: SnowProtocol[Any], classes: int) -> Machine:
+    """The machine of a protocol. It knows of winners only: k, alpha and weights are all one to it."""
+    return _tabulated(replace(protocol, k=1, alpha=1, weights=None), classes)
 
 
 @lru_cache(maxsize=32)
-def _tabulated(protocol: SnowProtocol[Any], colours: int) -> Machine:
-    return tabulate(protocol, colours)
+def _tabulated(protocol: SnowProtocol[Any], classes: int) -> Machine:
+    return tabulate(protocol, classes)
 
 
-def tabulate(protocol: SnowProtocol[Any], colours: int, *, most_states: int = 100_000) -> Machine:
+def tabulate(protocol: SnowProtocol[Any], classes: int, *, most_states: int = 100_000) -> Machine:
     """The machine of a protocol: every state that any sequence of winners can lead to."""
-    winners = range(UNCOLOURED, colours)
+    winners = range(UNCOLOURED, classes)
     firsts = [protocol.start(vote) for vote in winners]
     number: dict[Any, int] = {}
     for state in firsts:
@@ -64,7 +63,7 @@ def tabulate(protocol: SnowProtocol[Any], colours: int, *, most_states: int = 10
         after.append(row)
         if len(number) > most_states:
             raise ValueError(
-                f"{type(protocol).__name__} with {colours} colours has more than {most_states:,} states: "
+                f"{type(protocol).__name__} with {classes} classes has more than {most_states:,} states: "
                 "use a smaller beta, or Slush"
             )
     return Machine(

@@ -13,10 +13,9 @@ import numpy as np
 
 from folkmoot.arrays import Colours
 from folkmoot.protocols.machine import machine_of
-from folkmoot.protocols.snow import SnowProtocol
+from folkmoot.protocols.snow import SnowProtocol, reaches
+from folkmoot.protocols.snowball import is_ahead
 from folkmoot.votes import UNCOLOURED
-
-SLACK = 1.0 - 1e-12  # a weighted tally that reaches alpha but for rounding has reached it
 
 
 def winners(
@@ -39,16 +38,15 @@ def winners(
             count = np.zeros(won.shape, dtype=small)
             for answer in answers:
                 count += (answer == colour).view(np.uint8)
+            # ``reaches`` for whole numbers, so that it stays with them: it would make each a double.
             np.copyto(won, np.int8(colour), where=count >= alpha)
         return won
     whole = float(sum(weights))
-    if whole <= 0.0:
-        return won
     for colour in range(classes):
         tally = np.zeros(won.shape)
         for answer, weight in zip(answers, weights, strict=False):
             tally[answer == colour] += weight
-        won[tally * asked >= alpha * whole * SLACK] = colour
+        won[reaches(tally, alpha, whole, asked)] = colour
     return won
 
 
@@ -87,12 +85,12 @@ class Opinions:
         place = self._state * self._step
         place += (won + np.int8(1)) * np.int64(2)
         if self._wins is not None:
-            # A decided node counts no more, and who holds nothing is behind whatever wins.
+            # A decided node counts no more.
             held = self._machine.colour[self._state]
             (counted,) = np.nonzero((won != UNCOLOURED) & (self._machine.asking[self._state] == 1))
             winner = won[counted].astype(np.int64)
             self._wins[counted, winner] += 1
-            more = self._wins[counted, winner] > self._wins[counted, held[counted]]
-            place[counted] += more | (held[counted] == UNCOLOURED)
+            kept = held[counted]
+            place[counted] += is_ahead(self._wins[counted, winner], kept, self._wins[counted, kept])
         self._state = self._after.take(place)
         self._colours = self._colour.take(self._state)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
-from folkmoot.sampling import Trusting
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Colour, Tally
 
@@ -20,10 +19,22 @@ State = TypeVar("State")
 Alpha: TypeAlias = int | Sequence[int] | npt.NDArray[np.integer[Any]] | StrongConfidence
 
 
+_SLACK = 1.0 - 1e-12  # a weighted tally that reaches alpha but for rounding has reached it
+
+
+def reaches(tally: Any, alpha: Any, total: Any = 1, size: Any = 1) -> Any:
+    """Whether a colour named by ``tally`` of a ``total``, rescaled to a query of ``size``, reaches alpha.
+
+    The one place where it is decided who wins a query: for numbers, for arrays, and compiled by the kernels.
+    Where nothing is weighted the total is the size, and both can be left out.
+    """
+    return (total > 0) & (tally * size >= alpha * total * _SLACK)
+
+
 def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
     """The colour that at least alpha answers name, or UNCOLOURED; alpha > k/2, so at most one does."""
     for colour, count in enumerate(tally):
-        if count >= alpha:
+        if reaches(count, alpha):
             return colour
     return UNCOLOURED
 
@@ -33,14 +44,12 @@ class SnowProtocol(ABC, Generic[State]):
     """A protocol: k answers are asked for; alpha of them, k/2 < alpha <= k, make a colour win the query.
 
     ``alpha`` is one threshold for all, one for each participant, or ``StrongConfidence(p)``. With
-    ``weights``, one per participant, the tally is weighted and rescaled to k (the paper's outlook). With
-    ``trust``, an (n, n) matrix or a ``Trusting``, each asks whom it trusts instead of anybody.
+    ``weights``, one per participant, the tally is weighted and rescaled to k (the paper's outlook).
     """
 
     k: int
     alpha: Alpha
     weights: Sequence[float] | None = field(default=None, kw_only=True)
-    trust: Trusting | npt.ArrayLike | None = field(default=None, kw_only=True)
 
     decides: ClassVar[bool] = False  # do nodes stop asking by themselves?
     counts_wins: ClassVar[bool] = False  # does a node compare how many queries each colour has won?
@@ -56,8 +65,6 @@ class SnowProtocol(ABC, Generic[State]):
             object.__setattr__(self, "alpha", _thresholds(size, self.alpha))
         if self.weights is not None:
             object.__setattr__(self, "weights", tuple(_weights(self.weights).tolist()))
-        if self.trust is not None and not isinstance(self.trust, Trusting):
-            object.__setattr__(self, "trust", Trusting(self.trust))
 
     def thresholds(self, participants: int) -> Ints:
         """The threshold of each participant."""
@@ -101,14 +108,13 @@ class SnowProtocol(ABC, Generic[State]):
         return sizes, alphas
 
     def restricted(self, participants: Sequence[int]) -> Self:
-        """The same protocol among some of the participants: their thresholds, weights and trust."""
-        trust = self.trust.restricted(participants) if isinstance(self.trust, Trusting) else None
+        """The same protocol among some of the participants: their thresholds and weights."""
         alpha = self.alpha
         if isinstance(alpha, StrongConfidence):
             alpha = alpha.restricted(participants)
         elif not isinstance(alpha, int):
             alpha = [int(alpha[i]) for i in participants]
-        return replace(self, alpha=alpha, weights=self._weights_of(participants), trust=trust)
+        return replace(self, alpha=alpha, weights=self._weights_of(participants))
 
     def _weights_of(self, participants: Sequence[int]) -> list[float] | None:
         return None if self.weights is None else [self.weights[i] for i in participants]

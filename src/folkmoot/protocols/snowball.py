@@ -6,10 +6,18 @@ Team Rocket et al. (2020), figure 6.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from folkmoot.protocols.snowflake import Deciding, Flake, count
 from folkmoot.votes import UNCOLOURED, Colour
+
+
+def is_ahead(wins: Any, held: Any, wins_of_held: Any) -> Any:
+    """Whether a colour with so many wins is preferred to the colour held; for numbers, arrays and kernels.
+
+    A node that holds none prefers whatever wins; ``wins_of_held`` can then be anything.
+    """
+    return (held == UNCOLOURED) | (wins > wins_of_held)
 
 
 class Ball(NamedTuple):
@@ -36,7 +44,7 @@ class Snowball(Deciding[Ball]):
             return self.finite(state, won, ahead=False)
         wins = [*state.wins, *[0] * (max(won, state.preferred) + 1 - len(state.wins))]
         wins[won] += 1
-        ahead = state.preferred == UNCOLOURED or wins[won] > wins[state.preferred]
+        ahead = is_ahead(wins[won], state.preferred, wins[state.preferred])
         return self.finite(state, won, ahead)._replace(wins=tuple(wins))
 
     def finite(self, state: Ball, won: Colour, ahead: bool) -> Ball:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.adversaries import Adversary, Copycat
+from folkmoot.adversaries import Adversary
 from folkmoot.outcome import Change, Outcome
 from folkmoot.protocols import SnowProtocol
+from folkmoot.sampling import Sampling
 from folkmoot.simulation.engine import deliberate
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -24,11 +25,13 @@ def deliberate_among(
     protocol: SnowProtocol[Any],
     *,
     adversaries: Mapping[int, Adversary],
+    sampling: Sampling | None = None,
     **options: Any,
 ) -> Outcome:
     """``deliberate`` among the participants ``there``, the protocol scaled to their number.
 
-    Participants keep their numbers, in ``adversaries`` and in the outcome. ``options`` are ``deliberate``'s.
+    Participants keep their numbers, in ``adversaries``, in ``sampling`` and in the outcome. ``options`` are
+    ``deliberate``'s.
     """
     place = {int(participant): i for i, participant in enumerate(there)}
     if len(place) < 2:
@@ -38,6 +41,7 @@ def deliberate_among(
         votes[rows],
         protocol.restricted(rows).scaled(len(rows)),
         adversaries={place[i]: _moved(liar, place) for i, liar in adversaries.items() if i in place},
+        sampling=None if sampling is None else sampling.restricted(rows),
         **options,
     )
     return outcome if len(rows) == len(votes) else _among_all(outcome, rows, len(votes))
@@ -59,8 +63,6 @@ def _renumbered(replay: Callable[[int], list[Change]], there: list[int]) -> Call
 
 def _moved(liar: Adversary, place: dict[int, int]) -> Adversary:
     """A liar that follows somebody follows the same one by its new number."""
-    if isinstance(liar, Copycat):
-        if liar.target not in place:
-            raise ValueError(f"Copycat follows participant {liar.target}, which cannot answer")
-        return replace(liar, target=place[liar.target])
-    return liar
+    if liar.follows is not None and liar.follows not in place:
+        raise ValueError(f"{type(liar).__name__} follows participant {liar.follows}, which cannot answer")
+    return liar.renumbered(place)

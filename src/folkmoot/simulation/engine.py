@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
-from folkmoot import checks
 from folkmoot.adversaries import Adversary
-from folkmoot.arrays import Ints, Progress
+from folkmoot.arrays import Progress
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
-from folkmoot.simulation.kernels.urns import Sampling
-from folkmoot.simulation.run import Run
-from folkmoot.simulation.setting import Setting
+from folkmoot.sampling import Sampling
+from folkmoot.simulation.options import Batch, Options
+from folkmoot.simulation.results import no_results, outcome_of
+from folkmoot.simulation.setting import Schedule, Setting
+from folkmoot.simulation.sharing import share
 
 
 def deliberate(
@@ -27,8 +26,8 @@ def deliberate(
     truth: npt.ArrayLike | None = None,
     rounds: int = 50,
     sampling: Sampling | None = None,
-    schedule: str = "one",
-    batch: str = "independent",
+    schedule: Schedule = "one",
+    batch: Batch = "independent",
     repeats: int = 1,
     seed: int = 0,
     threads: int | None = None,
@@ -48,7 +47,7 @@ def deliberate(
     truth : the right colours, for adversaries that must know them.
     rounds : rounds per participant at the most; in a round each honest one asks once, on average.
     sampling : ``Others()`` (default), ``Everyone()`` (the paper's law), ``Neighbours(graph)`` or
-        ``Trusting(trust)`` (default with ``Slush(k, alpha, trust=trust)``).
+        ``Trusting(trust)``.
     schedule : "one" participant at a time (drawn uniformly), or "lockstep", all at once.
     batch : "independent", a schedule for each input; or "shared", where one query carries all inputs.
     repeats : play everything so many times, each with its own randomness.
@@ -56,42 +55,24 @@ def deliberate(
     record : keep the history for ``Outcome.plot`` and ``Outcome.explain`` (uses the explicit kernel).
     permute : in the bit-sliced kernel, seat honest participants anew for each input if all ask alike; the
         other kernels do not, and Byzantine ones keep their seats (docs/simulation.md on the variance).
-    keys : a number >= 0 for each input, on which its randomness hangs instead of on its place. With
+    keys : a number >= 0 for each input that seeds its randomness, instead of its position. With
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
     progress : called with (done, all) as the work goes on.
     """
     setting = Setting.checked(votes, protocol, adversaries, truth, sampling, schedule, rounds, classes)
-    if batch not in ("independent", "shared"):
-        raise ValueError(f"batch must be 'independent' or 'shared': got {batch!r}")
-    repetitions = checks.integer("repeats", repeats, least=1)
-    key = checks.integer("seed", seed, least=0)
-    if key >= 2**63:
-        raise ValueError(f"seed must satisfy seed < 2^63: got seed={key}")
-    workers = checks.integer("threads", _cores() if threads is None else threads, least=1)
-    run = Run(
-        setting, key, _keys(keys, setting.votes.shape[1]), repetitions, batch == "shared", record, permute
+    options = Options.checked(
+        setting.votes.shape[1],
+        seed=seed,
+        keys=keys,
+        repeats=repeats,
+        batch=batch,
+        record=record,
+        permute=permute,
+        threads=threads,
     )
-    if run.bitsliced:
-        run.play_bitsliced(workers, progress)
-    elif run.carried:
-        run.play_shared(workers, progress)
-    else:
-        run.play(workers, progress)
-    return run.outcome()
+    from folkmoot.simulation.kernels.choice import kernel_for  # with numba, which takes its time to import
 
-
-def _keys(keys: npt.ArrayLike | None, inputs: int) -> Ints:
-    if keys is None:
-        return np.arange(inputs)
-    values = np.asarray(keys)
-    if values.shape != (inputs,):
-        raise ValueError(f"keys must hold one number per input ({inputs}): got shape {values.shape}")
-    if values.dtype.kind not in "iu":
-        raise TypeError(f"keys must be integers: got an array of {values.dtype}")
-    if (values < 0).any() or (values > np.iinfo(np.int64).max).any():
-        raise ValueError("keys must satisfy 0 <= key < 2^63")
-    return values.astype(np.int64)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    results = no_results(setting, options)
+    kernel = kernel_for(setting, options)
+    share(kernel.pieces(setting, options, results), options.threads, progress)
+    return outcome_of(setting, options, results)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.adversaries import Adversary, Copycat, handed_in
+from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.arrays import Bools
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
@@ -53,17 +53,17 @@ class Listeners:
         carries the whole batch, as in a network, unless they say otherwise.
         """
         liars = dict(adversaries or {})
-        followed = [liar.target for liar in liars.values() if isinstance(liar, Copycat)]
+        followed = [liar.follows for liar in liars.values() if liar.follows is not None]
         there = self.speaking.copy()
         there[followed] = True
         if there.sum() < 2:  # one voice alone: it needs somebody to be silent beside it
             there[np.flatnonzero(~there)[:1]] = True
-        law = Trusting(sampling_weights(self.trusts, self.speaking))
         outcome = deliberate_among(
             np.flatnonzero(there).tolist(),
             self.held if held is None else held,
-            replace(protocol, trust=law),
+            protocol,
             adversaries=liars,
+            sampling=Trusting(sampling_weights(self.trusts, self.speaking)),
             **({"batch": "shared"} | options),
         )
         return replace(outcome, honest=outcome.honest & self.anchored)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,16 @@ from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, Sees
 from folkmoot.arrays import Array, Bools, Ints
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
-from folkmoot.sampling import Everyone, Neighbours, Others, Trusting, log_tail
-from folkmoot.simulation.kernels.urns import Sampling, Urns, law_of, lay_out, sizes
-from folkmoot.votes import UNCOLOURED, Votes, check_truth, check_votes, class_count
+from folkmoot.protocols.machine import Machine, machine_of
+from folkmoot.protocols.snow import reaches
+from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting, check_sampling, log_tail
+from folkmoot.simulation.kernels.arguments import Chances, Talk
+from folkmoot.simulation.kernels.liars import Liars, tabulated
+from folkmoot.simulation.kernels.urns import Urns, lay_out, sizes
+from folkmoot.votes import Votes, check_truth, check_votes, class_count
 
 Liar = TypeVar("Liar")
+Schedule: TypeAlias = Literal["one", "lockstep"]
 _MOST_ROUNDS = 10**9
 
 
@@ -43,37 +48,38 @@ class Setting:
         adversaries: Mapping[int, Adversary] | None,
         truth: npt.ArrayLike | None,
         sampling: Sampling | None,
-        schedule: str,
+        schedule: Schedule,
         rounds: int,
         classes: int | None,
     ) -> Setting:
         """The setting, or an error that names what is wrong with it."""
         check_protocol(protocol)
         cast = check_votes(votes, classes)
-        colours = class_count(cast, classes)
-        if colours > 127:
-            raise ValueError(f"at most 127 colours can be deliberated: got {colours}")
-        if schedule not in ("one", "lockstep"):
+        count = class_count(cast, classes)
+        if count > 127:
+            raise ValueError(f"at most 127 colours can be deliberated: got {count}")
+        if schedule not in get_args(Schedule):
             raise ValueError(f"schedule must be 'one' or 'lockstep': got {schedule!r}")
-        law = law_of(sampling, protocol)
+        law = check_sampling(sampling)
+        if isinstance(law, Trusting) and law.weighted and protocol.weights is not None:
+            raise ValueError(
+                "give weights= or Trusting(..., weighted=True), not both: either weighs the answers"
+            )
         if checks.integer("rounds", rounds, least=0) > _MOST_ROUNDS:
             raise ValueError(f"rounds must satisfy rounds <= {_MOST_ROUNDS:,}: got rounds={rounds}")
         n = len(cast)
         liars = check_adversaries(adversaries, n, Adversary)
         setting = cls(
             votes=cast,
-            classes=colours,
+            classes=count,
             protocol=protocol,
             adversaries=liars,
-            truth=_truth(truth, cast.shape[1], colours, liars),
+            truth=_truth(truth, cast.shape[1], count, liars),
             sampling=law,
             lockstep=schedule == "lockstep",
             rounds=int(rounds),
         )
-        if isinstance(law, (Neighbours, Trusting)):
-            law.check(n, protocol.k)
-        else:
-            law.urn(n, protocol.k)
+        law.check(n, protocol.k)
         if protocol.weights is not None and len(protocol.weights) != n:
             raise ValueError(
                 f"weights must hold one weight per participant ({n}): got {len(protocol.weights)}"
@@ -92,11 +98,6 @@ class Setting:
     def order(self) -> Ints:
         """Participants in the order of the kernels: the honest ones first."""
         return np.concatenate((np.flatnonzero(self.honest), np.flatnonzero(~self.honest)))
-
-    @cached_property
-    def place(self) -> Ints:
-        """The position of each participant in ``order``."""
-        return np.argsort(self.order)
 
     @cached_property
     def honest_votes(self) -> Array:
@@ -121,70 +122,29 @@ class Setting:
         return by_trust or self.protocol.weights is not None
 
     @cached_property
-    def answers(self) -> Array:
-        """(byzantine, input, observation + 1) int8: every adversary's rule, tabulated once."""
-        inputs = self.votes.shape[1]
-        known = range(-1, self.classes)
-        shown = [_observations(self.adversaries[i].sees, self.classes, len(self.votes)) for i in self._liars]
-        width = max((seen.stop for seen in shown), default=1) + 1
-        table = np.full((len(shown), inputs, width), UNCOLOURED, dtype=np.int8)
-        truth = np.full(inputs, UNCOLOURED) if self.truth is None else self.truth
-        for row, participant in enumerate(self._liars):
-            adversary = self.adversaries[participant]
-            own, right = Knows.OWN_VOTE in adversary.knows, Knows.TRUTH in adversary.knows
-            for vote in known if own else (UNCOLOURED,):
-                for truly in known if right else (UNCOLOURED,):
-                    where = np.ones(inputs, dtype=np.bool_)
-                    if own:
-                        where &= self.votes[participant] == vote
-                    if right:
-                        where &= truth == truly
-                    for seen in shown[row] if where.any() else ():
-                        said = adversary.answer(seen, vote=vote, truth=truly, colours=self.classes)
-                        if said not in known:
-                            raise ValueError(
-                                f"{adversary!r} must answer a colour in -1..{self.classes - 1}: got {said!r}"
-                            )
-                        table[row, where, seen + 1] = said
-        return table
+    def liars(self) -> Liars:
+        """What the Byzantine participants see and answer, by position."""
+        return tabulated(self.adversaries, self.votes, self.truth, self.classes, self.order)
 
     @cached_property
-    def sees(self) -> Ints:
-        """(byzantine,): what each is shown."""
-        return np.array([self.adversaries[i].sees.value for i in self._liars], dtype=np.int64)
+    def machine(self) -> Machine:
+        """The protocol as a table."""
+        return machine_of(self.protocol, self.classes)
 
     @cached_property
-    def target(self) -> Ints:
-        """(byzantine,): position of the honest participant that it follows (0 where it follows none)."""
-        targets = []
-        for i in self._liars:
-            adversary = self.adversaries[i]
-            follows = self._first_honest
-            if adversary.sees is Sees.TARGET:
-                follows = checks.integer("target", getattr(adversary, "target", None))
-                if not (0 <= follows < len(self.votes) and self.honest[follows]):
-                    name = type(adversary).__name__
-                    raise ValueError(f"{name} must follow an honest participant: target={follows} is not one")
-            targets.append(int(self.place[follows]))
-        return np.array(targets, dtype=np.int64)
-
-    @property
-    def _liars(self) -> list[int]:
-        return [int(i) for i in self.order[self.honest.sum() :]]
-
-    @property
-    def _first_honest(self) -> int:
-        return int(self.order[0])
+    def talk(self) -> Talk:
+        """What is talked about, and how long at the most."""
+        return Talk(self.honest_votes, self.closed, self.lockstep, self.rounds)
 
     @cached_property
     def fixed(self) -> bool:
         """Whether every adversary gives one answer per input, whoever asks and whenever."""
-        return bool((self.sees == Sees.NOTHING.value).all())
+        return bool((self.liars.sees == Sees.NOTHING.value).all())
 
     @cached_property
     def fixed_answers(self) -> Array:
         """(byzantine, input): those answers."""
-        return np.ascontiguousarray(self.answers[:, :, 1])
+        return np.ascontiguousarray(self.liars.answers[:, :, 1])
 
     @cached_property
     def fixed_counts(self) -> Ints:
@@ -200,14 +160,15 @@ class Setting:
         """
         heard, limit = self._heard
         inputs = self.votes.shape[1]
+        answers = self.liars.answers
         closed = np.ones((inputs, self.classes), dtype=np.bool_)
-        follows = self.sees == Sees.TARGET.value
+        follows = self.liars.sees == Sees.TARGET.value
         for held in range(self.classes):
             # Whoever follows an honest participant sees the colour that all of them hold, and no other.
             said = (
-                np.where(follows[:, None, None], self.answers[:, :, held + 1 : held + 2], self.answers)
+                np.where(follows[:, None, None], answers[:, :, held + 1 : held + 2], answers)
                 if follows.any()
-                else self.answers
+                else answers
             )
             for other in range(self.classes):
                 if other != held:
@@ -221,13 +182,13 @@ class Setting:
         limit = np.ones_like(self.honest_alpha) if self.weighted else self.honest_alpha
         if not isinstance(self.sampling, Trusting):  # who may ask whom on a graph is not looked at
             return np.ones((1, len(self.adversaries)), dtype=np.float32), limit.min(keepdims=True)
-        trusted = self.sampling.weights[self.honest][:, self._liars] > 0
+        trusted = self.sampling.weights[self.honest][:, self.order[self.honest.sum() :]] > 0
         rows = np.unique(np.column_stack((trusted, limit)), axis=0)
         return rows[:, :-1].astype(np.float32), rows[:, -1]
 
     @cached_property
-    def chances(self) -> tuple[Array, Array]:
-        """Chances that a colour held by x of the urn wins, in units of 2^-64, and each node's row in them."""
+    def chances(self) -> Chances:
+        """Chances that a colour held by x of the urn wins."""
         if isinstance(self.sampling, (Neighbours, Trusting)):
             raise ValueError("participants who may ask different peers have no common urn")
         urn = self.sampling.urn(len(self.votes), self.protocol.k)
@@ -235,11 +196,16 @@ class Setting:
         rows = []
         levels, which = np.unique(self.honest_alpha, return_inverse=True)
         for alpha in levels:
-            chance = np.exp(log_tail(urn, self.protocol.k, counts >= alpha, np.arange(urn + 1)))
+            chance = np.exp(log_tail(urn, self.protocol.k, reaches(counts, alpha), np.arange(urn + 1)))
             # A sure event is the largest double below 2^64: missed once in 2^53 queries.
             rows.append(np.minimum(np.ldexp(chance, 64), np.nextafter(2.0**64, 0)).astype(np.uint64))
             rows[-1] = np.append(rows[-1], rows[-1][-1])  # x = n, which only its own colour can reach
-        return np.concatenate(rows), (which * (urn + 2)).astype(np.uint64)
+        return Chances(
+            chance=np.concatenate(rows),
+            offset=(which * (urn + 2)).astype(np.uint64),
+            fixed=self.fixed_counts,
+            own=np.uint64(isinstance(self.sampling, Others)),
+        )
 
     @cached_property
     def plain(self) -> bool:
@@ -251,14 +217,6 @@ class Setting:
         """Whether only the number of peers of each colour matters to a query."""
         complete = isinstance(self.sampling, (Everyone, Others))
         return complete and self.fixed and not self.weighted
-
-
-def _observations(sees: Sees, colours: int, participants: int) -> range:
-    if sees is Sees.NOTHING:
-        return range(1)
-    if sees is Sees.ASKER:
-        return range(participants)
-    return range(colours) if sees is Sees.DIE else range(-1, colours)
 
 
 def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type) -> dict[int, Liar]:
@@ -277,7 +235,7 @@ def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type
 
 
 def _truth(
-    truth: npt.ArrayLike | None, inputs: int, colours: int, liars: dict[int, Adversary]
+    truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Adversary]
 ) -> Array | None:
     if truth is None:
         for participant, adversary in liars.items():
@@ -287,4 +245,4 @@ def _truth(
                     f"participant {participant} is {name}, which must know the truth: give truth="
                 )
         return None
-    return check_truth(truth, inputs, colours)
+    return check_truth(truth, inputs, classes)

@@ -23,8 +23,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _TO_53_BITS = np.uint64(11)
 
 
-# The kernels unpack ``Urns`` once, choose the law and hand on what it needs: a tuple of arrays costs a count
-# of references whenever it is looked into, and arrays are passed field by field (measured: twice the time).
+# The kernels unpack ``Urns`` once, choose the law and hand on what it needs (``arguments.py`` says why).
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -34,7 +33,7 @@ def ask_uniformly(
     step: np.uint64,
     size: int,
     starts: Array,
-    self_sampling: bool,
+    asks_itself: bool,
     nodes: int,
     urn: Array,  # (node or entry,) int64: as ``fresh_urn`` makes it, or as the last query has left it
     place: Array,  # (node,) int64: the same
@@ -46,7 +45,7 @@ def ask_uniformly(
         low, high = starts[i], starts[i + 1]
     else:
         low, high = 0, nodes
-        if not self_sampling:  # move the asker out of reach
+        if not asks_itself:  # move the asker out of reach
             high = nodes - 1
             other = urn[high]
             urn[place[i]], place[other] = other, place[i]

@@ -16,52 +16,79 @@ import numpy as np
 from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.simulation.kernels.arguments import Jobs, Results, Talk
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.kernels.urns import Urns
+from folkmoot.simulation.options import Options
+from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.sharing import Piece
+from folkmoot.votes import UNCOLOURED
 
 ZERO, ONE, WORD = np.uint64(0), np.uint64(1), np.uint64(64)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-PLANES = 4  # counts up to k = 15; larger samples go to the explicit kernel
+PLANES = 4  # counts up to k = 15; larger samples go to the shared kernel
 MOST_K = 15
 
 
-@njit(cache=True, nogil=True)
-def permutation(seed: int, repetition: int, key: int, permute: bool, order: Array) -> None:
-    """order[position] = participant, for this input."""
-    for i in range(order.size):
-        order[i] = i
-    if permute:
-        word, step = stream(seed, repetition, key, 3)
-        for i in range(order.size - 1, 0, -1):
-            word += step
-            j = np.int64(below(mix(word), np.uint64(i + 1))[0])
-            order[i], order[j] = order[j], order[i]
+def plays(setting: Setting, options: Options) -> bool:
+    """Shared batches of two-colour Slush in which liars answer all alike, one participant at a time."""
+    if not (options.shared and setting.plain and setting.fixed) or options.record:
+        return False
+    if setting.weighted or setting.lockstep or setting.protocol.k > MOST_K:
+        return False
+    unsaid = setting.fixed_answers == UNCOLOURED
+    silent = unsaid.any(axis=1)
+    # A row of the kernel is silent on all inputs or on none, and on none if thresholds change seats.
+    local = reseats(setting, options) and bool((setting.honest_alpha != setting.honest_alpha[0]).any())
+    return np.array_equal(silent, unsaid.all(axis=1)) and not (local and bool(silent.any()))
+
+
+def reseats(setting: Setting, options: Options) -> bool:
+    """Whether participants are seated anew for each input: only where all ask alike."""
+    return options.permute and setting.exchangeable
+
+
+def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
+    """Blocks of whole words; the schedule is the same in each, so blocks can be of any size."""
+    talk, urns, fixed, permute = setting.talk, setting.urns, setting.fixed_answers, reseats(setting, options)
+    inputs = len(talk.votes)
+    words = -(-inputs // 64)
+    size = 64 * -(-words // (1 if options.repeats >= options.threads else options.threads))
+
+    def block(first: int, last: int) -> Piece:
+        def some(halt: Array) -> None:
+            jobs = Jobs(first, last, halt, options.seed, options.keys)
+            play(jobs, talk, urns, fixed, permute, True, results)
+
+        return Piece(last - first, some)
+
+    return [
+        block(start + first, start + min(first + size, inputs))
+        for start in range(0, options.repeats * inputs, inputs)
+        for first in range(0, inputs, size)
+    ]
 
 
 @njit(cache=True, nogil=True)
 def play(
-    repetition: int,
-    first: int,
-    last: int,  # inputs first..last-1; first is a multiple of 64
-    halt: Array,  # (1,): stop soon when it is not 0
-    seed: int,
-    keys: Array,  # (input,) int64: what the seating of an input hangs on
-    permute: bool,  # only with one urn for all
-    votes: Array,  # (input, honest) int8: 0 or 1
-    fixed: Array,  # (byzantine, input) int8: 0, 1, or -1 for silence (then on every input)
-    closed: Array,  # (input, 2) bool
+    jobs: Jobs,  # of one repetition; the first input is a multiple of 64
+    talk: Talk,
     urns: Urns,
-    rounds: int,
+    fixed: Array,  # (byzantine, input) int8: 0, 1, or -1 for silence (then on every input)
+    permute: bool,  # only with one urn for all
     stop: bool,  # end early when every input is settled
-    decisions: Array,  # out (job, honest) int8
-    played: Array,  # out (job,) int64
-    asked: Array,  # out (job,) int64: requests to single peers of the batch
-    settled: Array,  # out (job,) bool
+    results: Results,
 ) -> None:
+    """Plays the inputs of the jobs together."""
+    first_job, last_job, halt, seed, keys = jobs
+    votes, closed, _, rounds = talk
+    sizes, alpha, starts, peers, trust, keep, pair, _, asks_itself, nodes = urns
+    decisions, played, asked, settled, _ = results
     inputs, honest = votes.shape
     byzantine = fixed.shape[0]
-    sizes, alpha, starts, peers, trust, keep, pair, _, self_sampling, nodes = urns
+    repetition, first = divmod(first_job, inputs)
+    last = first + last_job - first_job
     k = sizes.max()
     width = (last - first + 63) // 64
     local = False
@@ -125,7 +152,7 @@ def play(
                     size, word, step, starts[i], starts[i + 1], peers, trust, keep, pair, place, who
                 )
             else:
-                word = ask_uniformly(i, word, step, size, starts, self_sampling, nodes, urn, place, who)
+                word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
             requests += size
             answers = 0
             for j in range(size):
@@ -159,6 +186,19 @@ def play(
         permutation(seed, repetition, keys[item], permute and not settled[job], order)
         for i in range(honest):
             decisions[job, order[i]] = (state[i, w] >> lane) & ONE
+
+
+@njit(cache=True, nogil=True)
+def permutation(seed: int, repetition: int, key: int, permute: bool, order: Array) -> None:
+    """order[position] = participant, for this input."""
+    for i in range(order.size):
+        order[i] = i
+    if permute:
+        word, step = stream(seed, repetition, key, 3)
+        for i in range(order.size - 1, 0, -1):
+            word += step
+            j = np.int64(below(mix(word), np.uint64(i + 1))[0])
+            order[i], order[j] = order[j], order[i]
 
 
 # The loops below run over slices of two flat arrays, which is the form that LLVM turns into vector code;
@@ -211,6 +251,7 @@ def add_four(planes: Array, state: Array, a: int, b: int, c: int, d: int, width:
 def decide(state: Array, mine: int, planes: Array, up: int, down: int, width: int) -> None:
     """Lanes with at least ``up`` blue answers turn blue, lanes with at most ``down`` turn red.
 
+    That is the rule of who wins a query (``protocols.snow.reaches``) in bits, for 64 inputs at once.
     ``down`` is the number of answers minus alpha; as up > down, no lane does both.
     """
     c0, c1 = planes[:width], planes[width : 2 * width]

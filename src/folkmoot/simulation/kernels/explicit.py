@@ -8,59 +8,84 @@ batch.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.protocols.machine import Machine
+from folkmoot.simulation.kernels.arguments import Jobs, Results, Talk
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
+from folkmoot.simulation.kernels.liars import Liars
 from folkmoot.simulation.kernels.rounds import (
     DIE,
     first_states,
     is_over,
     observation,
+    reaches,
     take_effect,
-    wins,
     wins_ahead,
 )
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.kernels.urns import Urns
+from folkmoot.simulation.options import Options
+from folkmoot.simulation.results import no_results
+from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.sharing import Piece, by_jobs
+
+
+def plays(setting: Setting, options: Options) -> bool:  # noqa: ARG001
+    """Everything."""
+    return True
+
+
+def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
+    """Jobs, each by itself."""
+    talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
+    notebook = np.empty((0, 0))
+
+    def some(first: int, last: int, halt: Array) -> None:
+        jobs = Jobs(first, last, halt, options.seed, options.keys)
+        play(jobs, options.shared, talk, urns, liars, machine, results, notebook)
+
+    return by_jobs(some, len(results.played), options.threads)
+
+
+def changes(setting: Setting, options: Options, i: int) -> Array:
+    """What happened to input i in the first repetition, played once more: a row for each change of colour."""
+    results = no_results(setting, replace(options, repeats=1, record=False))
+    jobs = Jobs(i, i + 1, np.zeros(1, dtype=np.uint8), options.seed, options.keys)
+    talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
+    happened, size = 1024, 0
+    while happened > size:
+        size = happened
+        notebook = np.zeros((size, 4 + setting.classes))
+        happened = play(jobs, options.shared, talk, urns, liars, machine, results, notebook)
+    return notebook[:happened]
 
 
 @njit(cache=True, nogil=True)
 def play(
-    first_job: int,
-    last_job: int,
-    halt: Array,  # (1,): stop soon when it is not 0
-    seed: int,
-    keys: Array,  # (input,) int64: what the randomness of an input hangs on
+    jobs: Jobs,
     shared: bool,
-    votes: Array,  # (input, honest) int8: first votes
-    closed: Array,  # (input, colour) bool
+    talk: Talk,
     urns: Urns,
-    sees: Array,  # (byzantine,) int64: what it is shown
-    target: Array,  # (byzantine,) int64: whom it follows
-    answers: Array,  # (byzantine, input, observation + 1) int8
-    number: Array,  # (honest,) int64: the participant's number in the caller's order
-    after: Array,  # machine, as in the table kernel
-    colour: Array,
-    asking: Array,
-    start: Array,
-    decides: bool,
-    counts_wins: bool,
-    lockstep: bool,
-    rounds: int,
-    decisions: Array,
-    played: Array,
-    asked: Array,  # out (job,) int64: requests to single peers; with ``shared``, of the batch while it talks
-    settled: Array,
-    history: Array,  # out (job, round, colour) int32, or empty
+    liars: Liars,
+    machine: Machine,
+    results: Results,
     events: Array,  # out (event, 4 + colour) float64: round, node, before, after, tally; or empty
 ) -> int:
-    """Returns the number of events."""
+    """Plays the jobs; returns the number of events, noted as far as there is room."""
+    first_job, last_job, halt, seed, keys = jobs
+    votes, closed, lockstep, rounds = talk
+    sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
+    sees, target, answers, number = liars
+    after, colour, asking, start, decides, counts_wins = machine
+    decisions, played, asked, settled, history = results
     inputs, honest = votes.shape
     colours = closed.shape[1]
     record = history.shape[0] > 0
-    sizes, alpha, starts, peers, trust, keep, pair, weights, self_sampling, nodes = urns
     rows = len(weights)
     node = np.empty(honest, dtype=np.int64)
     fresh = np.empty(honest, dtype=np.int64)
@@ -96,7 +121,7 @@ def play(
                         size, word, step, starts[i], starts[i + 1], peers, trust, keep, pair, place, who
                     )
                 else:
-                    word = ask_uniformly(i, word, step, size, starts, self_sampling, nodes, urn, place, who)
+                    word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
                 tally[:] = 0.0
                 total = 0.0
                 for j in range(size):
@@ -120,7 +145,7 @@ def play(
                     continue
                 won = -1
                 for c in range(colours):
-                    if wins(tally[c], total, size, alpha[i]):
+                    if reaches(tally[c], alpha[i], total, size):
                         won = c
                 ahead = wins_ahead(won_so_far, i, won, colour[s]) if counts_wins else 0
                 new = after[s, won + 1, ahead]

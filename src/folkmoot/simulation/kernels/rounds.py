@@ -8,11 +8,15 @@ import numpy as np
 from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.protocols import snow, snowball
 from folkmoot.simulation.kernels.streams import below
 
 # What a Byzantine participant is shown (``folkmoot.adversaries.Sees``).
 NOTHING, DIE, ASKER, RUNNER_UP, TARGET = range(5)
-_SLACK = 1.0 - 1e-12  # a weighted tally that reaches alpha but for rounding has reached it
+
+# Rules of the protocols, compiled as they stand.
+reaches: Any = njit(cache=True, nogil=True)(snow.reaches)
+is_ahead: Any = njit(cache=True, nogil=True)(snowball.is_ahead)
 
 
 @njit(cache=True, nogil=True)
@@ -37,12 +41,6 @@ def observation(sees: int, die: np.uint64, asker: int, held: Array, followed: in
     if sees == RUNNER_UP:
         return runner_up(held)
     return followed if sees == TARGET else 0
-
-
-@njit(cache=True, nogil=True)
-def wins(tally: float, total: float, size: int, alpha: int) -> bool:
-    """Whether a colour with this much of the total, rescaled to the size of the query, reaches alpha."""
-    return total > 0.0 and tally * size >= alpha * total * _SLACK
 
 
 @njit(cache=True, nogil=True)
@@ -77,7 +75,7 @@ def wins_ahead(wins: Array, i: Any, won: int, held: int) -> int:
     if won < 0:
         return 0
     wins[i, won] += 1
-    return 1 if held < 0 or wins[i, won] > wins[i, held] else 0
+    return 1 if is_ahead(wins[i, won], held, wins[i, held]) else 0
 
 
 @njit(cache=True, nogil=True)

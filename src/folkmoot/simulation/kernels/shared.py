@@ -11,56 +11,79 @@ import numpy as np
 from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.protocols.machine import Machine
+from folkmoot.simulation.kernels.arguments import Jobs, Results, Talk
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
+from folkmoot.simulation.kernels.liars import Liars
 from folkmoot.simulation.kernels.rounds import (
     DIE,
     NOTHING,
     first_states,
     is_over,
     observation,
-    wins,
+    reaches,
     wins_ahead,
 )
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.kernels.urns import Urns
+from folkmoot.simulation.options import Options
+from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.sharing import LARGEST, Piece
 
 MOST_K = 255  # answers are counted in bytes; larger samples go to the explicit kernel
+BLOCK = 2048  # inputs in a block at most: the rows of a query then stay close to the processor
 _ONE = np.uint8(1)
 _ZERO = np.uint8(0)
 
 
+def plays(setting: Setting, options: Options) -> bool:
+    """Every shared batch that is not recorded."""
+    return options.shared and not options.record and setting.protocol.k <= MOST_K
+
+
+def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
+    """Blocks of inputs, or of repetitions where these are small; each draws the whole schedule."""
+    talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
+    inputs, repeats = len(talk.votes), options.repeats
+    size = min(-(-inputs // (1 if repeats >= options.threads else options.threads)), BLOCK)
+    several = max(1, min(LARGEST // inputs, -(-repeats // (8 * options.threads))))
+
+    def block(repetition: int, times: int, first: int, last: int) -> Piece:
+        def some(halt: Array) -> None:
+            start = repetition * inputs
+            jobs = Jobs(start + first, start + last, halt, options.seed, options.keys)
+            play(jobs, times, talk, urns, liars, machine, results)
+
+        return Piece(times * (last - first), some)
+
+    return [
+        block(repetition, min(several, repeats - repetition), first, min(first + size, inputs))
+        for repetition in range(0, repeats, several)
+        for first in range(0, inputs, size)
+    ]
+
+
 @njit(cache=True, nogil=True)
 def play(
-    first_repetition: int,
-    last_repetition: int,
-    first: int,
-    last: int,  # inputs first..last-1
-    halt: Array,  # (1,): stop soon when it is not 0
-    seed: int,
-    keys: Array,  # (input,) int64: what the dice of an input hang on
-    votes: Array,  # (input, honest) int8: first votes
-    closed: Array,  # (input, colour) bool
+    jobs: Jobs,  # of one repetition
+    times: int,  # in so many repetitions from there on
+    talk: Talk,
     urns: Urns,
-    sees: Array,  # (byzantine,) int64: what it is shown
-    target: Array,  # (byzantine,) int64: whom it follows
-    answers: Array,  # (byzantine, input, observation + 1) int8
-    number: Array,  # (honest,) int64: the participant's number in the caller's order
-    after: Array,  # machine, as in the table kernel
-    colour: Array,
-    asking: Array,
-    start: Array,
-    decides: bool,
-    counts_wins: bool,
-    lockstep: bool,
-    rounds: int,
-    decisions: Array,  # out (job, honest) int8
-    played: Array,  # out (job,) int64
-    asked: Array,  # out (job,) int64: requests to single peers of the batch while this input talks
-    settled: Array,  # out (job,) bool
+    liars: Liars,
+    machine: Machine,
+    results: Results,
 ) -> None:
+    """Plays the inputs of the jobs together."""
+    first_job, last_job, halt, seed, keys = jobs
+    votes, closed, lockstep, rounds = talk
+    sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
+    sees, target, answers, number = liars
+    after, colour, asking, start, decides, counts_wins = machine
+    decisions, played, asked, settled, _ = results
     inputs, honest = votes.shape
     colours = closed.shape[1]
-    sizes, alpha, starts, peers, trust, keep, pair, weights, self_sampling, nodes = urns
+    first_repetition, first = divmod(first_job, inputs)
+    last = first + last_job - first_job
     rows = len(weights)
     whole = last - first
     state = np.empty((honest, whole), dtype=np.int32)
@@ -81,7 +104,7 @@ def play(
     place = np.empty(nodes, dtype=np.int64)
     who = np.empty(sizes.max(), dtype=np.int64)
     flat = said.reshape(-1)
-    for repetition in range(first_repetition, last_repetition):
+    for repetition in range(first_repetition, first_repetition + times):
         word, step = stream(seed, repetition, -1, 1)
         fresh_urn(starts, peers, keep, urn, place)
         won_so_far[:] = 0
@@ -126,7 +149,7 @@ def play(
                         size, word, step, starts[i], starts[i + 1], peers, trust, keep, pair, place, who
                     )
                 else:
-                    word = ask_uniformly(i, word, step, size, starts, self_sampling, nodes, urn, place, who)
+                    word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
                 requests += size
                 won[:width] = -1
                 total = 0.0
@@ -148,7 +171,7 @@ def play(
                                 sums, flat, who[j] * whole, c, weights[min(i, rows - 1), who[j]], width
                             )
                         for m in range(width):
-                            if wins(sums[m], total, size, alpha[i]):
+                            if reaches(sums[m], alpha[i], total, size):
                                 won[m] = c
                     else:
                         counts[:width] = _ZERO
@@ -258,7 +281,7 @@ def add_weighted(sums: Array, said: Array, a: int, c: int, weight: float, width:
 
 @njit(cache=True, nogil=True)
 def mark(won: Array, counts: Array, alpha: int, c: int, width: int) -> None:
-    """Colour c wins where at least alpha name it."""
+    """Colour c wins where at least alpha name it: ``reaches`` in bytes, many inputs at once."""
     winner, count, least, wanted = won[:width], counts[:width], np.uint8(alpha), np.int8(c)
     for m in range(width):
         winner[m] = wanted if count[m] >= least else winner[m]

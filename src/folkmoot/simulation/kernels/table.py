@@ -4,10 +4,8 @@ When k peers are drawn from an urn in which x of N hold colour c, the chance tha
 number that depends on x and alpha only. So the k draws need not be made: a uniform word is compared with
 the tabulated chances, exactly in law. Byzantine participants with fixed answers are part of the counts.
 
-Both functions run jobs (repetition, input) ``first_job`` to ``last_job``; every job has a stream of its
-own. ``play`` interprets any machine; ``flip`` is the same walk for machines in which a state has one move
-only (two-colour Slush), where it is twice as fast. Indices are unsigned: numba then need not look out for
-negative ones.
+It interprets any machine; ``flip.py`` is faster where a state has one move only. Every job has a stream of
+its own. Indices are unsigned: numba then need not look out for negative ones.
 """
 
 from __future__ import annotations
@@ -16,101 +14,41 @@ import numpy as np
 from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.protocols.machine import Machine
+from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
 from folkmoot.simulation.kernels.rounds import first_states, is_over, take_effect, wins_ahead
 from folkmoot.simulation.kernels.streams import below, mix, stream
+from folkmoot.simulation.options import Options
+from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.sharing import Piece, by_jobs
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
-def flip(
-    first_job: int,
-    last_job: int,
-    halt: Array,  # (1,): stop soon when it is not 0
-    seed: int,
-    keys: Array,  # (input,) int64: what the randomness of an input hangs on
-    votes: Array,  # (input, honest) int8: first votes, 0 or 1
-    fixed: Array,  # (input, 2) int64: Byzantine participants that always answer it
-    closed: Array,  # (input, 2) bool: once all honest hold it, no query can change that
-    offset: Array,  # (honest,) uint64: where the row of its threshold starts in ``chance``
-    chance: Array,  # flat uint64: chance that a colour held by x of the urn wins, in units of 2^-64
-    want: Array,  # machine: the colour whose win moves state s
-    after: Array,  # machine: the state it moves to
-    rounds: int,
-    decisions: Array,  # out (job, honest) int8
-    played: Array,  # out (job,) int64: rounds
-    asked: Array,  # out (job,) int64: queries
-    settled: Array,  # out (job,) bool
-) -> None:
-    inputs, honest = votes.shape
-    node = np.empty(honest, dtype=np.uint8)  # state and colour are one
-    counts = np.empty(2, dtype=np.uint64)
-    size = np.uint64(honest)
-    for job in range(first_job, last_job):
-        repetition, item = divmod(job, inputs)
-        word, step = stream(seed, repetition, keys[item], 0)
-        blue = 0
-        for i in range(honest):
-            node[i] = votes[item, i]
-            blue += votes[item, i]
-        counts[0] = honest - blue + fixed[item, 0]
-        counts[1] = blue + fixed[item, 1]
-        never = np.uint64(1) << np.uint64(62)
-        goal_red = np.uint64(honest + fixed[item, 0]) if closed[item, 0] else never
-        goal_blue = np.uint64(honest + fixed[item, 1]) if closed[item, 1] else never
-        over = counts[0] == goal_red or counts[1] == goal_blue
-        used = 0
-        asks = 0
-        while used < rounds and not over and halt[0] == 0:
-            turn = 0
-            while turn < honest:
-                turn += 1
-                word += step
-                i, uniform = below(mix(word), size)
-                s = node[i]
-                wanted = want[s]
-                if uniform < chance[offset[i] + counts[wanted]]:
-                    node[i] = after[s]
-                    counts[s] -= ONE
-                    counts[wanted] += ONE
-                    if counts[wanted] == (goal_blue if wanted else goal_red):
-                        over = True
-                        break
-            used += 1
-            asks += turn
-        for i in range(honest):
-            decisions[job, i] = node[i]
-        played[job] = used
-        asked[job] = asks
-        settled[job] = over
+def plays(setting: Setting, options: Options) -> bool:
+    """Inputs that talk each by itself, where only the number of peers of each colour matters to a query."""
+    return setting.exchangeable and not (options.shared or options.record)
+
+
+def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
+    """Jobs, each by itself."""
+    talk, chances, machine = setting.talk, setting.chances, setting.machine
+
+    def some(first: int, last: int, halt: Array) -> None:
+        play(Jobs(first, last, halt, options.seed, options.keys), talk, chances, machine, results)
+        results.asked[first:last] *= setting.protocol.k
+
+    return by_jobs(some, len(results.played), options.threads)
 
 
 @njit(cache=True, nogil=True)
-def play(
-    first_job: int,
-    last_job: int,
-    halt: Array,
-    seed: int,
-    keys: Array,
-    votes: Array,  # (input, honest) int8: first votes
-    fixed: Array,  # (input, colour) int64
-    closed: Array,  # (input, colour) bool
-    offset: Array,  # (honest,) uint64
-    chance: Array,  # flat uint64
-    own: np.uint64,  # 1 if the asker is not in its own urn
-    after: Array,  # machine: state by state, winner + 1, and whether the winner is ahead
-    colour: Array,  # machine: colour of a state
-    asking: Array,  # machine: 1, or 0 once a node has decided and stopped asking
-    start: Array,  # machine: first state by vote + 1
-    decides: bool,
-    counts_wins: bool,
-    lockstep: bool,
-    rounds: int,
-    decisions: Array,  # out (job, honest) int8
-    played: Array,  # out (job,) int64: rounds
-    asked: Array,  # out (job,) int64: queries
-    settled: Array,  # out (job,) bool
-) -> None:
+def play(jobs: Jobs, talk: Talk, chances: Chances, machine: Machine, results: Results) -> None:
+    """Plays the jobs; ``asked`` counts queries."""
+    first_job, last_job, halt, seed, keys = jobs
+    votes, closed, lockstep, rounds = talk
+    chance, offset, fixed, own = chances
+    after, colour, asking, start, decides, counts_wins = machine
+    decisions, played, asked, settled, _ = results
     inputs, honest = votes.shape
     colours = fixed.shape[1]
     node = np.empty(honest, dtype=np.int64)

@@ -11,9 +11,8 @@ import numpy as np
 
 from folkmoot.arrays import Array, Ints
 from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Everyone, Neighbours, Others, Trusting
+from folkmoot.sampling import Everyone, Neighbours, Sampling, Trusting
 
-Sampling = Everyone | Others | Neighbours | Trusting
 _NO_INDEX = np.empty(0, dtype=np.int64)
 
 
@@ -32,7 +31,7 @@ class Urns(NamedTuple):
     keep: Array  # (entry,) uint64, or empty
     pair: Array  # (2 * entry,) uint64, or empty
     weights: Array  # (rows, node) float64: what an answer weighs, to all askers (a row), to each, or 1 (none)
-    self_sampling: bool
+    asks_itself: bool
     nodes: int
 
 
@@ -68,27 +67,9 @@ def lay_out(
         keep=keep,
         pair=pair,
         weights=_weights(sampling, protocol, order, honest),
-        self_sampling=isinstance(sampling, Everyone),
+        asks_itself=isinstance(sampling, Everyone),
         nodes=n,
     )
-
-
-def law_of(sampling: Sampling | None, protocol: SnowProtocol[Any]) -> Sampling:
-    """The sampling law: as given, or by the protocol's trust, or of all others."""
-    trust = protocol.trust if isinstance(protocol.trust, Trusting) else None
-    if sampling is None:
-        law: Sampling = trust or Others()
-    elif trust is not None:
-        raise ValueError(f"give the protocol trust= or deliberate sampling=, not both: got {sampling!r}")
-    elif isinstance(sampling, (Everyone, Others, Neighbours, Trusting)):
-        law = sampling
-    else:
-        raise TypeError(
-            f"sampling must be Others(), Everyone(), Neighbours(graph) or Trusting(trust): got {sampling!r}"
-        )
-    if isinstance(law, Trusting) and law.weighted and protocol.weights is not None:
-        raise ValueError("give weights= or Trusting(..., weighted=True), not both: either weighs the answers")
-    return law
 
 
 def sizes(sampling: Sampling, protocol: SnowProtocol[Any], n: int) -> tuple[Array, Array]:

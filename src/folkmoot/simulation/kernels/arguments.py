@@ -1,0 +1,53 @@
+"""What the kernels take and what they fill: named tuples of arrays, which each unpacks once, at its top.
+
+A tuple of arrays costs a count of references whenever it is looked into (measured: a query takes twice the
+time). Whom a node may ask is in ``urns.py``, what liars answer in ``liars.py``; a protocol is a ``Machine``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from folkmoot.arrays import Array
+
+
+class Jobs(NamedTuple):
+    """Jobs ``first`` to ``last - 1``, and what seeds them; a job is repetition * inputs + input."""
+
+    first: int
+    last: int
+    halt: Array  # (1,): stop soon when it is not 0
+    seed: int
+    keys: Array  # (input,) int64: what seeds the randomness of an input
+
+
+class Talk(NamedTuple):
+    """What is talked about, and how long at the most."""
+
+    votes: Array  # (input, honest) int8: first votes
+    closed: Array  # (input, colour) bool: once all honest hold it, no query can change that
+    lockstep: bool
+    rounds: int
+
+
+class Chances(NamedTuple):
+    """Chances that a colour held by x of the urn wins a query, where only numbers matter."""
+
+    chance: Array  # flat uint64, in units of 2^-64
+    offset: Array  # (honest,) uint64: where the row of its threshold starts in ``chance``
+    fixed: Array  # (input, colour) int64: Byzantine participants that always answer it
+    own: np.uint64  # 1 if the asker is not in its own urn
+
+
+class Results(NamedTuple):
+    """What a kernel fills."""
+
+    decisions: Array  # (job, honest) int8
+    played: Array  # (job,) int64: rounds
+    asked: (
+        Array  # (job,) int64: requests to single peers; of the whole batch while this input talks, if shared
+    )
+    settled: Array  # (job,) bool
+    history: Array  # (job, round, colour) int32: honest holders; empty unless recorded

@@ -1,0 +1,101 @@
+"""The flip kernel: the table kernel for two-colour Slush, a machine in which a state has one move only.
+
+A node is then its colour, and a query either turns it or not: the same walk, twice as fast. Indices are
+unsigned: numba then need not look out for negative ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from folkmoot.arrays import Array
+from folkmoot.simulation.kernels import table
+from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
+from folkmoot.simulation.kernels.streams import below, mix, stream
+from folkmoot.simulation.options import Options
+from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.sharing import Piece, by_jobs
+
+ONE = np.uint64(1)
+
+
+def plays(setting: Setting, options: Options) -> bool:
+    """What the table kernel plays, of two-colour Slush with every vote cast, one participant at a time."""
+    return table.plays(setting, options) and setting.plain and not setting.lockstep
+
+
+def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
+    """Jobs, each by itself."""
+    talk, chances = setting.talk, setting.chances
+    want, after = moves(setting)
+
+    def some(first: int, last: int, halt: Array) -> None:
+        play(Jobs(first, last, halt, options.seed, options.keys), talk, chances, want, after, results)
+        results.asked[first:last] *= setting.protocol.k
+
+    return by_jobs(some, len(results.played), options.threads)
+
+
+def moves(setting: Setting) -> tuple[Array, Array]:
+    """The colour whose win moves a node of either colour, and the colour it then has."""
+    # State 1 + c of the machine is colour c; its one move is the win of the other colour.
+    want = np.array([1, 0], dtype=np.uint8)
+    return want, (setting.machine.after[[1, 2], [2, 1], 0] - 1).astype(np.uint8)
+
+
+@njit(cache=True, nogil=True)
+def play(
+    jobs: Jobs,
+    talk: Talk,
+    chances: Chances,
+    want: Array,  # (colour,) uint8: the colour whose win moves a node of this one
+    after: Array,  # (colour,) uint8: the colour it then has
+    results: Results,
+) -> None:
+    """Plays the jobs; ``asked`` counts queries."""
+    first_job, last_job, halt, seed, keys = jobs
+    votes, closed, _, rounds = talk
+    chance, offset, fixed, _ = chances
+    decisions, played, asked, settled, _ = results
+    inputs, honest = votes.shape
+    node = np.empty(honest, dtype=np.uint8)  # state and colour are one
+    counts = np.empty(2, dtype=np.uint64)
+    size = np.uint64(honest)
+    for job in range(first_job, last_job):
+        repetition, item = divmod(job, inputs)
+        word, step = stream(seed, repetition, keys[item], 0)
+        blue = 0
+        for i in range(honest):
+            node[i] = votes[item, i]
+            blue += votes[item, i]
+        counts[0] = honest - blue + fixed[item, 0]
+        counts[1] = blue + fixed[item, 1]
+        never = np.uint64(1) << np.uint64(62)
+        goal_red = np.uint64(honest + fixed[item, 0]) if closed[item, 0] else never
+        goal_blue = np.uint64(honest + fixed[item, 1]) if closed[item, 1] else never
+        over = counts[0] == goal_red or counts[1] == goal_blue
+        used = 0
+        asks = 0
+        while used < rounds and not over and halt[0] == 0:
+            turn = 0
+            while turn < honest:
+                turn += 1
+                word += step
+                i, uniform = below(mix(word), size)
+                s = node[i]
+                wanted = want[s]
+                if uniform < chance[offset[i] + counts[wanted]]:
+                    node[i] = after[s]
+                    counts[s] -= ONE
+                    counts[wanted] += ONE
+                    if counts[wanted] == (goal_blue if wanted else goal_red):
+                        over = True
+                        break
+            used += 1
+            asks += turn
+        for i in range(honest):
+            decisions[job, i] = node[i]
+        played[job] = used
+        asked[job] = asks
+        settled[job] = over

@@ -1,0 +1,75 @@
+"""How a deliberation is to be played: what chooses the kernel and its randomness, beside the ``Setting``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal, Self, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.arrays import Ints
+
+Batch: TypeAlias = Literal["independent", "shared"]
+
+
+@dataclass(frozen=True, eq=False)
+class Options:
+    """The options of ``deliberate`` that do not say what is talked about."""
+
+    seed: int
+    keys: Ints  # (input,): what seeds the randomness of each input
+    repeats: int
+    shared: bool  # one query carries all inputs
+    record: bool
+    permute: bool
+    threads: int
+
+    @classmethod
+    def checked(
+        cls,
+        inputs: int,
+        *,
+        seed: int,
+        keys: npt.ArrayLike | None,
+        repeats: int,
+        batch: Batch,
+        record: bool,
+        permute: bool,
+        threads: int | None,
+    ) -> Self:
+        """The options, or an error that names what is wrong with them."""
+        if batch not in get_args(Batch):
+            raise ValueError(f"batch must be 'independent' or 'shared': got {batch!r}")
+        repetitions = checks.integer("repeats", repeats, least=1)
+        number = checks.integer("seed", seed, least=0)
+        if number >= 2**63:
+            raise ValueError(f"seed must satisfy seed < 2^63: got seed={number}")
+        return cls(
+            seed=number,
+            keys=_keys(keys, inputs),
+            repeats=repetitions,
+            shared=batch == "shared",
+            record=record,
+            permute=permute,
+            threads=checks.integer("threads", _cores() if threads is None else threads, least=1),
+        )
+
+
+def _keys(keys: npt.ArrayLike | None, inputs: int) -> Ints:
+    if keys is None:
+        return np.arange(inputs)
+    values = np.asarray(keys)
+    if values.shape != (inputs,):
+        raise ValueError(f"keys must hold one number per input ({inputs}): got shape {values.shape}")
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"keys must be integers: got an array of {values.dtype}")
+    if (values < 0).any() or (values > np.iinfo(np.int64).max).any():
+        raise ValueError("keys must satisfy 0 <= key < 2^63")
+    return values.astype(np.int64)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,57 @@
+"""Work in pieces, shared out over threads: common to all kernels, with progress and a way to stop.
+
+A kernel cuts its work as suits it. A piece cannot be interrupted but by ``halt``, an array of one byte that
+kernels look at between rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from folkmoot.arrays import Array, Progress
+
+# Jobs in a piece at most: progress should move, and Ctrl-C should not have to wait.
+LARGEST = 4096
+
+
+class Piece(NamedTuple):
+    """A piece of work: how many jobs it is, and a function of ``halt`` that does it."""
+
+    jobs: int
+    play: Callable[[Array], object]
+
+
+def by_jobs(play: Callable[[int, int, Array], object], jobs: int, threads: int) -> list[Piece]:
+    """Pieces of jobs that can be played each by itself: ``play(first, last, halt)``."""
+    size = min(-(-jobs // (threads * 8)), LARGEST)
+
+    def piece(first: int, last: int) -> Piece:
+        return Piece(last - first, lambda halt: play(first, last, halt))
+
+    return [piece(start, min(start + size, jobs)) for start in range(0, jobs, size)]
+
+
+def share(pieces: Sequence[Piece], threads: int, progress: Progress | None) -> None:
+    """Do the pieces on so many threads. The kernels let go of the interpreter, so Ctrl-C gets through."""
+    halt = np.zeros(1, dtype=np.uint8)  # not 0: kernels under way stop
+
+    def do(piece: Piece) -> int:
+        piece.play(halt)
+        return piece.jobs
+
+    done, whole = 0, sum(piece.jobs for piece in pieces)
+    pool = ThreadPoolExecutor(threads)
+    try:
+        for jobs in pool.map(do, pieces):
+            done += jobs
+            if progress:
+                progress(done, whole)
+    except BaseException:
+        halt[0] = 1
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
