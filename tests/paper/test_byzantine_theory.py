@@ -37,13 +37,7 @@ def blue(n: int, k: int, alpha: int, f: int) -> list[Fraction]:
     if sums[-1]:
         return [Fraction(part, sums[-1]) for part in sums]
     c = n - f
-    moves: dict[tuple[int, ...], dict[tuple[int, ...], Fraction]] = {
-        (b,): {
-            (to,): Fraction(rate) for to, rate in ((b + 1, birth[b]), (b - 1, death[b])) if rate and 0 < b < c
-        }
-        for b in range(c + 1)
-    }
-    solved = oracle.hitting(moves, (c,))
+    solved = oracle.hitting(oracle.moves(birth, death), (c,))
     return [solved[(b,)] for b in range(c + 1)]
 
 

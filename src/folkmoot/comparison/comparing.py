@@ -13,7 +13,7 @@ from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Ints, Progress
 from folkmoot.comparison.lines import central_lines, single_lines, stacking_line, talk_line
 from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Report
-from folkmoot.comparison.rules import RuleName, wanted_rules
+from folkmoot.comparison.rules import NEEDS, RuleName, wanted_rules
 from folkmoot.comparison.scene import Scene, one_each
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
@@ -157,6 +157,9 @@ def _protocols(protocol: object) -> dict[str, SnowProtocol[Any]]:
         raise TypeError(
             f"protocol must be Slush, Snowflake or Snowball, or several by name: got {protocol!r}"
         )
+    taken = {"mean participant", *NEEDS} & set(named)
+    if taken:
+        raise ValueError(f"protocol must have names that no other line has: got {', '.join(sorted(taken))}")
     return named
 
 
