@@ -31,7 +31,7 @@ _CLEAR: Final = 3.0  # standard errors; there are dozens of comparisons, so two 
 
 
 @dataclass(frozen=True)
-class Talk:
+class TalkSettings:
     """The communication phase: every protocol has k and alpha, Snowflake and Snowball beta as well."""
 
     k: int = 10
@@ -98,7 +98,7 @@ class Method:
 
 
 def answers(
-    members: Members, talk: Talk, seed: int, names: Iterable[str], turned: Sequence[int] = ()
+    members: Members, talk: TalkSettings, seed: int, names: Iterable[str], turned: Sequence[int] = ()
 ) -> dict[str, EnsembleAnswer]:
     """What the majority and the methods of these names answer if ``turned`` are perfectly malicious."""
     wanted = tuple(names)
@@ -156,7 +156,7 @@ def lead(ahead: Floats) -> Lead:
     return Lead(float(ahead.mean()), float("nan") if error is None else error)
 
 
-def _protocol(name: str, members: Members, talk: Talk) -> SnowProtocol[Any]:
+def _protocol(name: str, members: Members, talk: TalkSettings) -> SnowProtocol[Any]:
     k, alpha = talk.k, talk.alpha
     if name.lower() in PROTOCOLS:
         return named_protocol(name.lower(), k, alpha, beta=talk.beta)
