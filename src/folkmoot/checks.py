@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 import operator
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Floats
+
+DEFAULT_K: Final = 10  # the paper's
 
 
 class ByzantineThresholdWarning(UserWarning):
@@ -60,6 +63,17 @@ def query(k: object, alpha: object) -> tuple[int, int]:
     if not size < 2 * threshold <= 2 * size:
         raise ValueError(f"alpha must satisfy k/2 < alpha <= k: got alpha={threshold}, k={size}")
     return size, threshold
+
+
+def least_alpha(k: int) -> int:
+    """floor(k/2) + 1: the least threshold that two colours cannot both reach."""
+    return k // 2 + 1
+
+
+def default_query(participants: int, k: int | None = None, alpha: int | None = None) -> tuple[int, int]:
+    """Sample size and threshold where they are not given: k is 10 or all others, alpha the least majority."""
+    size = min(DEFAULT_K, max(1, participants - 1)) if k is None else k
+    return size, least_alpha(size) if alpha is None else alpha
 
 
 def population(n: object, byzantine: object) -> tuple[int, int]:

@@ -55,7 +55,7 @@ class StrongConfidence:
                 "come from the holdout"
             )
         size = checks.integer("k", k, least=1)
-        least = size // 2 + 1
+        least = checks.least_alpha(size)
         alphas = [max(least, math.ceil(size * Fraction(repr(value)))) for value in self.p]
         return np.array(alphas, dtype=np.int64)
 

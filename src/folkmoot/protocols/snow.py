@@ -201,7 +201,7 @@ class SnowProtocol(ABC, Generic[State]):
 
 
 def _scaled(alpha: int, k: int, size: int) -> int:
-    least, new_least = k // 2 + 1, size // 2 + 1
+    least, new_least = checks.least_alpha(k), checks.least_alpha(size)
     if k == least:  # k is 1 or 2: the only threshold there is
         return new_least
     return new_least + ((alpha - least) * (size - new_least) * 2 + (k - least)) // (2 * (k - least))
