@@ -12,7 +12,7 @@ import time
 
 from sklearn.ensemble import RandomForestClassifier
 
-from folkmoot import ConsensusClassifier, deliberate
+from folkmoot import ConsensusClassifier, StrongConfidence, deliberate
 from folkmoot.datasets import load_femnist
 
 
@@ -28,9 +28,9 @@ def main(path: str | None = None, writers: str = "101", test_writers: str = "100
     deliberate(votes, moot.protocol_)
     talked = time.perf_counter() - voted
     print(f"fitting {fitted - started:.1f} s, voting {voted - fitted:.1f} s, talking {talked:.2f} s\n")
-    for thresholds in ("global", "strong-confidence"):
-        moot.set_params(thresholds=thresholds)
-        print(moot.report(data.X_test, data.y_test, stacking=thresholds == "global"), end="\n\n")
+    for alpha in (6, StrongConfidence()):
+        moot.set_params(protocol__alpha=alpha)
+        print(moot.report(data.X_test, data.y_test, stacking=alpha == 6), end="\n\n")
 
 
 if __name__ == "__main__":

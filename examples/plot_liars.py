@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from folkmoot import Slush, Snowball, StrongConfidence, deliberate
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, handed_in
-from folkmoot.baselines import dawid_skene, majority
-from folkmoot.outcome import share_right
+from folkmoot import Slush, Snowball, StrongConfidence, compare
+from folkmoot.adversaries import Adversary, PerfectlyMalicious
 from folkmoot.protocols import SnowProtocol
 
 N, INPUTS, K = 101, 1000, 10
@@ -36,16 +34,13 @@ def main(path: str = "liars.png") -> None:
         "Snowball": Snowball(K, 6, 10),
     }
     counts = list(range(0, 41, 4))
-    lines: dict[str, list[float]] = {name: [] for name in ("majority", "Dawid-Skene", *protocols)}
+    lines: dict[str, list[Any]] = {name: [] for name in ("majority", "Dawid-Skene", *protocols)}
     order = rng.permutation(N)
     for count in counts:
         liars: dict[int, Adversary] = {int(i): PerfectlyMalicious() for i in order[:count]}
-        seen = handed_in(votes, liars, truth, 2)
-        lines["majority"].append(float(share_right(majority(seen, 2), truth)))
-        lines["Dawid-Skene"].append(float(share_right(dawid_skene(seen, 2).labels, truth)))
-        for name, protocol in protocols.items():
-            outcome = deliberate(votes, protocol, adversaries=liars, truth=truth, repeats=5)
-            lines[name].append(float(outcome.accuracy(truth).mean()))
+        report = compare(votes, protocols, truth=truth, adversaries=liars, repeats=5)
+        for name, values in lines.items():
+            values.append(report.accuracy(name))
     print("liars" + "".join(f"{name:>14}" for name in lines))
     for row, count in enumerate(counts):
         print(f"{count:>5}" + "".join(f"{values[row]:>14.3f}" for values in lines.values()))

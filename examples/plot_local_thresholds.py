@@ -13,7 +13,7 @@ import sys
 import numpy as np
 from matplotlib.figure import Figure
 
-from folkmoot import strong_confidence
+from folkmoot import StrongConfidence
 from folkmoot.theory import LocalSlushChain, SlushChain, majority_accuracy
 
 N, K, MEAN, DRAWS = 31, 10, 0.55, 40
@@ -28,7 +28,7 @@ def main(path: str = "local_thresholds.png") -> None:
         accuracies = []
         for _ in range(DRAWS):
             p = rng.beta(MEAN * total, (1 - MEAN) * total, size=N)
-            local = LocalSlushChain(strong_confidence(p, K), K)
+            local = LocalSlushChain(StrongConfidence(p), K)
             accuracies.append([majority_accuracy(N, p), SlushChain(N, K, 6).accuracy(p), local.accuracy(p)])
         rows.append(np.mean(accuracies, axis=0))
         print(f"spread {deviation:.2f}:  majority {rows[-1][0]:.4f}   Slush {rows[-1][1]:.4f}   "

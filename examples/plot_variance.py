@@ -33,7 +33,7 @@ def main(path: str = "variance.png") -> None:
     axes = figure.subplots()
     spread = {}
     for name, options in runs.items():
-        accuracy = deliberate(votes, Slush(10, 6), repeats=REPEATS, **options).accuracy(truth)  # type: ignore[arg-type]
+        accuracy = deliberate(votes, Slush(10, 6), repeats=REPEATS, **options).accuracies(truth)  # type: ignore[arg-type]
         spread[name] = accuracy.var(ddof=1)
         axes.hist(accuracy, bins=60, histtype="step", density=True, label=name)
         print(

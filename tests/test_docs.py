@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.command import run, run_script
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
@@ -20,7 +20,7 @@ def test_python_of_the_pages_runs(page: Path, tmp_path: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S)
     script = tmp_path / "page.py"
     script.write_text("\n".join(blocks))
-    result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path)
+    result = run_script(script, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
 
 
@@ -29,9 +29,9 @@ def test_figures_in_the_readme_s_example_are_right(tmp_path: Path) -> None:
     block = next(each for each in blocks if "# 0." in each)
     script = tmp_path / "readme.py"
     script.write_text(block)
-    out = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=True
-    ).stdout.split()
+    result = run_script(script, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    out = result.stdout.split()
     promised = re.findall(r"# (0\.\d+)", block)
     assert len(promised) == len(out) == 2
     for figure, value in zip(promised, out, strict=True):
@@ -58,7 +58,5 @@ def test_theory_commands_of_the_readme_work() -> None:
     commands = re.findall(r"^\$ folkmoot (theory .*)$", (ROOT / "README.md").read_text(), flags=re.M)
     assert commands
     for command in commands:
-        result = subprocess.run(
-            [sys.executable, "-m", "folkmoot", *command.split()], capture_output=True, text=True
-        )
+        result = run(*command.split())
         assert result.returncode == 0, result.stderr

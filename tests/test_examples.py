@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import matplotlib.image
 import numpy as np
 import pytest
 
+from support.command import run_script
 from support.femnist_samples import make_rows, write_parquet
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
@@ -24,19 +23,14 @@ def _marked(path: Path) -> object:
 @pytest.mark.parametrize("example", [_marked(path) for path in EXAMPLES])
 def test_example(example: Path, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"
-    result = subprocess.run(
-        [sys.executable, str(example), str(picture)], capture_output=True, text=True, cwd=tmp_path
-    )
+    result = run_script(example, picture, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert result.stdout
     assert matplotlib.image.imread(picture).std() > 0.03
 
 
 def run_example(name: str, *arguments: object) -> str:
-    script = Path(__file__).parents[1] / "examples" / name
-    result = subprocess.run(
-        [sys.executable, str(script), *map(str, arguments)], capture_output=True, text=True
-    )
+    result = run_script(Path(__file__).parents[1] / "examples" / name, *arguments)
     assert result.returncode == 0, result.stderr
     return result.stdout
 

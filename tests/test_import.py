@@ -49,5 +49,5 @@ def test_every_public_name_is_there() -> None:
     for name in folkmoot.__all__:
         assert getattr(folkmoot, name) is not None
     assert dir(folkmoot) == sorted(folkmoot.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'slush'"):
-        _ = folkmoot.slush
+    with pytest.raises(AttributeError, match="No folkmoot attribute slush"):
+        _ = folkmoot.slush  # type: ignore[attr-defined]

@@ -27,6 +27,7 @@ def test_ties_and_missing_majorities_are_visible() -> None:
     assert result.agreement.tolist() == [0.5, 0.25, 0.75, 0.25]
     assert result.undecided == 3
     assert result.accuracy([0, 1, 1, 0]) == 0.25
+    assert result.accuracies([0, 1, 1, 0]).tolist() == [0.25]
     assert result.accuracy([-1, 1, 1, -1]) == 0.5  # over the inputs whose truth is known
     for bad in ([1], [1] * 5, 1):
         with pytest.raises(ValueError, match=r"one colour per input \(4\)"):
@@ -47,7 +48,9 @@ def test_repetitions_come_first() -> None:
         == (4, 6)
     )
     assert result.queries.shape == (4,)
-    assert result.accuracy(np.ones(6)).shape == (4,)
+    right = [(result.decision[repetition] == 1).mean() for repetition in range(4)]
+    assert result.accuracies(np.ones(6)).tolist() == right
+    assert result.accuracy(np.ones(6)) == pytest.approx(sum(right) / 4)
     assert result.history is not None
     assert result.history.shape == (4, 6, 51, 2)
     assert len(result.plot().axes[0].get_lines()) == 6

@@ -1,17 +1,22 @@
 from __future__ import annotations
 
+import copy
+import pickle
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from folkmoot import strong_confidence
+from folkmoot import Slush, Snowball, Snowflake, StrongConfidence, deliberate
+from folkmoot.protocols import SnowProtocol
 
 
 def test_strong_confidence_is_the_least_threshold_of_its_definition() -> None:
     p = [0.0, 0.5, 0.55, 0.6, 0.61, 0.7, 0.7000001, 0.9, 1.0]
-    assert strong_confidence(p, 10).tolist() == [6, 6, 6, 6, 7, 7, 8, 9, 10]
-    assert strong_confidence([0.5, 0.7], 9).tolist() == [5, 7]
+    assert StrongConfidence(p).thresholds(10).tolist() == [6, 6, 6, 6, 7, 7, 8, 9, 10]
+    assert StrongConfidence([0.5, 0.7]).thresholds(9).tolist() == [5, 7]
     for k in range(1, 30):
-        for i in range(101):
-            (alpha,) = strong_confidence([i / 100], k)
+        for i, alpha in enumerate(StrongConfidence(np.arange(101) / 100).thresholds(k)):
             assert k / 2 < alpha <= k
             assert 100 * alpha >= k * i
             assert alpha == k // 2 + 1 or 100 * (alpha - 1) < k * i
@@ -20,4 +25,37 @@ def test_strong_confidence_is_the_least_threshold_of_its_definition() -> None:
 @pytest.mark.parametrize(("p", "k"), [([1.1], 10), ([], 10), ([0.5], 0)])
 def test_bad_input(p: list[float], k: int) -> None:
     with pytest.raises(ValueError, match="must"):
-        strong_confidence(p, k)
+        StrongConfidence(p).thresholds(k)
+
+
+@pytest.mark.parametrize("each", [StrongConfidence(), StrongConfidence([0.5, 0.75]), StrongConfidence([1])])
+def test_it_is_a_value(each: StrongConfidence) -> None:
+    assert pickle.loads(pickle.dumps(each)) == each  # noqa: S301
+    assert copy.deepcopy(each) == each
+    assert eval(repr(each)) == each  # noqa: S307
+    assert len({each, copy.copy(each)}) == 1
+
+
+def test_without_accuracies_it_is_none_of_those_with() -> None:
+    assert repr(StrongConfidence()) == "StrongConfidence()"
+    assert StrongConfidence() == StrongConfidence(None) != StrongConfidence([0.5])
+    assert (
+        Slush(10, StrongConfidence()) == Slush(10, StrongConfidence()) != Slush(10, StrongConfidence([0.5]))
+    )
+
+
+@pytest.mark.parametrize("protocol", [Slush(4, 3), Snowflake(4, 3, 5), Snowball(4, 3, 5)])
+def test_a_protocol_waits_for_accuracies(protocol: SnowProtocol[object]) -> None:
+    waiting = replace(protocol, alpha=StrongConfidence())
+    assert waiting.scaled(4) == replace(waiting, k=3)
+    assert waiting.scaled(5) == waiting
+    assert waiting.restricted([0, 2]) == waiting
+    for use in (
+        lambda: waiting.thresholds(5),
+        lambda: waiting.reaching(np.array([4, 3, 2])),
+        lambda: deliberate(np.ones((5, 2), dtype=np.int64), waiting),
+    ):
+        with pytest.raises(
+            ValueError, match=r"give them, StrongConfidence\(p\); in an estimator they come from"
+        ):
+            use()

@@ -22,7 +22,7 @@ class ByzantineThresholdWarning(UserWarning):
     They alone can then turn an honest participant, so the all-blue state is left again with positive
     probability and red is the only true absorbing state. Absorption probabilities follow the paper
     (section 4.4): the death rate out of all-blue is set to zero. ``distribution`` and
-    ``accuracy(..., rounds=T)`` follow the real process and need no such convention.
+    ``accuracy(..., steps=T)`` follow the real process and need no such convention.
     """
 
 
@@ -73,15 +73,25 @@ def probability(name: str, value: object) -> float:
     return number
 
 
-def finite(name: str, value: object) -> float:
-    """A number that is neither infinite nor NaN."""
+def number(name: str, value: object) -> float:
+    """``value`` as a float."""
     try:
-        number = float(value)  # type: ignore[arg-type]
+        return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number: got {name}={value!r}") from None
-    if not math.isfinite(number):
-        raise ValueError(f"{name} must be finite: got {name}={number}")
-    return number
+
+
+def finite(name: str, value: object) -> float:
+    """A number that is neither infinite nor NaN."""
+    result = number(name, value)
+    if not math.isfinite(result):
+        raise ValueError(f"{name} must be finite: got {name}={result}")
+    return result
+
+
+def generator(seed: object) -> np.random.Generator:
+    """Random numbers of this seed."""
+    return np.random.default_rng(integer("seed", seed, least=0))
 
 
 def accuracies(p: npt.ArrayLike, honest: int | None = None) -> Floats:

@@ -15,22 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.accuracy import share_right
 from folkmoot.arrays import Bools, Colours, Floats, Ints
 from folkmoot.votes import UNCOLOURED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-def share_right(labels: npt.ArrayLike, truth: npt.ArrayLike) -> Floats:
-    """Share of the inputs with a known truth (not -1) that are labelled right; an undecided one is not."""
-    given, right = np.asarray(labels), np.asarray(truth)
-    if right.shape != given.shape[-1:]:
-        raise ValueError(f"truth must hold one colour per input ({given.shape[-1]}): got shape {right.shape}")
-    known = right != UNCOLOURED
-    if not known.any():
-        raise ValueError("truth must be known (not -1) for at least one input")
-    return np.asarray((given[..., known] == right[known]).mean(axis=-1), dtype=np.float64)
 
 
 class Change(NamedTuple):
@@ -82,9 +72,13 @@ class Outcome:
         """Inputs (over all repetitions) without an honest majority."""
         return int((self.decision == UNCOLOURED).sum())
 
-    def accuracy(self, truth: npt.ArrayLike) -> Floats:
-        """Share of the inputs with a known truth (not -1) decided right; one value per repetition."""
-        return share_right(self.decision, truth)
+    def accuracy(self, truth: npt.ArrayLike) -> float:
+        """Share of the inputs with a known truth (not -1) decided right; the mean over repetitions."""
+        return float(self.accuracies(truth).mean())
+
+    def accuracies(self, truth: npt.ArrayLike) -> Floats:
+        """(repetition,): the same for each repetition, also where there is only one."""
+        return np.atleast_1d(share_right(self.decision, truth))
 
     def explain(self, i: int) -> list[Change]:
         """Who changed its colour on input i, when, and after which answers (needs ``record=True``)."""

@@ -7,6 +7,7 @@ threshold satisfies alpha >= k p.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,28 +18,37 @@ from folkmoot import checks
 from folkmoot.arrays import Ints
 
 
-def strong_confidence(p: npt.ArrayLike, k: int) -> Ints:
-    """The least threshold of strong confidence for each accuracy: max(floor(k/2)+1, ceil(k p)).
-
-    It never exceeds k, since p <= 1. Accuracies are read as the decimals they print as: k=10,
-    p=0.7 gives 7, not the 8 that binary rounding of 10 * 0.7 could give.
-    """
-    values = checks.accuracies(p)
-    size = checks.integer("k", k, least=1)
-    least = size // 2 + 1
-    thresholds = [max(least, math.ceil(size * Fraction(repr(value)))) for value in values.tolist()]
-    return np.array(thresholds, dtype=np.int64)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StrongConfidence:
-    """``alpha=StrongConfidence(p)``: every participant the threshold that its accuracy ``p[i]`` asks for."""
+    """``alpha=StrongConfidence(p)``: every participant the threshold that its accuracy ``p[i]`` asks for.
 
-    p: tuple[float, ...]
+    Without ``p`` the accuracies are still to come: an estimator fills in those of the holdout.
+    """
 
-    def __init__(self, p: npt.ArrayLike) -> None:
-        object.__setattr__(self, "p", tuple(checks.accuracies(p).tolist()))
+    p: tuple[float, ...] | None
+
+    def __init__(self, p: npt.ArrayLike | None = None) -> None:
+        object.__setattr__(self, "p", None if p is None else tuple(checks.accuracies(p).tolist()))
 
     def thresholds(self, k: int) -> Ints:
-        """One threshold per participant, for samples of k."""
-        return strong_confidence(self.p, k)
+        """The least threshold of strong confidence for each accuracy: max(floor(k/2)+1, ceil(k p)).
+
+        It never exceeds k, since p <= 1. Accuracies are read as the decimals they print as: k=10,
+        p=0.7 gives 7, not the 8 that binary rounding of 10 * 0.7 could give.
+        """
+        if self.p is None:
+            raise ValueError(
+                "StrongConfidence() has no accuracies: give them, StrongConfidence(p); in an estimator they "
+                "come from the holdout"
+            )
+        size = checks.integer("k", k, least=1)
+        least = size // 2 + 1
+        alphas = [max(least, math.ceil(size * Fraction(repr(value)))) for value in self.p]
+        return np.array(alphas, dtype=np.int64)
+
+    def restricted(self, participants: Sequence[int]) -> StrongConfidence:
+        """The same among some of the participants."""
+        return self if self.p is None else StrongConfidence([self.p[i] for i in participants])
+
+    def __repr__(self) -> str:
+        return "StrongConfidence()" if self.p is None else f"StrongConfidence({list(self.p)})"

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Slush, Snowball, deliberate
+from folkmoot import Others, Slush, Snowball, deliberate
 from folkmoot.adversaries import Adversary, PerfectlyMalicious
 from folkmoot.network.packing import unpack
 from folkmoot.protocols import SnowProtocol
 from folkmoot.theory import SlushChain
-from support.moot_in_memory import Moot
+from support.network.moot_in_memory import Moot
 from support.statistics_of_agreement import assert_mean
 
 EACH = 40  # inputs of each start
@@ -51,7 +51,7 @@ def held_at_the_end(
 @pytest.mark.parametrize("byzantine", [0, 1])
 def test_slush_over_the_network_is_absorbed_as_theory_says(byzantine: int) -> None:
     n, k, alpha = 7, 4, 3
-    chain = SlushChain(n, k, alpha, byzantine=byzantine, self_sampling=False)
+    chain = SlushChain(n, k, alpha, byzantine=byzantine, sampling=Others())
     assert chain.honest == n - byzantine
     starts = list(range(1, n - byzantine))
     adversaries: dict[int, Adversary] = {n - 1: PerfectlyMalicious()} if byzantine else {}

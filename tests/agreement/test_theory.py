@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from folkmoot import Everyone, Others, Slush, deliberate
+from folkmoot import Slush, deliberate
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, Silent
 from folkmoot.outcome import Outcome
 from folkmoot.theory import LocalSlushChain
 from support.statistics_of_agreement import assert_law, assert_mean, assert_rate, counted
-from support.strategies import quiet_chain
+from support.strategies import law_of, quiet_chain
 
 KERNELS: dict[str, dict[str, Any]] = {
     "table": {},
@@ -44,7 +44,7 @@ def play(
     shared = "batch" in KERNELS[kernel]
     inputs, repeats = (1, trials) if shared else (trials, 1)
     liars: dict[int, Adversary] = {i: PerfectlyMalicious() for i in range(n - f, n)}
-    sampling = Everyone() if options.pop("self_sampling", False) else Others()
+    sampling = law_of(options.pop("self_sampling", False))
     return deliberate(
         same_start(n, blue, inputs),
         Slush(k, alpha),
@@ -112,13 +112,13 @@ def test_local_thresholds(kernel: str, f: int, self_sampling: bool) -> None:
         Slush(10, alphas + [6] * f),
         adversaries={i: PerfectlyMalicious() for i in range(23, n)},
         truth=np.ones(inputs, dtype=np.int64),
-        sampling=Everyone() if self_sampling else Others(),
+        sampling=law_of(self_sampling),
         rounds=3000,
         repeats=repeats,
         seed=5,
         **KERNELS[kernel],
     )
-    chain = LocalSlushChain(alphas, 10, byzantine=f, self_sampling=self_sampling)
+    chain = LocalSlushChain(alphas, 10, byzantine=f, sampling=law_of(self_sampling))
     exact = [
         chain.blue([votes[:8, i].sum(), votes[8:16, i].sum(), votes[16:23, i].sum()]) for i in range(inputs)
     ]

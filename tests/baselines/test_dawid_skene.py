@@ -75,7 +75,9 @@ def test_equals_the_textbook(table: tuple[Votes, int], rounds: int) -> None:
 def test_labels_are_the_unique_likeliest_colours(table: tuple[Votes, int]) -> None:
     votes, classes = table
     answer = dawid_skene(votes, classes)
-    for i, (label, chances) in enumerate(zip(answer.labels.tolist(), answer.posterior.tolist(), strict=True)):
+    for i, (label, chances) in enumerate(
+        zip(answer.decision.tolist(), answer.posterior.tolist(), strict=True)
+    ):
         best = [colour for colour, chance in enumerate(chances) if chance > max(chances) - 1e-9]
         lost = len(best) > 1 or (votes[:, i] == -1).all()
         assert label == (-1 if lost else best[0])
@@ -113,16 +115,16 @@ def test_names_of_participants_inputs_and_colours_do_not_matter(
     base = dawid_skene(votes, classes)
 
     shuffled = dawid_skene(votes[who], classes)
-    assert shuffled.labels.tolist() == base.labels.tolist()
+    assert shuffled.decision.tolist() == base.decision.tolist()
     np.testing.assert_allclose(shuffled.confusion, base.confusion[who], atol=1e-6)
     np.testing.assert_allclose(shuffled.accuracies, base.accuracies[who], atol=1e-6)
 
     shuffled = dawid_skene(votes[:, where], classes)
-    assert shuffled.labels.tolist() == base.labels[where].tolist()
+    assert shuffled.decision.tolist() == base.decision[where].tolist()
     np.testing.assert_allclose(shuffled.posterior, base.posterior[where], atol=1e-6)
 
     shuffled = dawid_skene(renamed[votes], classes)
-    assert shuffled.labels.tolist() == renamed[base.labels].tolist()
+    assert shuffled.decision.tolist() == renamed[base.decision].tolist()
     np.testing.assert_allclose(shuffled.posterior[:, name], base.posterior, atol=1e-6)
     np.testing.assert_allclose(shuffled.prior[name], base.prior, atol=1e-6)
     np.testing.assert_allclose(shuffled.confusion[:, name][:, :, name], base.confusion, atol=1e-6)
@@ -158,7 +160,7 @@ def test_recovers_known_confusion_matrices() -> None:
         np.where(row[:, None] >= 0, np.log(matrix).T[row], 0.0)
         for row, matrix in zip(votes, confusion, strict=True)
     )
-    assert np.mean(found.labels == truth) >= np.mean(logs.argmax(axis=1) == truth) - 0.005
+    assert np.mean(found.decision == truth) >= np.mean(logs.argmax(axis=1) == truth) - 0.005
 
 
 def test_sees_through_participants_who_always_say_the_same() -> None:
@@ -169,7 +171,7 @@ def test_sees_through_participants_who_always_say_the_same() -> None:
     assert (majority(votes, 2) == 0).all()
     found = dawid_skene(votes, 2)
     best = majority(votes[:5], 2)  # what one does who knows who the experts are
-    assert np.mean(found.labels == best) >= 0.99
+    assert np.mean(found.decision == best) >= 0.99
     assert found.confusion[5:, 1, 0].min() > 0.99
 
 
@@ -178,31 +180,31 @@ def test_thousands_of_participants_do_not_underflow() -> None:
     truth = rng.integers(0, 2, 50)
     votes = np.where(rng.random((4000, 50)) < 0.6, truth, 1 - truth)
     found = dawid_skene(votes, 2)
-    assert found.labels.tolist() == truth.tolist()
+    assert found.decision.tolist() == truth.tolist()
     np.testing.assert_allclose(found.posterior.sum(axis=1), 1.0, atol=1e-9)
 
 
 def test_without_votes_there_is_no_answer() -> None:
     found = dawid_skene([[0, 1, -1, 0], [0, 1, -1, 0], [-1, -1, -1, -1]], 2)
-    assert found.labels.tolist() == [0, 1, -1, 0]
+    assert found.decision.tolist() == [0, 1, -1, 0]
     assert found.posterior[2].tolist() == found.prior.tolist()
     assert math.isnan(found.accuracies[2])
     assert found.accuracies[:2] == pytest.approx([1.0, 1.0], abs=1e-3)
     assert found.confusion[2].tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
     silent = dawid_skene([[-1, -1]], 3)
-    assert silent.labels.tolist() == [-1, -1]
+    assert silent.decision.tolist() == [-1, -1]
     assert silent.posterior == pytest.approx(np.full((2, 3), 1 / 3))
     assert silent.converged
 
 
 def test_a_tie_stays_a_tie() -> None:
     found = dawid_skene([[0, 1, 0, 1], [1, 0, 0, 1]], 2)
-    assert found.labels.tolist() == [-1, -1, 0, 1]
+    assert found.decision.tolist() == [-1, -1, 0, 1]
     # Swapping the colours, the first two participants and the last two inputs gives the same table, so
     # the first input is a tie. It is an unstable one: rounding errors alone would end at 0.99995.
     found = dawid_skene([[0, 1, 1], [1, 0, 0], [-1, 1, 0]], 2, iterations=1000)
-    assert found.labels[0] == -1
+    assert found.decision[0] == -1
     assert found.posterior[0] == pytest.approx([0.5, 0.5], abs=1e-9)
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.baselines import log_odds, majority, weighted_majority
+from folkmoot.accuracy import log_odds
+from folkmoot.baselines import majority, weighted_majority
 from folkmoot.votes import Votes
 from support.strategies import vote_tables
 
@@ -102,12 +103,6 @@ def test_log_odds_are_right_as_often_as_any_rule_can_be(classes: int) -> None:
         assert tied if colour == -1 else chances[colour] == max(chances)
 
 
-def test_log_odds_values() -> None:
-    assert log_odds([0.5, 0.75, 0.25], 2) == pytest.approx([0.0, math.log(3), -math.log(3)], abs=1e-15)
-    assert log_odds([0.25, 0.5], 4) == pytest.approx([0.0, math.log(3)], abs=1e-15)
-    assert log_odds([0.0, 1.0], 2) == pytest.approx([-math.log(999_999), math.log(999_999)], rel=1e-9)
-
-
 @pytest.mark.parametrize(
     ("weights", "error", "message"),
     [
@@ -127,7 +122,3 @@ def test_bad_weights(weights: object, error: type[Exception], message: str) -> N
 def test_other_bad_input() -> None:
     with pytest.raises(ValueError, match=r"votes\[1, 0\] must satisfy -1 <= colour < 2: got 4"):
         weighted_majority([[0], [4]], [1.0, 1.0], 2)
-    with pytest.raises(ValueError, match="0 <= p <= 1"):
-        log_odds([0.5, 1.2], 2)
-    with pytest.raises(ValueError, match="classes >= 2: got classes=1"):
-        log_odds([0.5], 1)

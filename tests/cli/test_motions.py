@@ -46,8 +46,15 @@ def test_a_damaged_database_is_one_line(node: Path) -> None:
 def test_truths_that_cannot_be_read(node: Path, tmp_path: Path) -> None:
     told = tmp_path / "truth.csv"
     for data, message in (
-        (b"\xff\xfe", "must be text in UTF-8"),
-        (b"1," * 200, "must begin with the line 'input,label' or 'label': got '1,1,"),
+        (b"\xff\xfe", "is not a text file in UTF-8: line 1 has the mark of UTF-16"),
+        (
+            b"1," * 200,
+            "must have different column names: got '1' more than once; is its first line a header?",
+        ),
+        (b"a;b;c\n1;2;3\n", "must have the columns input,label or label: got 'a, b, c'"),
+        (b"input;label\n0;yes\n\n2;no\n", "line 4: input must be 0 to 1: got '2'"),
+        (b"label\n\n", "has a header and no truths"),
+        (b"label\n", "has a header and no rows"),
         (b"label\nmaybe\n", "label must be one of no, yes: got 'maybe'"),
     ):
         told.write_bytes(data)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,6 +18,7 @@ from folkmoot.paper.store import MISSING, Store
 from support.browser import look_at
 from support.command import assert_refused, run, run_json
 from support.femnist_samples import make_rows, write_parquet
+from support.process import start
 
 THEORY = ["absorption", "homogeneous", "thresholds", "performance-groups", "byzantine-theory"]
 
@@ -52,18 +51,7 @@ def test_one_experiment_and_again(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     cells = tmp_path / "out" / "cells"
-    command = [
-        sys.executable,
-        "-m",
-        "folkmoot",
-        "reproduce",
-        "beta",
-        "--jobs",
-        "1",
-        "--out",
-        str(cells.parent),
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with start("reproduce", "beta", "--jobs", 1, "--out", cells.parent) as process:
         deadline = time.monotonic() + 60
         while len(list(cells.glob("*.json"))) < 3 and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -151,18 +139,14 @@ def test_missing_parts_do_not_stop_the_others(tmp_path: Path) -> None:
     )
 
 
-def test_a_missing_extra_is_named(tmp_path: Path) -> None:
-    (tmp_path / "xgboost.py").write_text(
-        "raise ModuleNotFoundError('No module named xgboost', name='xgboost')"
-    )
+def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "xgboost", None)  # as if it were not installed
     data = write_parquet(
         tmp_path / "letters.parquet", make_rows([f"w{i:03}" for i in range(30)], each=30), 500
     )
-    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
     result = run(
-        "reproduce", "femnist-individual", "--quick", "--data", data, "--out", tmp_path / "out", "--jobs", 1,
-        env={"PYTHONPATH": path},
-    )  # fmt: skip
+        "reproduce", "femnist-individual", "--quick", "--data", data, "--out", tmp_path / "out", "--jobs", 1
+    )
     assert result.returncode == 1
     assert 'pip install "folkmoot[boost]"' in result.stderr
 

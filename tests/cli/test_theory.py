@@ -1,11 +1,9 @@
-"""The command as users run it: a real process each time."""
+"""``folkmoot theory`` says what the library says, and bad input is one line."""
 
 from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import matplotlib.image
@@ -13,8 +11,10 @@ import numpy as np
 import pytest
 
 import folkmoot
+from folkmoot import Others
 from folkmoot.theory import LocalSlushChain, SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
-from support.command import assert_control_c_is_quiet, assert_refused, run, run_json
+from support.command import assert_refused, run, run_json
+from support.process import assert_control_c_is_quiet, run_process, start
 
 
 def test_version() -> None:
@@ -42,9 +42,9 @@ def test_threshold_with_q_and_byzantine() -> None:
 
 
 def test_absorption_json_holds_every_b() -> None:
-    chain = SlushChain(61, 10, 7, byzantine=2, self_sampling=False)
+    chain = SlushChain(61, 10, 7, byzantine=2, sampling=Others())
     result = run_json(
-        "theory", "absorption", "--n", "61", "--alpha", "7", "--byzantine", "2", "--no-self-sampling"
+        "theory", "absorption", "--n", "61", "--alpha", "7", "--byzantine", "2", "--sampling", "others"
     )
     assert result["b"] == list(range(60))
     assert result["blue"] == chain.blue.tolist()
@@ -71,12 +71,12 @@ def test_absorption_table_shows_numbers_below_the_smallest_double() -> None:
 
 def test_accuracy_json() -> None:
     result = run_json(
-        "theory", "accuracy", "--n", "101", "--p", "0.6", "--delta", "1", "--rounds", "50", "--per-node"
+        "theory", "accuracy", "--n", "101", "--p", "0.6", "--delta", "1", "--steps", "50", "--per-node"
     )
     chain = SlushChain(101, 10, 6)
     assert result["slush"] == chain.accuracy(0.6)
     assert result["rounds"] == 5050
-    assert result["slush_after_rounds"] == chain.accuracy(0.6, rounds=5050)
+    assert result["slush_after_rounds"] == chain.accuracy(0.6, steps=5050)
     assert result["majority"] == majority_accuracy(101, 0.6, delta=1)
     assert result["mean_participant"] == result["best_participant"] == 0.6
     gap = accuracy_gap(chain, 0.6, delta=1)
@@ -103,12 +103,12 @@ def test_accuracy_with_local_thresholds() -> None:
 
 
 def test_rounds_json() -> None:
-    result = run_json("theory", "rounds", "--n", "31", "--alpha", "8", "--p", "0.6", "--rounds", "500")
+    result = run_json("theory", "rounds", "--n", "31", "--alpha", "8", "--p", "0.6", "--steps", "500")
     chain = SlushChain(31, 10, 8)
-    assert result["expected_rounds"] == chain.expected_rounds().tolist()
+    assert result["expected_rounds"] == chain.expected_steps().tolist()
     assert result["still_open"] == chain.open_after(500).tolist()
     law = [math.comb(31, b) * 0.6**b * 0.4 ** (31 - b) for b in range(32)]
-    assert result["mean_rounds"] == pytest.approx(float(np.dot(law, chain.expected_rounds())))
+    assert result["mean_rounds"] == pytest.approx(float(np.dot(law, chain.expected_steps())))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_rounds_json() -> None:
         ["absorption", "--n", "31"],
         ["accuracy", "--n", "31", "--p", "0.6"],
         ["threshold", "--n", "31", "--delta", "1"],
-        ["rounds", "--n", "31", "--rounds", "600"],
+        ["rounds", "--n", "31", "--steps", "600"],
     ],
 )
 @pytest.mark.parametrize("suffix", ["png", "svg"])
@@ -161,6 +161,10 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
         ("theory absorption --n 10 --k 11", "k must satisfy 1 <= k <= n: got k=11, n=10"),
         ("theory absorption --n 20 --alpha 5", "alpha must satisfy k/2 < alpha <= k: got alpha=5, k=10"),
         ("theory absorption --n 20 --byzantine 20", "0 <= byzantine < n: got byzantine=20, n=20"),
+        (
+            "theory absorption --n 20 --sampling self",
+            "must be one of everyone, others: got 'self'",
+        ),
         ("theory accuracy --n 11 --k 5", "--p is missing"),
         ("theory accuracy --n 11 --k 5 --p 1.5", "0 <= p <= 1: got p=1.5"),
         ("theory accuracy --n 11 --k 5 --p nan", "got p=nan"),
@@ -174,10 +178,10 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
         ("theory accuracy --n 11 --k 5 --p half", "--p must be a number, a list"),
         ("theory accuracy --n 11 --k 5 --p 0.5 --alpha many", "--alpha must be a whole number or 'local'"),
         ("theory accuracy --n 11 --k 5 --p 3x0.5 --alpha local", "n - byzantine = 11"),
-        ("theory accuracy --n 11 --k 5 --p 0.5 --alpha local --rounds 5", "leave out --rounds"),
-        ("theory accuracy --n 11 --k 5 --p 0.5 --rounds -5", "rounds >= 0: got rounds=-5"),
-        ("theory accuracy --n 11 --k 5 --p 0.5 --per-node", "--per-node says how --rounds is counted"),
-        ("theory rounds --n 11 --k 5 --per-node", "give --rounds too"),
+        ("theory accuracy --n 11 --k 5 --p 0.5 --alpha local --steps 5", "leave out --steps"),
+        ("theory accuracy --n 11 --k 5 --p 0.5 --steps -5", "steps >= 0: got steps=-5"),
+        ("theory accuracy --n 11 --k 5 --p 0.5 --per-node", "--per-node says how --steps is counted"),
+        ("theory rounds --n 11 --k 5 --per-node", "give --steps too"),
         ("theory threshold --n 100", "n must be odd"),
         ("theory threshold --n 101 --delta 1 --q 0.6", "give delta or q, not both"),
         ("theory threshold --n 101 --q 0.4", "1/2 < q <= 1: got q=0.4"),
@@ -200,27 +204,21 @@ def test_a_plot_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_debug_shows_the_traceback() -> None:
-    result = run("theory", "absorption", "--n", "5", env={"FOLKMOOT_DEBUG": "1"})
+    result = run_process("theory", "absorption", "--n", "5", env={"FOLKMOOT_DEBUG": "1"})
     assert result.returncode == 1
     assert "Traceback" in result.stderr
 
 
 def test_control_c_exits_130_quietly() -> None:
-    # A horizon that takes minutes: too many participants to square, too many rounds to step.
-    assert_control_c_is_quiet("theory", "rounds", "--n", 20001, "--rounds", 10**8, after=2.5)
+    # A horizon that takes minutes: too many participants to square, too many steps to take.
+    assert_control_c_is_quiet("theory", "rounds", "--n", 20001, "--steps", 10**8, inside="theory/chain.py")
 
 
 def test_a_closed_pipe_is_quiet() -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "folkmoot", "theory", "absorption", "--n", "5001", "--all"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    process.stdout.readline()
-    process.stdout.close()
-    assert process.wait(timeout=60) == 1
-    assert process.stderr.read() == ""
-    process.stderr.close()
+    with start("theory", "absorption", "--n", 5001, "--all") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.wait(timeout=60) == 1
+        assert process.stderr.read() == ""

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from folkmoot import Slush
+from folkmoot import Slush, StrongConfidence
 from folkmoot.adversaries import Silent
 from folkmoot.learning import ConsensusClassifier, ParticipantWarning
 from support.models import Broken, Threshold, Witness
@@ -38,7 +38,7 @@ def three(**options: Any) -> ConsensusClassifier:
     ("options", "arguments", "complaint"),
     [
         ({"protocol": "slush"}, {}, "protocol must be Slush, Snowflake or Snowball: got 'slush'"),
-        ({"thresholds": "local"}, {}, "thresholds must be 'global' or 'strong-confidence': got 'local'"),
+        ({"protocol": Slush(2, StrongConfidence([0.6]))}, {}, r"one threshold per participant \(3\): got 1"),
         ({"holdout": 1.0}, {}, "holdout must satisfy 0 <= holdout < 1"),
         ({"holdout": -0.1}, {}, "holdout must satisfy 0 <= holdout <= 1: got holdout=-0.1"),
         ({"rounds": 1.5}, {}, "rounds must be an integer"),
@@ -189,7 +189,7 @@ def test_too_many_classes() -> None:
 def test_thresholds_from_accuracies_that_nobody_knows() -> None:
     models = [Threshold(), Threshold(), Threshold()]
     with pytest.warns(ParticipantWarning, match="'threshold-3': accuracy not known"):
-        ConsensusClassifier(models, prefit=True, protocol=Slush(2, 2), thresholds="strong-confidence").fit()
+        ConsensusClassifier(models, prefit=True, protocol=Slush(2, StrongConfidence())).fit()
 
 
 def test_models_on_other_columns_after_a_refit() -> None:

@@ -16,7 +16,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from folkmoot import Others, Slush, Trusting, adversaries
+from folkmoot import Others, Slush, Snowball, StrongConfidence, Trusting, adversaries
 from folkmoot.learning import ConsensusClassifier, ProtocolWarning
 from support.models import Threshold, Witness
 from support.oracles import exact as oracle
@@ -193,11 +193,18 @@ def test_score_is_the_accuracy_of_predict() -> None:
 
 
 def test_strong_confidence_takes_thresholds_from_the_holdout() -> None:
-    moot = ConsensusClassifier(
-        [GaussianNB()], protocol=Slush(4, 3), thresholds="strong-confidence", random_state=0
-    ).fit(X, Y, GROUPS)
+    local = Slush(4, StrongConfidence())
+    moot = ConsensusClassifier([GaussianNB()], protocol=local, random_state=0).fit(X, Y, GROUPS)
     by_hand = [max(3, -(-4 * p.right // p.held_out)) for p in moot.participants_]
     assert moot.protocol_.thresholds(12).tolist() == by_hand
+
+
+def test_accuracies_for_the_thresholds_may_be_given_instead() -> None:
+    told = StrongConfidence(np.linspace(0.5, 1, 12))
+    moot = ConsensusClassifier([GaussianNB()] * 12, protocol=Snowball(4, told, 5), random_state=0).fit(X, Y)
+    assert moot.protocol_ == Snowball(4, told, 5)
+    moot.set_params(protocol__alpha=StrongConfidence())
+    assert moot.protocol_ == Snowball(4, StrongConfidence(moot.accuracies_), 5)
 
 
 def test_few_participants_scale_the_protocol() -> None:

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from folkmoot import Slush, Snowball
+from folkmoot import Slush, Snowball, StrongConfidence
 from folkmoot.learning import ConsensusClassifier, ParticipantWarning
 from support.models import Threshold, Witness
 
@@ -89,6 +89,18 @@ def test_grid_search_over_the_threshold() -> None:
     assert search.best_params_["protocol__alpha"] in (6, 7, 10)
     assert search.best_estimator_.protocol.alpha == search.best_params_["protocol__alpha"]
     assert search.score(X, Y) > 0.8
+
+
+def test_grid_search_over_local_thresholds() -> None:
+    alphas = [10, StrongConfidence(), StrongConfidence([0.7] * 12)]
+    for alpha in alphas:
+        assert clone(moot().set_params(protocol__alpha=alpha)).get_params()["protocol__alpha"] == alpha
+    search = GridSearchCV(moot(), {"protocol__alpha": alphas}, cv=2).fit(X, Y)
+    assert [each["protocol__alpha"] for each in search.cv_results_["params"]] == alphas
+    assert search.best_estimator_.protocol.alpha == search.best_params_["protocol__alpha"]
+    by_holdout = pickle.loads(pickle.dumps(moot(protocol=Slush(10, StrongConfidence())).fit(X, Y)))  # noqa: S301
+    assert by_holdout.protocol == Slush(10, StrongConfidence())
+    assert by_holdout.protocol_ == Slush(10, StrongConfidence(by_holdout.accuracies_))
 
 
 def test_groups_reach_fit_through_a_search() -> None:

@@ -17,7 +17,7 @@ from folkmoot.network import statements
 from folkmoot.network.motion import Motion, read_header
 from folkmoot.network.packing import pack, unpack
 from folkmoot.network.roster import Member, Roster
-from support.moot_in_memory import Moot, keys_and_roster
+from support.network.moot_in_memory import Moot, keys_and_roster
 
 DECODED, DELIVERED = 80_000, 20_000
 INPUTS = 30

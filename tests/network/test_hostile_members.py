@@ -16,7 +16,7 @@ from folkmoot.network.memory import Weather
 from folkmoot.network.motion import Motion, motion_name, read_header
 from folkmoot.network.node import FETCHES, MOST_KEPT, MOST_OPEN_EACH, Node, _Running
 from folkmoot.network.session import Phase
-from support.moot_in_memory import Moot
+from support.network.moot_in_memory import Moot
 
 INPUTS = 12
 

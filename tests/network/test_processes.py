@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import random
 import signal
-import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from folkmoot.network.control import MotionProgress
 from folkmoot.runs.local_moot import Nodes
-from support.real_moot import ask, check_consistency, own_close, real_moot, rows_of_closed_motions, until
+from support.network.real_moot import (
+    ask,
+    check_consistency,
+    own_close,
+    real_moot,
+    rows_of_closed_motions,
+    until,
+)
 
 RIGHT = ["even", "odd"]
 
@@ -70,17 +78,20 @@ def test_nodes_are_killed_paused_and_come_back(tmp_path: Path, monkeypatch: pyte
     assert len(check_consistency(nodes)) == 3
 
 
-def killed_when(nodes: Nodes, place: int, due: Callable[[], bool]) -> threading.Thread:
-    """In the background: once it is due, kill a node and start it again."""
+@contextmanager
+def killed_when(nodes: Nodes, place: int, due: Callable[[], bool]) -> Iterator[None]:
+    """Beside the block, once it is due, a node is killed and started again; at its end, that has happened."""
 
     def work() -> None:
         until(due, "it never came to that", 60.0)
         nodes.kill(place)
         nodes.start(place)
 
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread
+    with ThreadPoolExecutor(1) as thread:
+        working = thread.submit(work)
+        yield
+        working.result()
+    nodes.wait(range(len(nodes.settings)), 60.0)
 
 
 def test_a_node_killed_right_after_its_close_stands_by_it(
@@ -88,10 +99,8 @@ def test_a_node_killed_right_after_its_close_stands_by_it(
 ) -> None:
     with real_moot(tmp_path, 5, monkeypatch) as nodes:
         for number in range(1, 3):
-            thread = killed_when(nodes, 2, lambda number=number: own_close(nodes, 2, number))  # type: ignore[misc]
-            account = ask(nodes, rounds=20)
-            thread.join(60.0)
-            nodes.wait(range(5), 60.0)
+            with killed_when(nodes, 2, lambda number=number: own_close(nodes, 2, number)):  # type: ignore[misc]
+                account = ask(nodes, rounds=20)
             assert account.undecided == 0
     check_consistency(nodes)
 
@@ -102,10 +111,8 @@ def killed_at_random(nodes: Nodes, seed: int, times: int) -> None:
     for _ in range(times):
         began, delay = time.monotonic(), rng.uniform(0.0, 1.2)
         due = lambda began=began, delay=delay: time.monotonic() > began + delay  # noqa: E731
-        thread = killed_when(nodes, 3, due)
-        account = ask(nodes, rounds=20)
-        thread.join(60.0)
-        nodes.wait(range(5), 60.0)
+        with killed_when(nodes, 3, due):
+            account = ask(nodes, rounds=20)
         assert account.state == "closed"
         assert all(x in (None, RIGHT[i % 2]) for i, x in enumerate(account.decisions))
 

@@ -15,7 +15,7 @@ from folkmoot.network.memory import Weather
 from folkmoot.network.models import Model
 from folkmoot.network.session import Phase
 from folkmoot.trust import Anchor, decide, listen
-from support.moot_in_memory import Moot
+from support.network.moot_in_memory import Moot
 
 N, INPUTS = 25, 200
 GOOD = Holdout([("a", "a")] * 12 + [("b", "b")] * 12 + [("a", "b")] * 3 + [("b", "a")] * 3)
@@ -140,7 +140,9 @@ def test_a_holdout_is_read_from_either_format(tmp_path: Path, model: Model) -> N
     np.savez(tmp_path / "h.npz", X=X, y=y)
     lines = [f"{a},{label},{b}" for (a, b), label in zip(X, y, strict=True)]
     (tmp_path / "h.csv").write_text("\n".join(["one,label,two", *lines]) + "\n")
-    for name in ("h.npz", "h.csv"):
+    comma = [line.replace(",", ";").replace(".", ",") for line in lines]
+    (tmp_path / "h.tsv").write_text("\n".join(["one;label;two", *comma]) + "\n", encoding="utf-8-sig")
+    for name in ("h.npz", "h.csv", "h.tsv"):
         anchor = read_holdout(tmp_path / name, model).anchor(("even", "odd"))
         assert anchor is not None
         assert (anchor.right, anchor.held_out) == (4, 6)
@@ -149,11 +151,11 @@ def test_a_holdout_is_read_from_either_format(tmp_path: Path, model: Model) -> N
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("h.csv", "a,b\n1,2\n", "must have one column 'label'"),
+        ("h.csv", "a,b\n1,2\n", "must have a column 'label': it has a, b"),
         ("h.csv", "a,label,b\n1,even\n", "line 2: expected 3 cells, got 2"),
-        ("h.csv", "a,label,b\n1,even,x\n", "line 2: could not convert"),
+        ("h.csv", "a,label,b\n1,even,x\n", "line 2: expected a number, got 'x'"),
         ("h.csv", "a,label\n1,even\n", "must have the 2 columns of the model"),
-        ("h.csv", "a,label,b\n", "must hold a label for every row: got 0 rows"),
+        ("h.csv", "a,label,b\n", "has a header and no rows"),
         ("h.npz", "nothing", "must be a .npz file with the arrays X and y"),
     ],
 )

@@ -70,6 +70,6 @@ def test_threshold_marks_the_crossing(delta: int) -> None:
 def test_rounds_draws_expectation_and_horizon() -> None:
     chain = SlushChain(31, 10, 8)
     left, right = pictures.rounds(chain, 500).axes
-    assert np.asarray(left.get_lines()[0].get_ydata()).tolist() == (chain.expected_rounds() / 31).tolist()
+    assert np.asarray(left.get_lines()[0].get_ydata()).tolist() == (chain.expected_steps() / 31).tolist()
     assert np.asarray(right.get_lines()[0].get_ydata()).tolist() == chain.open_after(500).tolist()
     assert len(pictures.rounds(chain).axes) == 1

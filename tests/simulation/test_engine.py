@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
-import time
 from typing import Any
 
 import networkx
@@ -36,6 +33,7 @@ from folkmoot.adversaries import (
     Stalling,
 )
 from folkmoot.simulation.setting import Setting
+from support.process import interrupted
 
 Votes = npt.NDArray[np.int64]
 EXACT_KERNELS: list[dict[str, Any]] = [
@@ -307,18 +305,11 @@ def test_a_talk_of_years_can_be_interrupted(threads: int) -> None:
     code = (
         "import numpy as np, folkmoot\n"
         "votes = np.arange(16)[:, None] % 2 * np.ones((1, 3), dtype=int)\n"  # nobody hears 15 equal answers
-        "print('ready', flush=True)\n"
         f"folkmoot.deliberate(votes, folkmoot.Slush(15, 15), rounds=10**9, threads={threads})"
     )
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(3)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=15)
-        assert process.returncode != 0
+    ended, _, complaint = interrupted(code, inside="folkmoot/simulation/")
+    assert ended == -signal.SIGINT
+    assert complaint.splitlines()[-1] == "KeyboardInterrupt"
 
 
 def test_a_copycat_cannot_keep_a_unanimous_network_open() -> None:

@@ -19,7 +19,7 @@ from folkmoot.theory import SlushChain, absorption_bound, chvatal_bound
 from folkmoot.theory.logsum import logsum
 from folkmoot.theory.votes_law import log_votes_law
 from support.oracles import exact as oracle
-from support.strategies import chains
+from support.strategies import chains, draws_itself, law_of
 
 HONEST = chains(most=81, honest_only=True, mixing=True)
 
@@ -45,9 +45,9 @@ def test_vanishing_rates(chain: SlushChain) -> None:
 @given(chains(most=81, honest_only=True))
 def test_definition_transition_rates_are_mirror_images(chain: SlushChain) -> None:
     """lambda_b = mu_{n-b} without Byzantine participants: of the definition, and of ours."""
-    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, 0, chain.self_sampling)
+    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, 0, draws_itself(chain))
     assert birth == death[::-1]
-    unit = math.comb(chain.n if chain.self_sampling else chain.n - 1, chain.k)
+    unit = math.comb(chain.n if draws_itself(chain) else chain.n - 1, chain.k)
     assert chain.birth == pytest.approx([float(Fraction(x, unit)) for x in birth], rel=1e-11, abs=0)
     assert np.array_equal(chain.birth, chain.death[::-1])
 
@@ -89,7 +89,7 @@ def test_remark_slush_absorption_monotonicity(chain: SlushChain) -> None:
 @given(chains(most=81, honest_only=True))
 def test_lemma_slush_symmetry(chain: SlushChain) -> None:
     """R_b = B_{n-b} as long as all participants are honest: in exact integers, and so in ours."""
-    blue, red = oracle.absorption_sums(*oracle.rates(chain.n, chain.k, chain.alpha, 0, chain.self_sampling))
+    blue, red = oracle.absorption_sums(*oracle.rates(chain.n, chain.k, chain.alpha, 0, draws_itself(chain)))
     assert red == blue[::-1]
     assert np.array_equal(chain.log_red, chain.log_blue[::-1])
     if blue[-1]:
@@ -113,7 +113,7 @@ def test_lemma_slush_symmetry_majority_absorption_is_at_least_b_over_n(chain: Sl
 
 @given(st.integers(1, 200), st.booleans())
 def test_lemma_slush_symmetry_equality_for_k_alpha_one(n: int, self_sampling: bool) -> None:
-    chain = SlushChain(n, 1, 1, self_sampling=self_sampling or n == 1)
+    chain = SlushChain(n, 1, 1, sampling=law_of(self_sampling or n == 1))
     assert chain.blue == pytest.approx(np.arange(n + 1) / n, rel=1e-12)
 
 

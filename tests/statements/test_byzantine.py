@@ -115,7 +115,7 @@ def test_conjecture_perfectly_faulty_participants(chain: SlushChain) -> None:
     n, half = chain.n, (chain.n + 1) // 2
     thresholds = [
         threshold_accuracy(
-            n, chain.k, chain.alpha, delta=delta, byzantine=chain.byzantine, self_sampling=chain.self_sampling
+            n, chain.k, chain.alpha, delta=delta, byzantine=chain.byzantine, sampling=chain.sampling
         )
         for delta in range(n - half + 1)
     ]

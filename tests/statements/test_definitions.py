@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot import strong_confidence
+from folkmoot import StrongConfidence
 from folkmoot.checks import required_votes
 
 
@@ -31,7 +31,7 @@ def test_definition_supermajority_rule_as_a_fraction(n: int, percent: int) -> No
 @given(st.integers(1, 40), st.integers(0, 1000))
 def test_definition_strong_confidence(k: int, thousandths: int) -> None:
     """alpha >= k p for p > 1/2, the least such, within k/2 < alpha <= k."""
-    (alpha,) = strong_confidence([thousandths / 1000], k).tolist()
+    (alpha,) = StrongConfidence([thousandths / 1000]).thresholds(k).tolist()
     p = Fraction(thousandths, 1000)
     assert alpha >= k * p
     assert k < 2 * alpha <= 2 * k

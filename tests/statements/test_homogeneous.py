@@ -103,7 +103,7 @@ def test_theorem_slush_vs_delta_majority(chain: SlushChain, data: st.DataObject)
     """For delta > 0 there is p_th > 1/2 below which Slush wins, given alpha < ceil(n/2) + delta."""
     half = (chain.n + 1) // 2
     delta = data.draw(st.integers(1, chain.n - half))
-    p_th = threshold_accuracy(chain.n, chain.k, chain.alpha, delta=delta, self_sampling=chain.self_sampling)
+    p_th = threshold_accuracy(chain.n, chain.k, chain.alpha, delta=delta, sampling=chain.sampling)
     if chain.alpha >= half + delta:  # the condition that the paper leaves out
         assert p_th == 0 if chain.alpha > half + delta else math.isnan(p_th)
         return

@@ -1,28 +1,34 @@
-"""The ``folkmoot`` command as users run it: a real process each time."""
+"""The ``folkmoot`` command, and scripts, called in this process.
+
+What only a process can show (Ctrl-C, closed pipes, imports, limits of the system) is in
+``support/process.py``; ``tests/cli/test_process.py`` holds the two to the same output.
+"""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
+import runpy
 import sys
-import time
+from collections.abc import Mapping
+from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
+
+from folkmoot.cli.main import INTERRUPTED, main
+from support.in_process import called
 
 
 def run(
-    *arguments: object, env: dict[str, str] | None = None, seconds: float = 120, stdin: str | None = None
-) -> subprocess.CompletedProcess[str]:
-    """``folkmoot`` with these arguments."""
-    return subprocess.run(
-        [sys.executable, "-m", "folkmoot", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=seconds,
-        input=stdin,
-        env=os.environ | (env or {}),
-    )
+    *arguments: object,
+    env: Mapping[str, str] | None = None,
+    seconds: float = 120,
+    stdin: str | None = None,
+) -> CompletedProcess[str]:
+    """``folkmoot`` with these arguments, through its entry point: its exit code and what it said."""
+    result = called(main, ["folkmoot", *map(str, arguments)], env=env, seconds=seconds, stdin=stdin)
+    if result.returncode == INTERRUPTED:  # by whoever watches the tests: it made an exit code of Ctrl-C
+        raise KeyboardInterrupt
+    return result
 
 
 def run_json(*arguments: object) -> Any:
@@ -35,18 +41,19 @@ def run_json(*arguments: object) -> Any:
 def assert_refused(message: str, *arguments: object) -> None:
     """One line that says so, exit code 2, and nothing on stdout."""
     result = run(*arguments)
-    assert (result.returncode, result.stdout) == (2, "")
+    assert (result.returncode, result.stdout) == (2, ""), result.stderr
     (line,) = result.stderr.splitlines()
     assert line.startswith("folkmoot: ")
     assert message in line
 
 
-def assert_control_c_is_quiet(*arguments: object, after: float) -> None:
-    """Interrupted while it works, it leaves with 130 and without a word."""
-    command = [sys.executable, "-m", "folkmoot", *map(str, arguments)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(after)
-        assert process.poll() is None, "it had ended already"
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-        assert (process.returncode, out, err) == (130, "", "")
+def run_script(
+    script: Path, *arguments: object, cwd: Path | None = None, seconds: float = 300
+) -> CompletedProcess[str]:
+    """A file of Python, as ``python SCRIPT`` runs it: a namespace of its own, beside its own folder."""
+
+    def program() -> None:
+        sys.path.insert(0, str(script.parent))
+        runpy.run_path(str(script), run_name="__main__")
+
+    return called(program, [str(script), *map(str, arguments)], cwd=cwd, seconds=seconds)

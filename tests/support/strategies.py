@@ -7,7 +7,8 @@ import warnings
 import numpy as np
 from hypothesis import strategies as st
 
-from folkmoot.theory import ByzantineThresholdWarning, SlushChain
+from folkmoot.sampling import Everyone, Others
+from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain
 from folkmoot.votes import Votes
 
 
@@ -18,11 +19,21 @@ def queries(draw: st.DrawFn, most_k: int = 20) -> tuple[int, int]:
     return k, draw(st.integers(k // 2 + 1, k))
 
 
+def law_of(self_sampling: bool) -> Everyone | Others:
+    """The library's name of the law under which a node may draw itself, or may not."""
+    return Everyone() if self_sampling else Others()
+
+
+def draws_itself(chain: SlushChain | LocalSlushChain) -> bool:
+    """The oracles' word for a chain's law."""
+    return isinstance(chain.sampling, Everyone)
+
+
 def quiet_chain(n: int, k: int, alpha: int, *, byzantine: int = 0, self_sampling: bool = True) -> SlushChain:
     """A chain without the warning for byzantine >= alpha."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ByzantineThresholdWarning)
-        return SlushChain(n, k, alpha, byzantine=byzantine, self_sampling=self_sampling)
+        return SlushChain(n, k, alpha, byzantine=byzantine, sampling=law_of(self_sampling))
 
 
 @st.composite

@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.theory import ByzantineThresholdWarning, SlushChain
+from folkmoot import Everyone, Neighbours, Others, Trusting
+from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, threshold_accuracy
 from support.oracles import exact as oracle
-from support.strategies import chains, queries, quiet_chain
+from support.strategies import chains, draws_itself, queries, quiet_chain
 
 # (k, alpha, byzantine, self_sampling)
 EXACT = [(10, 7, 0, True), (10, 6, 3, True), (20, 14, 5, True), (20, 11, 0, False), (3, 2, 4, False)]
@@ -95,8 +97,8 @@ def test_absorption_equals_brute_force_over_all_colourings_and_samples(
 
 @given(chains(most=40))
 def test_rates_equal_exact_fractions(chain: SlushChain) -> None:
-    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, chain.self_sampling)
-    unit = math.comb(chain.n if chain.self_sampling else chain.n - 1, chain.k)
+    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, draws_itself(chain))
+    unit = math.comb(chain.n if draws_itself(chain) else chain.n - 1, chain.k)
     assert chain.birth == pytest.approx([float(Fraction(x, unit)) for x in birth], rel=1e-12, abs=0)
     assert chain.death[:-1] == pytest.approx([float(Fraction(x, unit)) for x in death[:-1]], rel=1e-12, abs=0)
     assert chain.death[-1] == 0
@@ -113,7 +115,7 @@ def test_frozen_states_end_in_neither_colour() -> None:
     chain = SlushChain(7, 7, 6)  # 2..5 of 7: neither colour can show six answers
     assert chain.blue.tolist() == [0, 0, 0, 0, 0, 0, 1, 1]
     assert chain.red.tolist() == [1, 1, 0, 0, 0, 0, 0, 0]
-    assert np.isinf(chain.expected_rounds()).tolist() == [False, False, True, True, True, True, False, False]
+    assert np.isinf(chain.expected_steps()).tolist() == [False, False, True, True, True, True, False, False]
 
 
 def test_without_byzantine_the_chain_is_symmetric_to_the_last_bit() -> None:
@@ -123,8 +125,8 @@ def test_without_byzantine_the_chain_is_symmetric_to_the_last_bit() -> None:
 
 def transition_matrix(chain: SlushChain) -> list[list[Fraction]]:
     """The real process, all-blue included, in fractions."""
-    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, chain.self_sampling)
-    unit = math.comb(chain.n if chain.self_sampling else chain.n - 1, chain.k) * chain.honest
+    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, draws_itself(chain))
+    unit = math.comb(chain.n if draws_itself(chain) else chain.n - 1, chain.k) * chain.honest
     c = chain.honest
     matrix = [[Fraction(0)] * (c + 1) for _ in range(c + 1)]
     for b in range(c + 1):
@@ -137,46 +139,46 @@ def transition_matrix(chain: SlushChain) -> list[list[Fraction]]:
 
 
 @given(chains(most=9), st.integers(0, 60))
-def test_distribution_equals_exact_matrix_powers(chain: SlushChain, rounds: int) -> None:
+def test_distribution_equals_exact_matrix_powers(chain: SlushChain, steps: int) -> None:
     matrix = transition_matrix(chain)
     c = chain.honest
     power = [[Fraction(int(i == j)) for j in range(c + 1)] for i in range(c + 1)]
-    for _ in range(rounds):
+    for _ in range(steps):
         power = [
             [sum((power[i][m] * matrix[m][j] for m in range(c + 1)), Fraction(0)) for j in range(c + 1)]
             for i in range(c + 1)
         ]
     for b in range(c + 1):
-        law = chain.distribution(b, rounds)
+        law = chain.distribution(b, steps)
         assert law == pytest.approx([float(x) for x in power[b]], rel=1e-10, abs=1e-14)
-    assert chain.blue_after(rounds) == pytest.approx([float(row[c]) for row in power], rel=1e-10, abs=1e-14)
-    assert chain.red_after(rounds) == pytest.approx([float(row[0]) for row in power], rel=1e-10, abs=1e-14)
+    assert chain.blue_after(steps) == pytest.approx([float(row[c]) for row in power], rel=1e-10, abs=1e-14)
+    assert chain.red_after(steps) == pytest.approx([float(row[0]) for row in power], rel=1e-10, abs=1e-14)
     interior = [float(sum(row[1:c], Fraction(0))) if c > 1 else 0.0 for row in power]
-    assert chain.open_after(rounds) == pytest.approx(interior, rel=1e-10, abs=1e-300)
+    assert chain.open_after(steps) == pytest.approx(interior, rel=1e-10, abs=1e-300)
 
 
 @given(chains(most=9), st.integers(0, 40), st.data())
-def test_accuracy_after_rounds_equals_exact_matrix_powers(
-    chain: SlushChain, rounds: int, data: st.DataObject
+def test_accuracy_after_steps_equals_exact_matrix_powers(
+    chain: SlushChain, steps: int, data: st.DataObject
 ) -> None:
     c = chain.honest
     p = data.draw(st.lists(st.fractions(0, 1, max_denominator=20), min_size=c, max_size=c))
     law = oracle.poisson_binomial(p)
     matrix = transition_matrix(chain)
-    for _ in range(rounds):
+    for _ in range(steps):
         law = [sum((law[m] * matrix[m][j] for m in range(c + 1)), Fraction(0)) for j in range(c + 1)]
     truth = sum((law[b] for b in range(c + 1) if 2 * b > c), Fraction(0))
-    ours = chain.accuracy([float(x) for x in p], rounds=rounds)
+    ours = chain.accuracy([float(x) for x in p], steps=steps)
     assert ours == pytest.approx(float(truth), rel=1e-10, abs=1e-14)
 
 
-def test_no_probability_is_lost_in_a_million_million_rounds() -> None:
-    # All-blue is left about once in 1e12 rounds here; the rest of the law has to be there still.
+def test_no_probability_is_lost_in_a_million_million_steps() -> None:
+    # All-blue is left about once in 1e12 steps here; the rest of the law has to be there still.
     chain = quiet_chain(101, 20, 11, byzantine=11)
-    for rounds in (10**6, 10**12, 10**18):
-        law = chain.distribution(90, rounds)
+    for steps in (10**6, 10**12, 10**18):
+        law = chain.distribution(90, steps)
         assert law.sum() == pytest.approx(1.0, abs=1e-12)
-        total = chain.blue_after(rounds) + chain.red_after(rounds) + chain.open_after(rounds)
+        total = chain.blue_after(steps) + chain.red_after(steps) + chain.open_after(steps)
         assert total == pytest.approx(np.ones(91), abs=1e-12)
 
 
@@ -184,15 +186,15 @@ def test_all_blue_is_left_at_the_exact_rate() -> None:
     # Two states only (one honest participant): all-blue is left with chance x, all-red never.
     chain = quiet_chain(5, 3, 3, byzantine=4)
     stay = 1 - Fraction(oracle.tail(5, 4, 3, 3), math.comb(5, 3))
-    for rounds in (1, 10, 40):
-        assert chain.blue_after(rounds)[1] == pytest.approx(float(stay**rounds), rel=1e-12, abs=1e-300)
+    for steps in (1, 10, 40):
+        assert chain.blue_after(steps)[1] == pytest.approx(float(stay**steps), rel=1e-12, abs=1e-300)
 
 
-def test_expected_rounds_beyond_the_largest_double_is_infinite_and_silent() -> None:
-    rounds = SlushChain(5001, 2000, 2000).expected_rounds()
-    assert not np.isnan(rounds).any()
-    assert rounds[1] == pytest.approx(5001 * 5001 / 3001)  # its turn, and not drawing itself
-    assert np.isinf(rounds[2500])
+def test_expected_steps_beyond_the_largest_double_is_infinite_and_silent() -> None:
+    steps = SlushChain(5001, 2000, 2000).expected_steps()
+    assert not np.isnan(steps).any()
+    assert steps[1] == pytest.approx(5001 * 5001 / 3001)  # its turn, and not drawing itself
+    assert np.isinf(steps[2500])
 
 
 def test_stepping_and_squaring_agree() -> None:
@@ -206,11 +208,11 @@ def test_stepping_and_squaring_agree() -> None:
 
 
 @given(chains(most=10))
-def test_expected_rounds_equals_the_solution_of_its_equations(chain: SlushChain) -> None:
+def test_expected_steps_equals_the_solution_of_its_equations(chain: SlushChain) -> None:
     matrix = transition_matrix(chain)  # its last row, out of all-blue, is not used
     c = chain.honest
     inner = [b for b in range(1, c) if matrix[b][b] != 1]
-    rounds = chain.expected_rounds()
+    steps = chain.expected_steps()
     # Gauss over the fractions: (I - Q) h = 1 on the states that move.
     rows = [[Fraction(int(i == j)) - matrix[i][j] for j in inner] + [Fraction(1)] for i in inner]
     for i in range(len(rows)):
@@ -221,29 +223,29 @@ def test_expected_rounds_equals_the_solution_of_its_equations(chain: SlushChain)
                 factor = rows[r][i]
                 rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
     for b, row in zip(inner, rows, strict=True):
-        assert rounds[b] == pytest.approx(float(row[-1]), rel=1e-11)
-    assert rounds[0] == rounds[c] == 0
-    assert all(math.isinf(rounds[b]) for b in range(1, c) if b not in inner)
+        assert steps[b] == pytest.approx(float(row[-1]), rel=1e-11)
+    assert steps[0] == steps[c] == 0
+    assert all(math.isinf(steps[b]) for b in range(1, c) if b not in inner)
 
 
-def test_expected_rounds_of_the_voter_model_has_its_closed_form() -> None:
+def test_expected_steps_of_the_voter_model_has_its_closed_form() -> None:
     # k = alpha = 1 among the others: b leaves at rate 2 b (n-b) / (n-1); the classical answer from b is
-    # (n-1) [(n-b) sum_{i<=b} 1/(n-i) + b sum_{b<i<n} 1/i] rounds.
+    # (n-1) [(n-b) sum_{i<=b} 1/(n-i) + b sum_{b<i<n} 1/i] steps.
     n = 50
-    rounds = SlushChain(n, 1, 1, self_sampling=False).expected_rounds()
+    steps = SlushChain(n, 1, 1, sampling=Others()).expected_steps()
     for b in range(1, n):
         exact = (n - 1) * (
             (n - b) * sum(Fraction(1, n - i) for i in range(1, b + 1))
             + b * sum(Fraction(1, i) for i in range(b + 1, n))
         )
-        assert rounds[b] == pytest.approx(float(exact), rel=1e-12)
+        assert steps[b] == pytest.approx(float(exact), rel=1e-12)
 
 
 @given(chains(most=14), st.data())
 def test_accuracy_equals_exact_sums(chain: SlushChain, data: st.DataObject) -> None:
     c = chain.honest
     p = data.draw(st.lists(st.fractions(0, 1, max_denominator=50), min_size=c, max_size=c))
-    log_blue, _ = exact_absorption(chain.n, chain.k, chain.alpha, chain.byzantine, chain.self_sampling)
+    log_blue, _ = exact_absorption(chain.n, chain.k, chain.alpha, chain.byzantine, draws_itself(chain))
     law = oracle.poisson_binomial(p)
     truth = math.fsum(float(chance) * math.exp(log) for chance, log in zip(law, log_blue, strict=True))
     assert chain.accuracy([float(x) for x in p]) == pytest.approx(truth, rel=1e-10, abs=1e-300)
@@ -258,9 +260,9 @@ def test_finite_horizon_tends_to_the_limit_and_50_rounds_per_node_can_be_too_few
         horizon = 50 * chain.honest
         worst = chain.open_after(horizon).max()
         assert worst < most_open
-        assert chain.accuracy(0.6, rounds=100 * horizon) == pytest.approx(chain.accuracy(0.6), abs=1e-9)
+        assert chain.accuracy(0.6, steps=100 * horizon) == pytest.approx(chain.accuracy(0.6), abs=1e-9)
     assert worst > 0.03
-    assert chain.accuracy(0.6, rounds=0) == pytest.approx(
+    assert chain.accuracy(0.6, steps=0) == pytest.approx(
         math.fsum(math.comb(101, b) * 0.6**b * 0.4 ** (101 - b) for b in range(51, 102)), rel=1e-12
     )
 
@@ -283,21 +285,21 @@ def test_arrays_cannot_be_overwritten() -> None:
 
 
 def test_repr_can_be_typed_back() -> None:
-    chain = SlushChain(101, 10, 7, byzantine=5, self_sampling=False)
+    chain = SlushChain(101, 10, 7, byzantine=5, sampling=Others())
     assert repr(eval(repr(chain))) == repr(chain)  # noqa: S307
 
 
 @given(queries())
 def test_k_and_alpha_are_those_given(query: tuple[int, int]) -> None:
     chain = SlushChain(60, *query)
-    assert (chain.k, chain.alpha, chain.n, chain.honest, chain.self_sampling) == (*query, 60, 60, True)
+    assert (chain.k, chain.alpha, chain.n, chain.honest, chain.sampling) == (*query, 60, 60, Everyone())
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"n": 10, "k": 11, "alpha": 6}, r"k must satisfy 1 <= k <= n: got k=11, n=10"),
-        ({"n": 10, "k": 10, "alpha": 6, "self_sampling": False}, r"1 <= k <= n-1 .*got k=10, n=10"),
+        ({"n": 10, "k": 10, "alpha": 6, "sampling": Others()}, r"1 <= k <= n-1 .*got k=10, n=10"),
         ({"n": 10, "k": 0, "alpha": 1}, r"k >= 1: got k=0"),
         ({"n": 20, "k": 10, "alpha": 5}, r"k/2 < alpha <= k: got alpha=5, k=10"),
         ({"n": 20, "k": 10, "alpha": 11}, r"k/2 < alpha <= k: got alpha=11, k=10"),
@@ -306,9 +308,22 @@ def test_k_and_alpha_are_those_given(query: tuple[int, int]) -> None:
         ({"n": 0, "k": 1, "alpha": 1}, r"n >= 1: got n=0"),
     ],
 )
-def test_bad_chains_name_the_broken_inequality(arguments: dict[str, int], message: str) -> None:
+def test_bad_chains_name_the_broken_inequality(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        SlushChain(**arguments)  # type: ignore[arg-type]
+        SlushChain(**arguments)
+
+
+@pytest.mark.parametrize(
+    "sampling", [Neighbours(np.ones((5, 5)) - np.eye(5)), Trusting(np.ones((5, 5))), Others, None, False]
+)
+def test_only_the_two_laws_of_the_complete_graph_have_a_chain(sampling: Any) -> None:
+    for build in (
+        lambda: SlushChain(5, 3, 2, sampling=sampling),
+        lambda: LocalSlushChain([2, 2, 3, 3, 3], 3, sampling=sampling),
+        lambda: threshold_accuracy(5, 3, 2, sampling=sampling),
+    ):
+        with pytest.raises(TypeError, match=r"sampling must be Everyone\(\) or Others\(\): got "):
+            build()
 
 
 @pytest.mark.parametrize("n", [10.0, "10", None, True, math.nan])
@@ -342,19 +357,19 @@ def test_accuracies_that_are_no_numbers(p: object) -> None:
 
 
 @pytest.mark.parametrize(
-    ("start", "rounds", "message"),
+    ("start", "steps", "message"),
     [
         (12, 1, "0 <= start <= n - byzantine: got start=12"),
         (-1, 1, "got start=-1"),
-        (5, -1, "rounds >= 0: got rounds=-1"),
+        (5, -1, "steps >= 0: got steps=-1"),
         ([1.0, 0.0], 1, r"\(12 values\): got shape \(2,\)"),
         (np.full(12, 0.5), 1, "sum 1"),
         (np.full(12, math.nan), 1, "sum 1"),
     ],
 )
-def test_bad_starts_are_refused(start: object, rounds: int, message: str) -> None:
+def test_bad_starts_are_refused(start: object, steps: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        SlushChain(11, 3, 2).distribution(start, rounds)  # type: ignore[arg-type]
+        SlushChain(11, 3, 2).distribution(start, steps)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

@@ -24,13 +24,21 @@ _STEPS = 200
 
 @dataclass(frozen=True)
 class GeometricMedian(Rule):
-    """In one dimension the median; in more it does not depend on the axes, but may leave the honest range.
+    """The geometric median: the point with the least sum of distances to all values.
+
+    In one dimension it is the median. In more it does not depend on the axes, but may leave the honest range.
 
     **No validity** in two dimensions or more: honest (-2, 0), (-1, 0), (1, 0), (2, 0) and a liar at (0, 1)
     meet above the line. **No contraction**, as for the median.
 
     The point is unique unless the values lie on one line and are even in number; then it is the first of
     the values, by coordinates, with the least sum (in one dimension: the middle of them, as for the median).
+
+    Examples
+    --------
+    >>> from folkmoot.aggregation import GeometricMedian
+    >>> GeometricMedian().combine([[0, 0], [2, 0], [1, 1], [1, -1], [9, 9]]).round(2)
+    array([1.28, 0.34])
     """
 
     def _combine(self, block: Floats) -> Floats:

@@ -16,15 +16,25 @@ from folkmoot.arrays import Floats
 
 @dataclass(frozen=True)
 class Krum(Trimming):
-    """The value with the least sum of squared distances to its m - trim - 2 nearest others.
+    """Krum: the value with the least sum of squared distances to its m - trim - 2 nearest others.
 
-    Krum needs 2 trim + 2 < m, so that the neighbours of a value hold an honest majority; ``trim=None`` takes
-    the largest safe number that satisfies it, and 0 below m = 5. At least one neighbour is always looked at.
-    Among equals the value that is smaller in the first coordinate in which they differ wins, so that the
-    order of the answers does not matter.
+    At least one neighbour is always looked at. Among equals the value that is smaller in the first coordinate
+    in which they differ wins, so that the order of the answers does not matter.
 
     It is a selection for gradients, not a rule for agreement: **no validity** (three liars of nine can win
     with a number outside the honest range) and **no contraction** (two camps stay two camps).
+
+    Parameters
+    ----------
+    trim : int, optional
+        How many liars among the m values to withstand; 2 trim + 2 < m, so that the neighbours of a value hold
+        an honest majority. Without it, the largest safe number that satisfies this, and 0 below m = 5.
+
+    Examples
+    --------
+    >>> from folkmoot.aggregation import Krum
+    >>> Krum().combine([[0.0], [1.0], [1.5], [2.0], [99.0]])
+    array([1.5])
     """
 
     def check(self, m: int) -> None:

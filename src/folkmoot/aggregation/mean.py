@@ -11,7 +11,16 @@ from folkmoot.arrays import Floats
 
 @dataclass(frozen=True)
 class Mean(Rule):
-    """Agreement in one round if nobody lies and all ask all; no guarantee at all if anybody does."""
+    """The mean of all values.
+
+    If nobody lies and all ask all, they agree after one round. If anybody lies, nothing is guaranteed.
+
+    Examples
+    --------
+    >>> from folkmoot.aggregation import Mean
+    >>> Mean().combine([[0.0], [1.0], [2.0], [99.0]])
+    array([25.5])
+    """
 
     def _combine(self, block: Floats) -> Floats:
         return mean_of_the_middle(block, 0)

@@ -23,7 +23,18 @@ _BLOCK = 1 << 20
 
 
 class Rule(ABC):
-    """A rule of aggregation. Subclasses combine one block; the shapes are dealt with here."""
+    """A rule of aggregation: how a node makes its next number from the m numbers that it holds.
+
+    A subclass combines one block of numbers; shapes and checks are dealt with here. ``RULES`` has all rules
+    by name.
+
+    Examples
+    --------
+    >>> from folkmoot.aggregation import RULES
+    >>> rule = RULES["median"]()
+    >>> rule.combine([[0.1], [0.3], [9.0]])
+    array([0.3])
+    """
 
     def check(self, m: int) -> None:  # noqa: B027
         """Refuse a number m of values that the rule cannot combine."""
@@ -54,11 +65,24 @@ class Rule(ABC):
 
 @dataclass(frozen=True)
 class Trimming(Rule, ABC):
-    """A rule that is told against how many liars among the m values it must stand.
+    """A rule that is told how many liars among the m values it must withstand.
 
-    ``trim=None`` is the largest number that is always safe, floor((m - 1) / 3): numbers can be agreed on
-    among liars who tell everybody something else if and only if m > 3 trim (Dolev, Lynch, Pinter, Stark and
-    Weihl, "Reaching approximate agreement in the presence of faults", 1986).
+    Numbers can be agreed on among liars that tell everybody something else if and only if m > 3 trim (Dolev,
+    Lynch, Pinter, Stark and Weihl, "Reaching approximate agreement in the presence of faults", 1986).
+
+    Parameters
+    ----------
+    trim : int, optional
+        How many liars to withstand; 2 trim < m. Without it, the largest number that is always safe:
+        floor((m - 1) / 3).
+
+    Examples
+    --------
+    >>> from folkmoot.aggregation import TrimmedMean
+    >>> TrimmedMean().trimmed(10)
+    3
+    >>> TrimmedMean(trim=4).trimmed(10)
+    4
     """
 
     trim: int | None = None

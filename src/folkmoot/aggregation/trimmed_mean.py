@@ -17,13 +17,31 @@ from folkmoot.arrays import Floats
 
 @dataclass(frozen=True)
 class TrimmedMean(Trimming):
-    """The rule to take: the only one here that both stays in the honest range and always draws nearer.
+    """The mean of what is left when the lowest and highest values are dropped, in every coordinate.
+
+    This is the rule to take: the only one here that both stays in the honest range and always draws honest
+    nodes nearer to each other.
 
     **Validity.** With at most ``trim`` liars among the m values, the result lies in the range of the honest
     ones, coordinate by coordinate: whatever is kept has at least trim + 1 values on either side of it, itself
     included, and one of these is honest. This holds to the last bit.
 
-    **Contraction**: see ``contraction``.
+    **Contraction.** The method ``contraction`` says by how much the honest nodes draw nearer in a round, and
+    proves it.
+
+    Parameters
+    ----------
+    trim : int, optional
+        How many of the lowest and how many of the highest values to drop; 2 trim < m. Without it,
+        floor((m - 1) / 3).
+
+    Examples
+    --------
+    >>> from folkmoot.aggregation import TrimmedMean
+    >>> TrimmedMean().combine([[0.0], [1.0], [2.0], [99.0]])
+    array([1.5])
+    >>> TrimmedMean().contraction(n=10, byzantine=2)
+    0.5
     """
 
     def _combine(self, block: Floats) -> Floats:

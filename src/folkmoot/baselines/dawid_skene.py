@@ -39,7 +39,7 @@ _TIE = 1e-9
 class DawidSkene:
     """What ``dawid_skene`` found; the posterior is the one that ``prior`` and ``confusion`` imply."""
 
-    labels: Ints
+    decision: Ints
     """The likeliest colour of each input; -1 on a tie (to 1e-9) or where nobody voted."""
     posterior: Floats
     """Chance of each colour, (input, colour), to 12 decimals; where nobody voted, it is the prior."""
@@ -81,7 +81,7 @@ def dawid_skene(
     posterior = np.tile(prior, (cast.shape[1], 1))
     posterior[heard] = belief
     return DawidSkene(
-        labels=np.where(heard, unique_best(posterior, _TIE), UNCOLOURED),
+        decision=np.where(heard, unique_best(posterior, _TIE), UNCOLOURED),
         posterior=posterior,
         confusion=confusion,
         prior=prior,

@@ -1,4 +1,4 @@
-"""Votes that count for more or less, and the weights that are best when the accuracies are known.
+"""Votes that count for more or less; ``accuracy.log_odds`` are the best weights for known accuracies.
 
 S. Nitzan and J. Paroush, "Optimal decision rules in uncertain dichotomous choice situations",
 International Economic Review 23 (1982): independent participants are best added up by log-odds.
@@ -11,12 +11,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot import checks
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.baselines.majority import tally, unique_best
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
-
-_LEAST_DOUBT = 1e-6  # nobody is trusted, or distrusted, more than this: p = 1 would outvote all others
 
 
 def weighted_majority(votes: npt.ArrayLike, weights: npt.ArrayLike, classes: int | None = None) -> Ints:
@@ -39,17 +36,6 @@ def weighted_majority(votes: npt.ArrayLike, weights: npt.ArrayLike, classes: int
     close = np.flatnonzero(best - second <= 2 * error)
     labels[close] = unique_best(_exact_tally(cast[:, close], colours, each))
     return labels
-
-
-def log_odds(accuracies: npt.ArrayLike, classes: int) -> Floats:
-    """The best weight for each accuracy p: log((C-1) p / (1-p)), with p kept within [1e-6, 1 - 1e-6].
-
-    Best if participants err independently, no colour is likelier than another beforehand, and a
-    wrong vote is equally likely to be any of the C-1 wrong colours. Below p = 1/C it is negative.
-    """
-    colours = checks.integer("classes", classes, least=2)
-    p = np.clip(checks.accuracies(accuracies), _LEAST_DOUBT, 1 - _LEAST_DOUBT)
-    return np.log((colours - 1) * p / (1 - p))
 
 
 def _exact_tally(votes: Votes, classes: int, weights: Floats) -> Array:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,11 +14,14 @@ from folkmoot.cli.options import (
     Beta,
     Json,
     KOrAll,
+    LabelColumn,
     Plot,
     Protocol,
     Repeats,
     RoundsEach,
     Seed,
+    TaskColumn,
+    WorkerColumn,
     named_protocol,
     smallest_alpha,
     whole_alpha,
@@ -37,20 +38,27 @@ from folkmoot.cli.output import (
 
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
-    from folkmoot.cli.vote_files import VoteTable
+    from folkmoot.comparison import Line, Report
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import SnowProtocol
+    from folkmoot.vote_files import VoteTable
     from folkmoot.votes import Votes
 
 
 def deliberate(
     votes: Annotated[
-        Path, typer.Argument(metavar="VOTES.csv", help="Columns task,worker,label.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="VOTES", help="Columns task,worker,label: CSV, .gz or .parquet.", show_default=False
+        ),
     ],
     truth: Annotated[
         Path | None,
         typer.Option("--truth", help="Columns task,label: the right answers.", show_default=False),
     ] = None,
+    task_column: TaskColumn = "task",
+    worker_column: WorkerColumn = "worker",
+    label_column: LabelColumn = "label",
     protocol: Protocol = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
@@ -83,91 +91,69 @@ def deliberate(
     plot: Plot = None,
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
-    import numpy as np
-
     from folkmoot.adversaries import handed_in
-    from folkmoot.baselines import Verdict, centralised
     from folkmoot.cli.gold import check_gold, read_gold, trust_as_dict, trust_in_words
-    from folkmoot.cli.vote_files import read_votes
-    from folkmoot.simulation import deliberate as run
-    from folkmoot.simulation.self_anchored import listen_first
+    from folkmoot.comparison import compare
+    from folkmoot.vote_files import read_votes
 
     path = picture_path(plot)
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
     check_gold(trust, gold)
-    golden = None if gold is None else read_gold(votes, truth, gold)
-    table = read_votes(votes, truth) if golden is None else golden.table
-    participants, inputs = table.votes.shape
+    columns = {"task": task_column, "worker": worker_column, "label": label_column}
+    golden = None if gold is None else read_gold(votes, truth, gold, **columns)
+    table = read_votes(votes, truth, **columns) if golden is None else golden.table
     classes = len(table.labels)
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
     seen = handed_in(table.votes, adversaries, table.truth, classes)
     rule = _protocol(table, seen, protocol, k, alpha, beta, notes)
-    known = table.truth if table.truth is not None and (table.truth >= 0).all() else None
-    options: dict[str, Any] = {
-        "adversaries": adversaries,
-        "truth": known,
-        "rounds": rounds,
-        "seed": seed,
-        "classes": classes,
-    }
-    with collected_warnings() as lines:
-        started = time.perf_counter()
-        with progress_bar("deliberating") as progress:
-            plain = outcome = run(table.votes, rule, repeats=repeats, progress=progress, **options)
-            listeners = None
-            if golden is not None:
-                listeners = listen_first(
-                    table.votes, golden.anchors, adversaries=adversaries, truth=known, classes=classes
-                )
-            if listeners is not None:
-                outcome = listeners.talk(rule, repeats=repeats, progress=progress, **options)
-        seconds = time.perf_counter() - started
-        verdicts = centralised(seen, classes, table.truth, plain.honest)
+    with collected_warnings() as lines, progress_bar("deliberating") as progress:
+        report = compare(
+            table.votes,
+            rule,
+            truth=table.truth,
+            adversaries=adversaries,
+            anchors=None if golden is None else golden.gold.anchors,
+            names=table.workers,
+            classes=classes,
+            rounds=rounds,
+            repeats=repeats,
+            seed=seed,
+            record=path is not None,
+            progress=progress,
+        )
     notes += lines
-    accuracy = None if table.truth is None else np.atleast_1d(outcome.accuracy(table.truth)).tolist()
-    result = _result(outcome, table, protocol, accuracy, seconds)
-    result["byzantine"] = len(adversaries)
-    by_trust = ""
+    result = _as_dict(report, table, protocol)
     if golden is not None:
-        result |= trust_as_dict(golden, listeners)
-        notes.insert(0, trust_in_words(golden, listeners, participants - len(adversaries)))
-    if listeners is not None:
-        by_trust = " by trust"
-        right = None if table.truth is None else float(np.mean(plain.accuracy(table.truth)))
-        verdicts.append(Verdict("without trust", right, plain.undecided / repeats))
-    result |= {name.replace(" ", "_").replace("-", "_").lower(): value for name, value, _ in verdicts}
+        result |= trust_as_dict(golden.gold, report, table.workers)
+        notes.insert(0, trust_in_words(golden.gold, report))
+    others = [(line.name.removeprefix("talk "), line) for line in report.lines if line.name != report.talk]
+    result |= {name.replace(" ", "_").replace("-", "_").lower(): line.accuracy for name, line in others}
     result["warnings"] = notes
     if out is not None:
-        _write(out, outcome, table)
+        _write(out, report.outcome, table)
     if json:
         print_json(result)
     else:
-        rows = [
-            [name, "-" if right is None else number(right), "-" if open_ is None else f"{open_:g}"]
-            for name, right, open_ in verdicts
-        ]
-        error = "" if result["standard_error"] is None else f" ± {number(result['standard_error'])}"
-        shown = "-" if accuracy is None else number(result["consensus"]) + error
-        rows.append([f"{protocol}{by_trust}, {repeats} times", shown, number(result["undecided"])])
+        by_trust = " by trust" if report.listeners is not None else ""
+        own = (f"{protocol}{by_trust}, {repeats} times", report.line(report.talk))
         print_table(
-            f"{participants} participants, {inputs} inputs, {classes} classes",
+            f"{report.participants} participants, {report.inputs} inputs, {classes} classes",
             ["who decides", "accuracy", "undecided"],
-            rows,
+            [_row(name, line) for name, line in [*others, own]],
             _note(result, notes),
         )
     if path:
         from folkmoot.report import deliberation_figure as pictures
 
-        talk = partial(run, table.votes) if listeners is None else listeners.talk
-        recorded = talk(rule, record=True, **options)
-        save_picture(pictures.deliberation(recorded, verdicts, protocol, accuracy), path)
+        save_picture(pictures.deliberation(report), path)
 
 
 def _protocol(
     table: VoteTable, seen: Votes, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
 ) -> SnowProtocol[Any]:
+    from folkmoot.comparison import judged_accuracies
     from folkmoot.thresholds import StrongConfidence
 
     participants = len(table.workers)
@@ -176,26 +162,16 @@ def _protocol(
         notes.append(f"only {participants} participants: k = {size}")
     threshold: int | StrongConfidence
     if alpha == "local":
-        threshold = StrongConfidence(_accuracies(table, seen, notes))
+        notes.append(
+            "local thresholds from accuracies estimated without labels (Dawid-Skene)"
+            if table.truth is None
+            else "local thresholds from accuracies on the truth itself, as in the paper"
+        )
+        threshold = StrongConfidence(judged_accuracies(seen, len(table.labels), table.truth))
     else:
         given = whole_alpha(alpha)
         threshold = smallest_alpha(size) if given is None else given
     return named_protocol(name, size, threshold, beta)
-
-
-def _accuracies(table: VoteTable, seen: Votes, notes: list[str]) -> Any:
-    """Each participant's accuracy by the votes it handed in; one half where nothing is known."""
-    import numpy as np
-
-    from folkmoot.baselines import dawid_skene, participant_accuracies
-
-    if table.truth is None:
-        notes.append("local thresholds from accuracies estimated without labels (Dawid-Skene)")
-        each = dawid_skene(seen, len(table.labels)).accuracies
-    else:
-        notes.append("local thresholds from accuracies on the truth itself, as in the paper")
-        each = participant_accuracies(seen, table.truth)
-    return np.nan_to_num(each, nan=0.5)
 
 
 def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[int, Adversary]:
@@ -221,36 +197,35 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
     return {i: kind.against(order[liars]) for i in order[:liars]}
 
 
-def _by_repeat(outcome: Outcome) -> Any:
-    return outcome.decision if outcome.decision.ndim == 2 else outcome.decision[None]
-
-
-def _result(
-    outcome: Outcome, table: VoteTable, protocol: str, accuracy: list[float] | None, seconds: float
-) -> dict[str, Any]:
-    import numpy as np
-
-    repeats = len(_by_repeat(outcome))
-    mean = None if accuracy is None else float(np.mean(accuracy))
-    error = None if accuracy is None or repeats < 2 else float(np.std(accuracy, ddof=1) / np.sqrt(repeats))
+def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
+    consensus = report.line(report.talk)
     return {
-        "participants": len(table.workers),
-        "inputs": len(table.tasks),
-        "classes": len(table.labels),
+        "participants": report.participants,
+        "inputs": report.inputs,
+        "classes": report.classes,
         "labels": table.labels,
-        "byzantine": int((~outcome.honest).sum()),
+        "byzantine": len(report.byzantine),
         "protocol": protocol,
-        **{name: mean if name == protocol else None for name in PROTOCOLS},
-        "consensus": mean,
-        "standard_error": error,
-        "agreement": float(outcome.agreement.mean()),
-        "settled": float(outcome.settled.mean()),
-        "undecided": outcome.undecided / repeats,
-        "rounds": float(outcome.rounds.mean()),
-        "queries": float(np.mean(outcome.queries)),
-        "repeats": repeats,
-        "seconds": round(seconds, 6),
+        **{name: consensus.accuracy if name == protocol else None for name in PROTOCOLS},
+        "consensus": consensus.accuracy,
+        "standard_error": consensus.standard_error,
+        "agreement": report.agreement,
+        "settled": report.settled,
+        "undecided": report.undecided,
+        "rounds": report.rounds,
+        "queries": float(report.outcome.queries.mean()),
+        "repeats": report.repeats,
+        "seconds": round(report.seconds, 6),
     }
+
+
+def _row(name: str, line: Line) -> list[str]:
+    error = "" if line.standard_error is None else f" ± {number(line.standard_error)}"
+    return [
+        name,
+        "-" if line.accuracy is None else number(line.accuracy) + error,
+        "-" if line.undecided is None else f"{line.undecided:g}",
+    ]
 
 
 def _note(result: dict[str, Any], notes: list[str]) -> str:
@@ -267,8 +242,9 @@ def _note(result: dict[str, Any], notes: list[str]) -> str:
 def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:
     import csv
 
-    decision = _by_repeat(outcome)[0]
-    agreement = outcome.agreement if outcome.agreement.ndim == 1 else outcome.agreement[0]
+    import numpy as np
+
+    decision, agreement = np.atleast_2d(outcome.decision)[0], np.atleast_2d(outcome.agreement)[0]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["task", "label", "agreement"])

@@ -6,20 +6,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from folkmoot.cli.vote_files import VoteTable, read_votes
-from folkmoot.simulation.self_anchored import Listeners
-from folkmoot.trust import Anchor
+from folkmoot.comparison import Report
+from folkmoot.trust import Gold, reputation, split_gold
+from folkmoot.vote_files import VoteTable, read_votes
 
 
 @dataclass(frozen=True)
-class Gold:
-    """The tasks that are to be decided, and what the others say of each worker."""
+class GoldenTable:
+    """The tasks that are to be decided, and what gold says of each worker."""
 
     table: VoteTable
-    anchors: list[Anchor]
-    tasks: int
+    gold: Gold
 
 
 def check_gold(trust: bool, gold: Path | None) -> None:
@@ -30,47 +27,45 @@ def check_gold(trust: bool, gold: Path | None) -> None:
         raise ValueError("--gold is for --trust: labelled tasks that anchor the workers")
 
 
-def read_gold(votes: Path, truth: Path | None, gold: Path) -> Gold:
+def read_gold(votes: Path, truth: Path | None, gold: Path, **columns: str) -> GoldenTable:
     """The votes on what is not gold, and every worker's anchor from its votes on what is."""
-    table = read_votes(votes, truth, gold)
-    known = np.asarray(table.gold)
-    is_gold = known >= 0
-    if is_gold.all():
+    table = read_votes(votes, truth, gold, **columns)
+    if table.gold is None or (table.gold >= 0).all():
         raise ValueError(f"{gold} names every task of {votes}: there is nothing left to decide")
-    anchors = [Anchor.of_holdout(row[is_gold], known[is_gold], len(table.labels)) for row in table.votes]
-    left = ~is_gold
+    found = split_gold(table.votes, table.gold, len(table.labels))
     rest = replace(
         table,
-        votes=table.votes[:, left],
-        tasks=[task for task, kept in zip(table.tasks, left, strict=True) if kept],
-        truth=None if table.truth is None else table.truth[left],
+        votes=table.votes[:, found.left],
+        tasks=[task for task, kept in zip(table.tasks, found.left, strict=True) if kept],
+        truth=None if table.truth is None else table.truth[found.left],
         gold=None,
     )
-    return Gold(rest, anchors, int(is_gold.sum()))
+    return GoldenTable(rest, found)
 
 
-def trust_in_words(gold: Gold, listeners: Listeners | None, honest: int) -> str:
+def trust_in_words(gold: Gold, report: Report) -> str:
     """One line for people."""
-    anchored = 0 if listeners is None else int(listeners.anchored.sum())
-    then = "they alone decide, and the agreement is theirs" if anchored else "so trust is left out"
-    noun = "task" if gold.tasks == 1 else "tasks"
-    return f"trust: {anchored} of {honest} honest participants anchor by {gold.tasks} gold {noun}; {then}"
+    honest = report.participants - len(report.byzantine)
+    then = "they alone decide, and the agreement is theirs" if report.anchored else "so trust is left out"
+    noun = "task" if gold.inputs == 1 else "tasks"
+    who = f"{report.anchored} of {honest} honest participants"
+    return f"trust: {who} anchor by {gold.inputs} gold {noun}; {then}"
 
 
-def trust_as_dict(gold: Gold, listeners: Listeners | None) -> dict[str, Any]:
+def trust_as_dict(gold: Gold, report: Report, workers: list[str]) -> dict[str, Any]:
     """For ``--json``: how many anchored, and of every worker what it did on gold and what others think of it.
 
     ``accuracy`` and ``weight`` are means over the other workers that anchor, null if there are none.
     """
-    workers = []
-    for i, (worker, anchor) in enumerate(zip(gold.table.workers, gold.anchors, strict=True)):
-        line: dict[str, Any] = {"worker": worker, "gold": anchor.held_out, "right": anchor.right}
-        line |= {"anchored": False, "accuracy": None, "weight": None}
-        if listeners is not None:
-            others = [t for t in listeners.trusts if t.anchored and t.own != i]
-            line["anchored"] = bool(listeners.anchored[i])
-            line["accuracy"] = float(np.mean([t.accuracy[i] for t in others])) if others else None
-            line["weight"] = float(np.mean([t.weight[i] for t in others])) if others else None
-        workers.append(line)
-    anchored = 0 if listeners is None else int(listeners.anchored.sum())
-    return {"gold": gold.tasks, "anchored": anchored, "trust": workers}
+    lines: list[dict[str, Any]] = [
+        {
+            "worker": worker, "gold": anchor.held_out, "right": anchor.right,
+            "anchored": False, "accuracy": None, "weight": None,
+        }
+        for worker, anchor in zip(workers, gold.anchors, strict=True)
+    ]  # fmt: skip
+    if report.listeners is not None:
+        thought = zip(report.listeners.anchored, *reputation(report.listeners.trusts), strict=True)
+        for line, (anchored, accuracy, weight) in zip(lines, thought, strict=True):
+            line |= {"anchored": bool(anchored), "accuracy": float(accuracy), "weight": float(weight)}
+    return {"gold": gold.inputs, "anchored": report.anchored, "trust": lines}

@@ -30,7 +30,7 @@ from folkmoot.cli.study_output import as_dict, check_folder, print_study, write_
 
 def learn(
     data: Annotated[
-        Path, typer.Argument(metavar="DATA.csv", help="A table with a header.", show_default=False)
+        Path, typer.Argument(metavar="TABLE", help="With a header: CSV, .gz or .parquet.", show_default=False)
     ],
     target: Annotated[str, typer.Option("--target", help="The column to predict.", show_default=False)],
     group: Annotated[
@@ -85,6 +85,7 @@ def learn(
     """Let every group of a table fit a model of its own, and all agree on the test rows."""
     from folkmoot import checks
     from folkmoot.datasets import read_table
+    from folkmoot.thresholds import StrongConfidence
 
     folder = check_folder(out)
     left_out = [name.strip() for name in drop.split(",")] if drop else []
@@ -105,8 +106,13 @@ def learn(
     if jobs == 0:
         raise ValueError("--jobs must be a number of processes, or -1 for one a core: got 0")
     size = min(10, participants - 1) if k is None else k
-    given = None if alpha == "local" else whole_alpha(alpha)
-    rule = named_protocol(protocol, size, smallest_alpha(size) if given is None else given, beta)
+    threshold: int | StrongConfidence
+    if alpha == "local":
+        threshold = StrongConfidence()
+    else:
+        given = whole_alpha(alpha)
+        threshold = smallest_alpha(size) if given is None else given
+    rule = named_protocol(protocol, size, threshold, beta)
     everyone, most = checks.population(participants, 0 if byzantine is None else byzantine)
 
     # Heavy, so only once the table is known to be good.
@@ -123,7 +129,6 @@ def learn(
         classifier = ConsensusClassifier(
             models,
             protocol=rule,
-            thresholds="strong-confidence" if alpha == "local" else "global",
             holdout=holdout,
             rounds=rounds,
             n_jobs=jobs,

@@ -48,7 +48,7 @@ def _run() -> int:
         raise
     except MemoryError as error:
         return _complain(f"not enough memory: {error or 'try a smaller n'}")
-    except (ValueError, TypeError, ArithmeticError, RuntimeError, OSError) as error:
+    except (ValueError, TypeError, ArithmeticError, RuntimeError, OSError, ModuleNotFoundError) as error:
         if os.environ.get("FOLKMOOT_DEBUG"):
             raise
         if isinstance(error, OSError) and error.filename is not None:

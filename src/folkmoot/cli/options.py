@@ -9,9 +9,11 @@ import typer
 
 if TYPE_CHECKING:
     from folkmoot.protocols import SnowProtocol
+    from folkmoot.sampling import Everyone, Others
     from folkmoot.thresholds import StrongConfidence
 
 PROTOCOLS = ("slush", "snowflake", "snowball")
+SAMPLING = ("everyone", "others")
 
 
 def whole_number(text: str) -> int:
@@ -79,6 +81,15 @@ def named_protocol(name: str, k: int, alpha: int | StrongConfidence, beta: int) 
     return (Snowflake if name == "snowflake" else Snowball)(k, alpha, beta)
 
 
+def named_law(name: str) -> Everyone | Others:
+    """The sampling law that ``--sampling`` names."""
+    from folkmoot.sampling import Everyone, Others
+
+    if name not in SAMPLING:
+        raise ValueError(f"--sampling must be one of {', '.join(SAMPLING)}: got {name!r}")
+    return Everyone() if name == "everyone" else Others()
+
+
 INT = {"parser": whole_number, "metavar": "<int>"}
 FLOAT = {"parser": real_number, "metavar": "<float>"}
 SMALLEST = "floor(k/2)+1"
@@ -103,11 +114,9 @@ AlphaOrLocal = Annotated[
     ),
 ]
 Byzantine = Annotated[int, typer.Option("--byzantine", help="Participants that always answer wrong.", **INT)]
-SelfSampling = Annotated[
-    bool,
-    typer.Option(
-        "--self-sampling/--no-self-sampling", help="May a node draw itself (the paper's law), or only others?"
-    ),
+Sampling = Annotated[
+    str,
+    typer.Option("--sampling", help="everyone: a node may ask itself (the paper's law); others: it may not."),
 ]
 P = Annotated[
     str | None,
@@ -125,17 +134,17 @@ Q = Annotated[
     float | None,
     typer.Option("--q", help="The majority needs this fraction of the votes.", show_default=False, **FLOAT),
 ]
-Rounds = Annotated[
+Steps = Annotated[
     int | None,
     typer.Option(
-        "--rounds",
-        help="Stop after this many rounds; one participant asks in each.",
+        "--steps",
+        help="Stop after this many steps; in a step one participant asks once.",
         show_default=False,
         **INT,
     ),
 ]
 PerNode = Annotated[
-    bool, typer.Option("--per-node", help="Count --rounds per participant, as the paper does.")
+    bool, typer.Option("--per-node", help="Count --steps per participant, as the paper does.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (null: no finite number).")]
 Plot = Annotated[
@@ -160,4 +169,7 @@ Jobs = Annotated[
     int | None,
     typer.Option("--jobs", help="Processes that fit and predict; -1 is one a core.", show_default="1", **INT),
 ]
+TaskColumn = Annotated[str, typer.Option("--task-column", help="The column of tasks, in all files.")]
+WorkerColumn = Annotated[str, typer.Option("--worker-column", help="The column that says who voted.")]
+LabelColumn = Annotated[str, typer.Option("--label-column", help="The column of labels, in all files.")]
 Everything = Annotated[bool, typer.Option("--all", help="Print every row of the table.")]

@@ -20,8 +20,9 @@ from folkmoot.cli.options import (
     PerNode,
     Plot,
     Q,
-    Rounds,
-    SelfSampling,
+    Sampling,
+    Steps,
+    named_law,
     parse_accuracies,
     smallest_alpha,
     whole_alpha,
@@ -53,7 +54,7 @@ def absorption(
     k: K = 10,
     alpha: Alpha = None,
     byzantine: Byzantine = 0,
-    self_sampling: SelfSampling = True,
+    sampling: Sampling = "everyone",
     everything: Everything = False,
     json: Json = False,
     plot: Plot = None,
@@ -61,7 +62,7 @@ def absorption(
     """The chance that all honest participants end blue (right) or red, from each number b of blue ones."""
     path = picture_path(plot)
     with collected_warnings() as lines:
-        chain = _chain(n, k, alpha, byzantine, self_sampling)
+        chain = _chain(n, k, alpha, byzantine, sampling)
         log_blue, log_red = chain.log_blue.tolist(), chain.log_red.tolist()
     if json:
         print_json(
@@ -96,9 +97,9 @@ def accuracy(
     byzantine: Byzantine = 0,
     delta: Delta = None,
     q: Q = None,
-    rounds: Rounds = None,
+    steps: Steps = None,
     per_node: PerNode = False,
-    self_sampling: SelfSampling = True,
+    sampling: Sampling = "everyone",
     json: Json = False,
     plot: Plot = None,
 ) -> None:
@@ -109,16 +110,16 @@ def accuracy(
     if p is None:
         raise ValueError("--p is missing: give the accuracy of the honest participants, such as --p 0.6")
     accuracies = parse_accuracies(p)
-    _need_rounds(rounds, per_node)
+    _need_steps(steps, per_node)
     with collected_warnings() as lines:
         chain: SlushChain | LocalSlushChain
         if alpha == "local":
-            if rounds is not None or path:
-                raise ValueError("--alpha local gives the limit only: leave out --rounds and --plot")
-            chain = _local_chain(n, k, accuracies, byzantine, self_sampling)
+            if steps is not None or path:
+                raise ValueError("--alpha local gives the limit only: leave out --steps and --plot")
+            chain = _local_chain(n, k, accuracies, byzantine, sampling)
             settings = _settings(chain, chain.alphas.tolist())
         else:
-            chain = _chain(n, k, whole_alpha(alpha), byzantine, self_sampling)
+            chain = _chain(n, k, whole_alpha(alpha), byzantine, sampling)
             settings = _settings(chain, chain.alpha)
         slush = chain.accuracy(accuracies)  # refuses what is no accuracy
         each = [accuracies] if isinstance(accuracies, float) else accuracies
@@ -144,9 +145,9 @@ def accuracy(
             if decisive:
                 gap = theory.accuracy_gap(chain, accuracies, delta=margin, q=q)
                 result["gap"] = {"sign": gap.sign, "log10_magnitude": gap.log_magnitude / math.log(10)}
-            if rounds is not None:
-                result["rounds"] = _total_rounds(rounds, per_node, chain.honest)
-                result["slush_after_rounds"] = chain.accuracy(accuracies, rounds=result["rounds"])
+            if steps is not None:
+                result["rounds"] = _total_steps(steps, per_node, chain.honest)
+                result["slush_after_rounds"] = chain.accuracy(accuracies, steps=result["rounds"])
     result["warnings"] = lines
     if json:
         print_json(result)
@@ -169,7 +170,7 @@ def threshold(
     byzantine: Byzantine = 0,
     delta: Delta = None,
     q: Q = None,
-    self_sampling: SelfSampling = True,
+    sampling: Sampling = "everyone",
     json: Json = False,
     plot: Plot = None,
 ) -> None:
@@ -178,9 +179,9 @@ def threshold(
 
     path = picture_path(plot)
     with collected_warnings() as lines:
-        chain = _chain(n, k, alpha, byzantine, self_sampling)
+        chain = _chain(n, k, alpha, byzantine, sampling)
         p_th = theory.threshold_accuracy(
-            n, k, chain.alpha, delta=delta, q=q, byzantine=byzantine, self_sampling=self_sampling
+            n, k, chain.alpha, delta=delta, q=q, byzantine=byzantine, sampling=chain.sampling
         )
     shown = 0 if delta is None and q is None else delta
     if json:
@@ -207,93 +208,94 @@ def rounds(
     alpha: Alpha = None,
     byzantine: Byzantine = 0,
     p: P = None,
-    rounds: Rounds = None,
+    steps: Steps = None,
     per_node: PerNode = False,
-    self_sampling: SelfSampling = True,
+    sampling: Sampling = "everyone",
     everything: Everything = False,
     json: Json = False,
     plot: Plot = None,
 ) -> None:
-    """How long agreement takes from each b, and what is still open after --rounds."""
+    """How long agreement takes from each b, and what is still open after --steps."""
     import numpy as np
 
     from folkmoot.theory.votes_law import log_votes_law
 
     path = picture_path(plot)
-    _need_rounds(rounds, per_node)
+    _need_steps(steps, per_node)
     with collected_warnings() as lines:
-        chain = _chain(n, k, alpha, byzantine, self_sampling)
-        expected = chain.expected_rounds()
+        chain = _chain(n, k, alpha, byzantine, sampling)
+        expected = chain.expected_steps()
         result = _settings(chain, chain.alpha) | {
             "b": list(range(chain.honest + 1)),
             "expected_rounds": expected.tolist(),
         }
-        header = ["b", "expected rounds", "per participant"]
+        header = ["b", "expected steps", "per participant"]
         columns = [expected, expected / chain.honest]
         total = None
-        if rounds is not None:
-            total = _total_rounds(rounds, per_node, chain.honest)
+        if steps is not None:
+            total = _total_steps(steps, per_node, chain.honest)
             blue, red = chain.blue_after(total), chain.red_after(total)
             still_open = chain.open_after(total)
             after = {"all_blue": blue, "all_red": red, "still_open": still_open}
             result |= {"rounds": total} | {name: column.tolist() for name, column in after.items()}
             header += ["all blue", "all red", "still open"]
             columns += [blue, red, still_open]
-        notes = [] if total is None else [f"all blue, all red and still open: after {total:,} rounds"]
+        notes = [] if total is None else [f"all blue, all red and still open: after {total:,} steps"]
         if p is not None:
             law = np.exp(log_votes_law(parse_accuracies(p), chain.honest))
             mean = float(law[law > 0] @ expected[law > 0])
             result |= {"p": parse_accuracies(p), "mean_rounds": mean}
-            notes.append(f"{number(mean)} rounds expected from first votes with p = {p}")
+            notes.append(f"{number(mean)} steps expected from first votes with p = {p}")
     result["warnings"] = lines
     if json:
         print_json(result)
     else:
         rows = [[str(b), *(number(float(column[b])) for column in columns)] for b in _rows(chain, everything)]
         notes.append(_more(chain, rows))
-        print_table(f"Rounds of {chain}", header, rows, "\n".join(filter(None, notes)))
+        print_table(f"Steps of {chain}", header, rows, "\n".join(filter(None, notes)))
     if path:
         from folkmoot.report import theory_figures as pictures
 
         save_picture(pictures.rounds(chain, total), path)
 
 
-def _total_rounds(rounds: int, per_node: bool, honest: int) -> int:
-    """Rounds of the whole network: one participant asks in each."""
-    return rounds * honest if per_node else rounds
+def _total_steps(steps: int, per_node: bool, honest: int) -> int:
+    """Steps of the whole network: one participant asks in each."""
+    return steps * honest if per_node else steps
 
 
-def _need_rounds(rounds: int | None, per_node: bool) -> None:
-    if per_node and rounds is None:
-        raise ValueError("--per-node says how --rounds is counted: give --rounds too")
+def _need_steps(steps: int | None, per_node: bool) -> None:
+    if per_node and steps is None:
+        raise ValueError("--per-node says how --steps is counted: give --steps too")
 
 
-def _chain(n: int, k: int, alpha: int | None, byzantine: int, self_sampling: bool) -> SlushChain:
+def _chain(n: int, k: int, alpha: int | None, byzantine: int, sampling: str) -> SlushChain:
     from folkmoot.theory import SlushChain
 
     threshold = smallest_alpha(k) if alpha is None else alpha
-    return SlushChain(n, k, threshold, byzantine=byzantine, self_sampling=self_sampling)
+    return SlushChain(n, k, threshold, byzantine=byzantine, sampling=named_law(sampling))
 
 
-def _local_chain(
-    n: int, k: int, p: float | list[float], byzantine: int, self_sampling: bool
-) -> LocalSlushChain:
-    from folkmoot import checks, strong_confidence
+def _local_chain(n: int, k: int, p: float | list[float], byzantine: int, sampling: str) -> LocalSlushChain:
+    from folkmoot import checks
     from folkmoot.theory import LocalSlushChain
+    from folkmoot.thresholds import StrongConfidence
 
     everyone, liars = checks.population(n, byzantine)
     honest = everyone - liars
     each = checks.accuracies([p] * honest if isinstance(p, float) else p, honest)
-    return LocalSlushChain(strong_confidence(each, k), k, byzantine=liars, self_sampling=self_sampling)
+    return LocalSlushChain(StrongConfidence(each), k, byzantine=liars, sampling=named_law(sampling))
 
 
 def _settings(chain: SlushChain | LocalSlushChain, alpha: int | list[int]) -> dict[str, Any]:
+    from folkmoot.sampling import Everyone
+
     return {
         "n": chain.n,
         "k": chain.k,
         "alpha": alpha,
         "byzantine": chain.byzantine,
-        "self_sampling": chain.self_sampling,
+        "self_sampling": chain.sampling == Everyone(),
     }
 
 
@@ -321,7 +323,7 @@ def _accuracy_rows(result: dict[str, Any]) -> list[list[str]]:
         ["Slush", number(result["slush"])],
     ]
     if "rounds" in result:
-        rows.append([f"Slush after {result['rounds']:,} rounds", number(result["slush_after_rounds"])])
+        rows.append([f"Slush after {result['rounds']:,} steps", number(result["slush_after_rounds"])])
     return rows
 
 

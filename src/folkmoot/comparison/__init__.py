@@ -1,1 +1,21 @@
-"""A consensus beside single participants and every rule of a centre."""
+"""A consensus beside single participants and every rule of a centre: ``compare`` makes a ``Report``."""
+
+from folkmoot.comparison.comparing import compare
+from folkmoot.comparison.numbers import NumberLine, NumberReport, compare_numbers
+from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Line, Report
+from folkmoot.comparison.rules import RULES, RuleName, central_decisions, judged_accuracies
+
+__all__ = [
+    "CONSENSUS",
+    "RULES",
+    "WITHOUT_TRUST",
+    "Line",
+    "NumberLine",
+    "NumberReport",
+    "Report",
+    "RuleName",
+    "central_decisions",
+    "compare",
+    "compare_numbers",
+    "judged_accuracies",
+]

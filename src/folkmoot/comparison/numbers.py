@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import KFold, cross_val_predict
-from threadpoolctl import threadpool_limits
 
 from folkmoot.arrays import Floats
-from folkmoot.comparison.printing import CONSENSUS, as_html, as_text, size, who_is_not_honest
+from folkmoot.comparison.bars import draw_bars
+from folkmoot.comparison.printing import Table, size, who_is_not_honest
+from folkmoot.comparison.report import CONSENSUS
+from folkmoot.comparison.rules import NEEDS
 from folkmoot.simulation import Agreement
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_HEADER = ("who decides", "error", "R2", "needs")
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,10 @@ class NumberLine:
 
 
 @dataclass(frozen=True)
-class NumberReport:
+class NumberReport(Table[NumberLine]):
     """What ``ConsensusRegressor.report(X, y)`` found. Print it, ``plot()`` it, or take ``to_dict()``."""
+
+    header: ClassVar = ("who decides", "error", "R2", "needs")
 
     lines: tuple[NumberLine, ...]
     participants: int
@@ -50,12 +50,7 @@ class NumberReport:
 
     def error(self, name: str = CONSENSUS) -> float | None:
         """The root mean squared error of a line by its name."""
-        found = next((line for line in self.lines if line.name == name), None)
-        if found is None:
-            raise ValueError(
-                f"name must be one of {', '.join(line.name for line in self.lines)}: got {name!r}"
-            )
-        return found.error
+        return self.line(name).error
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON."""
@@ -76,11 +71,9 @@ class NumberReport:
         )
         return [cost, *who_is_not_honest(self.byzantine, self.faulty)]
 
-    def __str__(self) -> str:
-        return as_text(self.title, _HEADER, [_cells(line) for line in self.lines], self.notes)
-
-    def _repr_html_(self) -> str:
-        return as_html(self.title, _HEADER, [_cells(line) for line in self.lines], self.notes)
+    def _cells(self, line: NumberLine) -> tuple[str, ...]:
+        error = "-" if line.error is None else f"{line.error:.4g}"
+        return line.name, error, "-" if line.r2 is None else f"{line.r2:.4f}", line.needs
 
     def plot(self) -> Figure:
         """The errors as bars, the consensus in blue; a logarithmic scale where one dwarfs the others."""
@@ -88,16 +81,12 @@ class NumberReport:
 
         figure = Figure(figsize=(6.4, 3.2), layout="constrained")
         axes = figure.subplots()
-        shown = [(line.name, line.error) for line in self.lines if line.error is not None]
-        names, errors = [name for name, _ in shown], [error for _, error in shown]
-        bars = axes.barh(names, errors, color=["#1f5fa8" if n == CONSENSUS else "#9aa5b1" for n in names])
-        axes.bar_label(bars, labels=[f"{error:.3g}" for error in errors], padding=3)
-        if min(errors) > 0 and max(errors) > 20 * float(np.median(errors)):
+        errors = {line.name: line.error for line in self.lines if line.error is not None}
+        draw_bars(axes, errors, label="root mean squared error", talks=[CONSENSUS], digits=".3g")
+        each = list(errors.values())
+        if min(each) > 0 and max(each) > 20 * float(np.median(each)):
             axes.set_xscale("log")
         axes.margins(x=0.15)
-        axes.invert_yaxis()
-        axes.set_xlabel("root mean squared error")
-        axes.spines[["top", "right"]].set_visible(False)
         return figure
 
 
@@ -118,17 +107,19 @@ def compare_numbers(
     each = [_error(numbers, truth) for numbers in honest]
     lines = [
         NumberLine("mean participant", float(np.mean(each)), None),
-        _line("best participant", honest[int(np.argmin(each))], truth, "the truth, to know who it is"),
+        _line("best participant", honest[int(np.argmin(each))], truth, NEEDS["best participant"]),
         _line("mean", np.nanmean(sent, axis=0), truth, "a server"),
         _line("median", np.nanmedian(sent, axis=0), truth, "a server"),
     ]
     if stacking:
-        labels = _stacked(sent, truth, seed)
-        needs = "a server with labelled inputs"
+        from folkmoot.comparison.stacking import stacked_numbers  # scikit-learn, for those who want it
+
+        numbers = stacked_numbers(sent, truth, seed)
+        needs = NEEDS["stacking"]
         lines.append(
             NumberLine("stacking", None, None, needs)
-            if labels is None
-            else _line("stacking", labels, truth, needs)
+            if numbers is None
+            else _line("stacking", numbers, truth, needs)
         )
     lines.append(_line(CONSENSUS, agreement.decision, truth, ""))
     return NumberReport(
@@ -147,18 +138,6 @@ def compare_numbers(
     )
 
 
-def _stacked(sent: Floats, truth: Floats, seed: int, folds: int = 5) -> Floats | None:
-    """Ridge regression on everybody's numbers, out of fold; None where there are too few inputs."""
-    inputs = sent.shape[1]
-    if inputs < 10:
-        return None
-    columns = np.nan_to_num(sent.transpose(1, 0, 2).reshape(inputs, -1)).clip(-1e9, 1e9)
-    parts = KFold(min(folds, inputs), shuffle=True, random_state=seed)
-    with threadpool_limits(1):  # the matrices are small: threads would only wait for each other
-        labels: Floats = cross_val_predict(RidgeCV(np.logspace(-3, 6, 10)), columns, truth, cv=parts)
-    return labels.reshape(truth.shape)
-
-
 def _line(name: str, numbers: Floats, truth: Floats, needs: str) -> NumberLine:
     around = float(((truth - truth.mean(axis=0)) ** 2).sum())
     left = float(((truth - numbers) ** 2).sum())
@@ -167,8 +146,3 @@ def _line(name: str, numbers: Floats, truth: Floats, needs: str) -> NumberLine:
 
 def _error(numbers: Floats, truth: Floats) -> float:
     return float(np.sqrt(((truth - numbers) ** 2).mean()))
-
-
-def _cells(line: NumberLine) -> tuple[str, str, str, str]:
-    error = "-" if line.error is None else f"{line.error:.4g}"
-    return line.name, error, "-" if line.r2 is None else f"{line.r2:.4f}", line.needs

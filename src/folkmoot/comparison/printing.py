@@ -2,12 +2,53 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Final
+from typing import ClassVar, Generic, Protocol, TypeVar
 
-CONSENSUS: Final = "consensus"  # the line that all others are compared with
-WITHOUT_TRUST: Final = "talk without trust"  # the same, with everybody asked alike
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+L = TypeVar("L", bound=_Named)
+
+
+class Table(ABC, Generic[L]):
+    """What has lines with names, a title and notes: as text with ``print``, as HTML in a notebook."""
+
+    lines: tuple[L, ...]
+    header: ClassVar[tuple[str, ...]]
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Who talked about what."""
+
+    @property
+    @abstractmethod
+    def notes(self) -> list[str]:
+        """What else is to be known: cost, liars, faulty participants."""
+
+    @abstractmethod
+    def _cells(self, line: L) -> tuple[str, ...]:
+        """A line as the header says."""
+
+    def line(self, name: str) -> L:
+        """The line of this name."""
+        found = next((line for line in self.lines if line.name == name), None)
+        if found is None:
+            names = ", ".join(line.name for line in self.lines)
+            raise ValueError(f"name must be one of {names}: got {name!r}")
+        return found
+
+    def __str__(self) -> str:
+        return as_text(self.title, self.header, [self._cells(line) for line in self.lines], self.notes)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.title, self.header, [self._cells(line) for line in self.lines], self.notes)
 
 
 def as_text(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

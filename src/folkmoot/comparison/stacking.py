@@ -11,11 +11,11 @@ import warnings
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from threadpoolctl import threadpool_limits
 
-from folkmoot.arrays import Ints
+from folkmoot.arrays import Floats, Ints
 from folkmoot.votes import Votes
 
 
@@ -33,8 +33,20 @@ def stacked(votes: Votes, truth: Votes, classes: int, seed: int, *, folds: int =
     # The matrices are small: threads of the linear algebra would only wait for each other.
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", ConvergenceWarning)  # close enough for a comparison
-        labels: Ints = cross_val_predict(learner, _one_hot(votes, classes), truth, cv=parts)
-    return labels
+        decision: Ints = cross_val_predict(learner, _one_hot(votes, classes), truth, cv=parts)
+    return decision
+
+
+def stacked_numbers(sent: Floats, truth: Floats, seed: int, *, folds: int = 5) -> Floats | None:
+    """Ridge regression on everybody's numbers, out of fold; None where there are too few inputs."""
+    inputs = sent.shape[1]
+    if inputs < 10:
+        return None
+    columns = np.nan_to_num(sent.transpose(1, 0, 2).reshape(inputs, -1)).clip(-1e9, 1e9)
+    parts = KFold(min(folds, inputs), shuffle=True, random_state=seed)
+    with threadpool_limits(1):  # the matrices are small: threads would only wait for each other
+        numbers: Floats = cross_val_predict(RidgeCV(np.logspace(-3, 6, 10)), columns, truth, cv=parts)
+    return numbers.reshape(truth.shape)
 
 
 def _one_hot(votes: Votes, classes: int) -> csr_array:

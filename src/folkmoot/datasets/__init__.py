@@ -8,8 +8,8 @@ from folkmoot.datasets.download import DownloadError
 from folkmoot.datasets.femnist import femnist_counts, load_femnist
 from folkmoot.datasets.heart import load_heart
 from folkmoot.datasets.moot_data import MootData
-from folkmoot.datasets.split import Split
-from folkmoot.datasets.splits import split_by_group, split_dirichlet, split_quantity, split_shards
+from folkmoot.datasets.own_table import read_table
+from folkmoot.datasets.splits import Split, split_by_group, split_dirichlet, split_quantity, split_shards
 from folkmoot.datasets.summary import Summary
 from folkmoot.datasets.synthetic import (
     SyntheticVotes,
@@ -19,7 +19,6 @@ from folkmoot.datasets.synthetic import (
     group_votes,
     homogeneous_votes,
 )
-from folkmoot.datasets.table import read_table
 
 __all__ = [
     "DownloadError",

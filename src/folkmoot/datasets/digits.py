@@ -12,12 +12,38 @@ from folkmoot.datasets.splits import split_dirichlet
 def load_digits_moot(
     n_participants: int = 101, alpha_dirichlet: float = 1.0, seed: int = 0, test_size: float = 0.25
 ) -> MootData:
-    """1,797 digits of 8 x 8 pixels (ink from 0 to 1), non-iid over ``n_participants``.
+    """Load scikit-learn's 1,797 digits of 8 x 8 pixels (ink from 0 to 1), non-iid over the participants.
 
-    A share ``test_size`` of the rows, stratified by digit, is set aside as the test set; the others are
-    split by Dirichlet label skew (``split_dirichlet``). The draw is repaired by moving single rows until
-    everyone has at least two rows of two different digits, so that everyone can train a classifier; with
-    the default arguments no row has to move.
+    Part of the rows, stratified by digit, is set aside as the test set; the others are split by Dirichlet
+    label skew (``split_dirichlet``). The draw is repaired by moving single rows until everyone has at least
+    two rows of two different digits, so that everyone can train a classifier; with the default arguments no
+    row has to move. Nothing is downloaded.
+
+    Parameters
+    ----------
+    n_participants : int, default 101
+        The number of participants.
+    alpha_dirichlet : float, default 1.0
+        How even the split is: a small number leaves each participant few digits, a large one gives all the
+        same mix.
+    seed : int, default 0
+        The same seed gives the same data.
+    test_size : float, default 0.25
+        The share of the rows that is set aside.
+
+    Returns
+    -------
+    MootData
+        The digits and whose they are.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import load_digits_moot
+    >>> data = load_digits_moot(n_participants=5)
+    >>> data.X.shape, data.X_test.shape
+    ((1347, 64), (450, 64))
+    >>> data.participants
+    array([0, 1, 2, 3, 4])
     """
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split

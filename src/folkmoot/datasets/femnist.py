@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Bools, Ints, Singles
-from folkmoot.datasets.arguments import generator
 from folkmoot.datasets.download import Pointer, cache_folder, check_sha256, fetch
 from folkmoot.datasets.femnist_files import CLASSES, FemnistRows, open_femnist
 from folkmoot.datasets.moot_data import MootData
@@ -43,24 +42,62 @@ def load_femnist(
     sha256: str | None = None,
     verify: bool = False,
 ) -> MootData:
-    """Images of 28 x 28 pixels (ink 1, background 0) by writer; ``X`` is float32 with 784 columns.
+    """Load FEMNIST: handwritten characters of 28 x 28 pixels (ink 1, paper 0), one participant per writer.
 
-    ``path`` is a file or a folder of files: the parquet files of the dataset ``flwrlabs/femnist``, or LEAF's
-    JSON. Without it the former is downloaded once (200 MB, see ``folkmoot.datasets.download``): its hash is
-    the one its publisher's Git-LFS pointer states, or ``sha256``; ``url`` may name a mirror; the cache is
-    ``cache``, $FOLKMOOT_DATA or the user's; ``verify=True`` computes the hash of a cached file again.
+    ``X`` is float32 with 784 columns. Rows are sorted by writer, then as in the file.
 
-    ``task``: ``"case"`` is the paper's (letters only; 0 is lower case, 1 upper case), ``"letters"`` has 52
-    classes, A to Z and then a to z, ``"characters"`` has 62, the digits first.
-
-    ``writers`` train and ``test_writers``, other people, go to ``X_test``: numbers to draw, or names. The
-    sorted names of all writers with at least ``min_samples`` rows of the task are shuffled by ``seed``;
-    training writers are the first (None: all that are not tested on), test writers the last. So more of
-    either adds to those there were, and neither depends on the order of files. Rows are sorted by writer,
-    then as in the file.
+    The sorted names of all writers with at least ``min_samples`` rows of the task are shuffled by ``seed``;
+    training writers are the first, test writers the last. So asking for more of either adds to those there
+    were, and neither depends on the order of files.
 
     LEAF's grouping script writes the first image of nearly every writer twice. The second row of a writer
     is dropped if, and only if, its image and label are those of the first row; no other row is.
+
+    Parameters
+    ----------
+    path : str or path-like, optional
+        A file or a folder of files: the parquet files of the dataset ``flwrlabs/femnist``, or LEAF's JSON.
+        Without it the former is downloaded once (200 MB).
+    task : {"case", "letters", "characters"}, default "case"
+        ``"case"`` is the paper's: letters only, 0 is lower case, 1 upper case. ``"letters"`` has 52 classes,
+        A to Z and then a to z; ``"characters"`` has 62, the digits first.
+    writers : int or sequence of str, optional
+        Who trains: how many to draw, or their names. Default: all that are not tested on.
+    test_writers : int or sequence of str, default 0
+        Whose rows, of other people, go to ``X_test``: how many to draw, or their names.
+    min_samples : int, default 1
+        The fewest rows of the task with which a writer can be drawn.
+    seed : int, default 0
+        The same seed draws the same writers.
+    cache : str or path-like, optional
+        The folder that keeps the download. Default: $FOLKMOOT_DATA, or the user's cache.
+    url : str, default the dataset on the Hugging Face hub
+        Where to download from, such as a mirror.
+    sha256 : str, optional
+        The hash that the download must have. Default: the one that its publisher's Git-LFS pointer states.
+    verify : bool, default False
+        Compute the hash of a cached file again.
+
+    Returns
+    -------
+    MootData
+        The images and who wrote them.
+
+    Raises
+    ------
+    DownloadError
+        If the file is neither in the cache nor to be had; the message says what to do.
+
+    Examples
+    --------
+    The first call downloads 200 MB.
+
+    >>> from folkmoot.datasets import load_femnist
+    >>> data = load_femnist(writers=10, test_writers=5)  # doctest: +SKIP
+    >>> data.classes  # doctest: +SKIP
+    array(['lower', 'upper'], dtype='<U5')
+    >>> len(data.participants)  # doctest: +SKIP
+    10
     """
     if task not in ("case", "letters", "characters"):
         raise ValueError(f"task must be 'case', 'letters' or 'characters': got {task!r}")
@@ -68,7 +105,7 @@ def load_femnist(
     source = open_femnist(_downloaded(cache, url, sha256, verify) if path is None else Path(path))
     wanted = source.labels >= (0 if task == "characters" else _FIRST_LETTER)
     sizes = np.bincount(source.codes[wanted], minlength=source.names.size)
-    train, test = _draw(source.names, sizes, least, writers, test_writers, generator(seed))
+    train, test = _draw(source.names, sizes, least, writers, test_writers, checks.generator(seed))
     X, y, groups = _rows(source, wanted, train, task)
     X_test, y_test, groups_test = _rows(source, wanted, test, task) if test.size else (None, None, None)
     return MootData(
@@ -90,9 +127,37 @@ def load_femnist(
 def femnist_counts(
     path: str | os.PathLike[str] | None = None, *, cache: str | os.PathLike[str] | None = None
 ) -> tuple[Array, Ints]:
-    """The writers' names, sorted, and how often each wrote each of the 62 characters: (writer, character).
+    """Count how often each writer of FEMNIST wrote each character, to choose writers by.
 
-    To choose writers by; no image is decoded. ``path`` and ``cache`` as in ``load_femnist``.
+    No image is decoded.
+
+    Parameters
+    ----------
+    path : str or path-like, optional
+        A file or a folder of files, as in ``load_femnist``. Without it the data are downloaded once (200 MB).
+    cache : str or path-like, optional
+        The folder that keeps the download. Default: $FOLKMOOT_DATA, or the user's cache.
+
+    Returns
+    -------
+    names : ndarray of str, shape (writer,)
+        The names of the writers, sorted.
+    counts : ndarray of int, shape (writer, 62)
+        How often each wrote each character: digits, A to Z, a to z.
+
+    Raises
+    ------
+    DownloadError
+        If the file is neither in the cache nor to be had; the message says what to do.
+
+    Examples
+    --------
+    The first call downloads 200 MB.
+
+    >>> from folkmoot.datasets import femnist_counts, load_femnist
+    >>> names, counts = femnist_counts()  # doctest: +SKIP
+    >>> busiest = names[counts.sum(axis=1).argsort()[-10:]]  # doctest: +SKIP
+    >>> data = load_femnist(writers=busiest.tolist())  # doctest: +SKIP
     """
     source = open_femnist(_downloaded(cache, FEMNIST_URL, None, False) if path is None else Path(path))
     places = source.codes * CLASSES + source.labels

@@ -9,7 +9,6 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Floats
-from folkmoot.datasets.arguments import generator
 from folkmoot.datasets.download import Pointer, cache_folder, fetch
 from folkmoot.datasets.moot_data import MootData
 
@@ -46,18 +45,53 @@ def load_heart(
     cache: str | os.PathLike[str] | None = None,
     url: str = HEART_URL,
 ) -> MootData:
-    """Heart disease by hospital: 13 features, NaN where missing; ``y`` is 1 if the diagnosis found it.
+    """Load UCI heart disease: the patients of four hospitals, with 13 features (NaN where missing).
 
-    ``path`` is a folder with the files ``processed.<hospital>.data`` of cleveland, hungarian, switzerland and
-    va; without it they are downloaded from UCI's archive once (40 kB) and checked against known hashes.
-    A share ``test_size`` of each hospital's patients, stratified by diagnosis and drawn by ``seed``, is
-    pooled as the test set; 0 leaves everybody in ``X``. Values are as published: all 123 patients of
-    switzerland have a cholesterol of 0, which can only mean unknown. Detrano et al. (1989), CC BY 4.0.
+    ``y`` is 1 if the diagnosis found the disease. Values are as published: all 123 patients of switzerland
+    have a cholesterol of 0, which can only mean unknown. Detrano et al. (1989), CC BY 4.0.
+
+    Parameters
+    ----------
+    path : str or path-like, optional
+        A folder with the files ``processed.<hospital>.data`` of cleveland, hungarian, switzerland and va.
+        Without it they are downloaded from UCI's archive once (40 kB) and checked against known hashes.
+    test_size : float, default 0.3
+        The share of each hospital's patients, stratified by diagnosis, that is pooled as the test set; 0
+        leaves everybody in ``X``.
+    seed : int, default 0
+        Draws the test set; the same seed draws the same patients.
+    cache : str or path-like, optional
+        The folder that keeps the download. Default: $FOLKMOOT_DATA, or the user's cache.
+    url : str, default UCI's archive
+        The folder to download from, such as a mirror.
+
+    Returns
+    -------
+    MootData
+        The patients and their hospitals.
+
+    Raises
+    ------
+    DownloadError
+        If a file is neither in the cache nor to be had; the message says what to do.
+    FileNotFoundError
+        If ``path`` lacks one of the files.
+
+    Examples
+    --------
+    The first call downloads 40 kB.
+
+    >>> from folkmoot.datasets import load_heart
+    >>> data = load_heart()  # doctest: +SKIP
+    >>> data.X.shape, data.X_test.shape  # doctest: +SKIP
+    ((645, 13), (275, 13))
+    >>> data.participants  # doctest: +SKIP
+    array(['cleveland', 'hungarian', 'switzerland', 'va'], dtype='<U11')
     """
     share = checks.probability("test_size", test_size)
     if share == 1:
         raise ValueError(f"test_size must satisfy 0 <= test_size < 1: got test_size={test_size}")
-    rng = generator(seed)
+    rng = checks.generator(seed)
     tables = [_read(file) for file in (_downloaded(cache, url) if path is None else _at_hand(Path(path)))]
     hospitals = np.repeat(np.array(list(_FILES)), [len(table) for table in tables])
     everything = np.concatenate(tables)

@@ -16,22 +16,59 @@ Features = npt.NDArray[np.floating[Any]]
 
 @dataclass(frozen=True, eq=False)
 class MootData:
-    """Data of several participants: ``ConsensusClassifier(...).fit(data.X, data.y, groups=data.groups)``.
+    """Data of several participants, as every loader returns them.
 
-    ``y`` and ``y_test`` number the classes; ``classes[y]`` are their names. The test rows are nobody's
-    training rows; ``groups_test``, where known, says where they come from.
+    They are made for ``ConsensusClassifier(...).fit(data.X, data.y, groups=data.groups)``.
+
+    Parameters
+    ----------
+    X : ndarray of float, shape (row, feature)
+        The rows to train on.
+    y : ndarray of int, shape (row,)
+        The number of each row's class; ``classes[y]`` are the names.
+    groups : ndarray, shape (row,)
+        The participant of each row: a number or a name.
+    feature_names : tuple of str
+        A name for each column of ``X``.
+    classes : ndarray, shape (class,)
+        The names of the classes.
+    description : str
+        One line: which data these are.
+    X_test : ndarray of float, shape (test row, feature), optional
+        Rows to test on, which are nobody's training rows.
+    y_test : ndarray of int, shape (test row,), optional
+        The number of each test row's class.
+    groups_test : ndarray, shape (test row,), optional
+        Where each test row comes from, if known.
+    categorical : tuple of int, default ()
+        The columns of ``X`` whose numbers stand for words.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` or ``groups`` has not one value per row of ``X``, or the same of the test rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.datasets import MootData
+    >>> X, y = np.array([[0.1], [0.9], [0.8]]), np.array([0, 1, 1])
+    >>> groups, classes = np.array(["north", "south", "south"]), np.array(["ill", "well"])
+    >>> data = MootData(X, y, groups, ("dose",), classes, "three patients of two clinics")
+    >>> data.rows("south")
+    array([1, 2])
     """
 
-    X: Features  # (row, feature)
+    X: Features
     y: Ints
-    groups: Array  # the participant of each row: a number or a name
+    groups: Array
     feature_names: tuple[str, ...]
     classes: Array
     description: str
     X_test: Features | None = None
     y_test: Ints | None = None
     groups_test: Array | None = None
-    categorical: tuple[int, ...] = ()  # features whose numbers stand for words
+    categorical: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for suffix in ("", "_test"):

@@ -6,21 +6,101 @@ Each returns a ``Split``: every row goes to exactly one participant, and the sam
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.arrays import Floats, Ints
-from folkmoot.datasets.arguments import column, generator, number
-from folkmoot.datasets.repair import repair
-from folkmoot.datasets.split import Split
+from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.datasets.summary import Summary, summarise
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A division of rows over participants: ``split[i]`` are the rows of participant i.
+
+    Parameters
+    ----------
+    indices : tuple of ndarray of int
+        The row numbers of each participant; no row is in two of the arrays.
+    names : ndarray, shape (participant,)
+        What each is called: 0, 1, 2, ... unless the split follows names that were there before.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_by_group
+    >>> split = split_by_group(["north", "south", "north"])
+    >>> split[0]
+    array([0, 2])
+    >>> split.sizes
+    array([2, 1])
+    >>> split.groups()
+    array(['north', 'south', 'north'], dtype='<U5')
+    """
+
+    indices: tuple[Ints, ...]
+    names: Array
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, participant: int) -> Ints:
+        return self.indices[participant]
+
+    def __iter__(self) -> Iterator[Ints]:
+        return iter(self.indices)
+
+    @property
+    def sizes(self) -> Ints:
+        """How many rows each participant has."""
+        return np.array([rows.size for rows in self.indices], dtype=np.int64)
+
+    def groups(self, n_rows: int | None = None) -> Array:
+        """The participant of every row, as ``fit(X, y, groups=...)`` wants it."""
+        held = int(self.sizes.sum())
+        rows = held if n_rows is None else checks.integer("n_rows", n_rows, least=1)
+        # No row is in two arrays, so as many rows as are held, all below n_rows, means each exactly once.
+        largest = max((int(mine.max()) for mine in self.indices if mine.size), default=-1)
+        if rows != held or largest >= rows:
+            raise ValueError(
+                f"n_rows must be the number of rows that were split ({max(held, largest + 1)}): got {rows}"
+            )
+        position = np.zeros(rows, dtype=np.int64)
+        for participant, mine in enumerate(self.indices):
+            position[mine] = participant
+        return np.asarray(self.names[position])
+
+    def summary(self, y: npt.ArrayLike) -> Summary:
+        """Rows per participant and class, to print or to draw."""
+        return summarise(self.groups(np.asarray(y).shape[0]), y, participants=self.names)
 
 
 def split_by_group(groups: npt.ArrayLike) -> Split:
-    """As the data come: one participant per different value of ``groups``, in sorted order."""
-    whose = column("groups", groups)
+    """Split rows as the data come: one participant for each different value of ``groups``.
+
+    Parameters
+    ----------
+    groups : array-like, shape (row,)
+        Whose each row is: numbers or names.
+
+    Returns
+    -------
+    Split
+        Whose row is which, with the participants in sorted order.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_by_group
+    >>> split = split_by_group(["north", "south", "north"])
+    >>> split.names
+    array(['north', 'south'], dtype='<U5')
+    >>> list(split)
+    [array([0, 2]), array([1])]
+    """
+    whose = _column("groups", groups)
     names, position = np.unique(whose, return_inverse=True)
     return Split(_gather(position, names.size), names)
 
@@ -34,21 +114,50 @@ def split_dirichlet(
     min_rows: int = 1,
     min_classes: int = 0,
 ) -> Split:
-    """Label skew: the rows of each class are shared out in proportions drawn from Dirichlet(alpha, ...).
+    """Split rows with label skew: each class is shared out in proportions drawn from Dirichlet(alpha, ...).
 
-    The law of Yurochkin et al. (2019) and Li et al. (2022): one draw per class over the n participants, so a
-    small ``alpha`` leaves each participant few classes (and unequal numbers of rows), a large one gives all
-    the same mix. The draw is then repaired, one row at a time and no more than needed, until everyone has
-    ``min_rows`` rows of ``min_classes`` different classes (``folkmoot.datasets.repair`` says how).
+    The law of Yurochkin et al. (2019) and Li et al. (2022): one draw per class over the n participants. The
+    draw is then repaired, one row at a time and no more than needed, until everyone has ``min_rows`` rows of
+    ``min_classes`` different classes (``_repair`` says how).
+
+    Parameters
+    ----------
+    y : array-like, shape (row,)
+        The label of each row.
+    n : int
+        The number of participants, at most that of rows.
+    alpha : float, default 1.0
+        A small one leaves each participant few classes (and unequal numbers of rows), a large one gives all
+        the same mix. Above 0.
+    seed : int, default 0
+        The same seed gives the same split.
+    min_rows : int, default 1
+        How many rows everyone has at the least.
+    min_classes : int, default 0
+        How many different classes everyone has at the least.
+
+    Returns
+    -------
+    Split
+        Whose row is which.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_dirichlet
+    >>> y = [0] * 30 + [1] * 30
+    >>> split_dirichlet(y, n=3, alpha=1.0, seed=1).summary(y).counts
+    array([[ 4, 22],
+           [ 5,  5],
+           [21,  3]])
     """
-    labels = column("y", y)
+    labels = _column("y", y)
     participants = _participants(n, labels.size)
-    concentration = number("alpha", alpha)
+    concentration = checks.number("alpha", alpha)
     if not 0 < concentration < math.inf:
         raise ValueError(f"alpha must satisfy 0 < alpha < infinity: got alpha={alpha}")
     least = checks.integer("min_rows", min_rows, least=0)
     variety = checks.integer("min_classes", min_classes, least=0)
-    rng = generator(seed)
+    rng = checks.generator(seed)
     classes, which = np.unique(labels, return_inverse=True)
     owner = np.empty(labels.size, dtype=np.int64)
     for c in range(classes.size):
@@ -56,17 +165,43 @@ def split_dirichlet(
         shares = _dirichlet(rng, concentration, participants)
         cuts = np.rint(np.cumsum(shares)[:-1] * rows.size).astype(np.int64)
         owner[rows] = np.repeat(np.arange(participants), np.diff(cuts, prepend=0, append=rows.size))
-    repair(owner, which, participants, least, variety)
+    _repair(owner, which, participants, least, variety)
     return Split(_gather(owner, participants), np.arange(participants))
 
 
 def split_shards(y: npt.ArrayLike, n: int, shards_each: int = 2, seed: int = 0) -> Split:
-    """Pathological label skew (McMahan et al. 2017): rows sorted by label, cut into shards, the shards dealt.
+    """Split rows with pathological label skew (McMahan et al. 2017): sorted by label, cut, and dealt out.
 
-    With ``shards_each=2`` most participants see two classes. Shards differ in size by at most one row; rows
-    of one class are shuffled before the cut.
+    Shards, the pieces that are dealt, differ in size by at most one row. Rows of one class are shuffled
+    before the cut.
+
+    Parameters
+    ----------
+    y : array-like, shape (row,)
+        The label of each row.
+    n : int
+        The number of participants.
+    shards_each : int, default 2
+        How many shards each participant gets; n * shards_each is at most the number of rows. With 2, most
+        participants see two classes.
+    seed : int, default 0
+        The same seed gives the same split.
+
+    Returns
+    -------
+    Split
+        Whose row is which.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_shards
+    >>> y = [0] * 20 + [1] * 20 + [2] * 20
+    >>> split_shards(y, n=3).summary(y).counts
+    array([[ 0, 10, 10],
+           [10, 10,  0],
+           [10,  0, 10]])
     """
-    labels = column("y", y)
+    labels = _column("y", y)
     participants = _participants(n, labels.size)
     each = checks.integer("shards_each", shards_each, least=1)
     if participants * each > labels.size:
@@ -74,7 +209,7 @@ def split_shards(y: npt.ArrayLike, n: int, shards_each: int = 2, seed: int = 0) 
             "shards_each must satisfy n * shards_each <= rows: "
             f"got n={participants}, shards_each={each}, rows={labels.size}"
         )
-    rng = generator(seed)
+    rng = checks.generator(seed)
     shuffled = rng.permutation(labels.size)
     by_label = shuffled[np.argsort(labels[shuffled], kind="stable")]
     shards = np.array_split(by_label, participants * each)
@@ -86,15 +221,41 @@ def split_shards(y: npt.ArrayLike, n: int, shards_each: int = 2, seed: int = 0) 
 def split_quantity(
     y: npt.ArrayLike | int, n: int, skew: float = 1.0, seed: int = 0, *, min_rows: int = 1
 ) -> Split:
-    """Quantity skew: who is r-th largest gets rows in proportion to r^(-skew), a power law.
+    """Split rows with quantity skew: the r-th largest participant gets a share in proportion to r^(-skew).
 
-    ``y`` is the labels or just the number of rows. ``skew=0`` gives equal shares; at 1 the largest of 101
-    participants has about a fifth of all rows. Everyone first gets ``min_rows``; the rest follows the law,
-    rounded by largest remainder. Which rows, and who is large, is drawn by ``seed``; labels play no part.
+    Everyone first gets ``min_rows``; the rest follows this power law, rounded by largest remainder. Labels
+    play no part.
+
+    Parameters
+    ----------
+    y : array-like, shape (row,), or int
+        The labels, or just the number of rows.
+    n : int
+        The number of participants.
+    skew : float, default 1.0
+        The exponent. 0 gives equal shares; with 1 the largest of 101 participants has about a fifth of all
+        rows.
+    seed : int, default 0
+        Draws which rows each one gets and which participants are large. The same seed gives the same split.
+    min_rows : int, default 1
+        How many rows everyone has at the least.
+
+    Returns
+    -------
+    Split
+        Whose row is which.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_quantity
+    >>> split_quantity(100, n=4).sizes
+    array([16, 47, 24, 13])
+    >>> split_quantity(100, n=4, skew=0).sizes
+    array([25, 25, 25, 25])
     """
-    rows = checks.integer("rows", y, least=1) if np.ndim(y) == 0 else column("y", y).size
+    rows = checks.integer("rows", y, least=1) if np.ndim(y) == 0 else _column("y", y).size
     participants = _participants(n, rows)
-    exponent = number("skew", skew)
+    exponent = checks.number("skew", skew)
     if not 0 <= exponent < math.inf:
         raise ValueError(f"skew must satisfy 0 <= skew < infinity: got skew={skew}")
     least = checks.integer("min_rows", min_rows, least=0)
@@ -107,7 +268,7 @@ def split_quantity(
     sizes = np.floor(exact).astype(np.int64)
     left = rows - participants * least - int(sizes.sum())
     sizes[np.argsort(sizes - exact, kind="stable")[:left]] += 1
-    rng = generator(seed)
+    rng = checks.generator(seed)
     sizes = rng.permutation(sizes + least)
     pieces = np.split(rng.permutation(rows), np.cumsum(sizes)[:-1])
     return Split(tuple(np.sort(piece).astype(np.int64) for piece in pieces), np.arange(participants))
@@ -133,3 +294,80 @@ def _participants(n: object, rows: int) -> int:
     if participants > rows:
         raise ValueError(f"n must satisfy n <= rows: got n={participants} participants, {rows} rows")
     return participants
+
+
+def _repair(
+    owner: Ints, column: npt.NDArray[np.integer[Any]], n: int, min_rows: int, min_classes: int
+) -> None:
+    """The least change to a random division that gives every participant enough rows of enough classes.
+
+    ``owner`` (the participant of each row) is changed in place; ``column`` is the class of each row. One row
+    moves at a time, always to the first participant that lacks something:
+
+    1. A participant with fewer than ``min_rows`` rows takes one from the participant with the most rows, of
+       the class that one has most of.
+    2. A participant with fewer than ``min_classes`` classes takes a row of a class it lacks from the
+       participant with the most rows of that class, which must keep enough rows and classes of its own; if
+       nobody can spare one, it swaps a row of the class it has most of instead, so that nobody's number of
+       rows changes.
+
+    Ties go to the lowest number, so the repair draws nothing and is the same every time.
+    """
+    classes = int(column.max()) + 1
+    if n * max(min_rows, min_classes) > owner.size:
+        name, least = ("min_rows", min_rows) if min_rows >= min_classes else ("min_classes", min_classes)
+        raise ValueError(
+            f"{name} must satisfy n * {name} <= rows: got n={n}, {name}={least}, rows={owner.size}"
+        )
+    if min_classes > classes:
+        raise ValueError(
+            f"min_classes must satisfy min_classes <= classes of y: got min_classes={min_classes}, "
+            f"{classes} classes"
+        )
+    least = max(min_rows, min_classes)
+    counts = np.zeros((n, classes), dtype=np.int64)
+    np.add.at(counts, (owner, column), 1)
+
+    def move(giver: int, taker: int, c: int) -> None:
+        owner[np.flatnonzero((owner == giver) & (column == c))[0]] = taker
+        counts[giver, c] -= 1
+        counts[taker, c] += 1
+
+    for taker in range(n):
+        while counts[taker].sum() < least:
+            giver = int(counts.sum(axis=1).argmax())
+            move(giver, taker, int(counts[giver].argmax()))
+    for taker in range(n):
+        while np.count_nonzero(counts[taker]) < min_classes:
+            giver, c, swap = _who_can_spare(counts, taker, least, min_classes)
+            if swap:
+                move(taker, giver, int(counts[taker].argmax()))
+            move(giver, taker, c)
+
+
+def _who_can_spare(counts: Ints, taker: int, least: int, min_classes: int) -> tuple[int, int, bool]:
+    """The giver, the class it gives, and whether it must get a row back."""
+    variety = np.count_nonzero(counts, axis=1)
+    lacking = counts[taker] == 0
+    spare = (counts > 1) | ((counts == 1) & (variety > min_classes)[:, None])
+    swappable = (counts > 0) & lacking & spare
+    givable = swappable & (counts.sum(axis=1) > least)[:, None]
+    # A swap hands back a row of the taker's most frequent class: a giver that lacks it loses no variety.
+    got = int(counts[taker].argmax())
+    gains = (counts[:, got] == 0)[:, None] & (counts > 0) & lacking
+    for candidates, swap in ((givable, False), (swappable | gains, True)):
+        if candidates.any():
+            giver, c = np.unravel_index(int(np.where(candidates, counts, -1).argmax()), counts.shape)
+            return int(giver), int(c), swap
+    raise ValueError(
+        f"min_classes={min_classes} cannot be given to every participant: y has too few rows of its "
+        "rarer classes"
+    )
+
+
+def _column(name: str, values: npt.ArrayLike) -> Array:
+    """One value per row, and at least one row."""
+    result = np.asarray(values)
+    if result.ndim != 1 or result.size == 0:
+        raise ValueError(f"{name} must be one value per row: got an array of shape {result.shape}")
+    return result

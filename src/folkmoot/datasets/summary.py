@@ -22,7 +22,29 @@ _MOST_COLOURS = 20  # classes that can still be told apart by colour
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """``counts[i, c]`` rows of participant i are of class c."""
+    """How rows are spread over participants and classes: ``print`` it or ``plot`` it.
+
+    Parameters
+    ----------
+    participants : ndarray, shape (participant,)
+        What the participants are called.
+    classes : ndarray, shape (class,)
+        What the classes are called.
+    counts : ndarray of int, shape (participant, class)
+        How many rows of each class each participant has.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import split_by_group
+    >>> print(split_by_group(["north", "south", "north"]).summary(["ill", "well", "well"]))
+    2 participants, 3 rows, 2 classes
+    rows each:    1 to 2, median 1.5
+    classes each: 1 to 2, median 1.5
+    <BLANKLINE>
+    participant  rows  ill  well
+    north           2    1     1
+    south           1    0     1
+    """
 
     participants: Array
     classes: Array

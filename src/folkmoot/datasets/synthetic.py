@@ -11,12 +11,32 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
-from folkmoot.datasets.arguments import generator, number
 from folkmoot.votes import Votes, check_truth
 
 
 class SyntheticVotes(NamedTuple):
-    """Votes (participant, input), the right colour of each input, and each participant's accuracy."""
+    """Votes of participants whose accuracies are known; it unpacks as a tuple.
+
+    Parameters
+    ----------
+    votes : ndarray of int, shape (participant, input)
+        The colour that each participant names.
+    truth : ndarray of int, shape (input,)
+        The right colour of each input.
+    accuracies : ndarray of float, shape (participant,)
+        The probability with which each participant is right.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> votes, truth, accuracies = homogeneous_votes(3, p=0.8, inputs=5)
+    >>> truth
+    array([0, 0, 1, 0, 1])
+    >>> votes
+    array([[0, 1, 0, 0, 1],
+           [0, 1, 0, 0, 0],
+           [0, 0, 1, 1, 1]])
+    """
 
     votes: Votes
     truth: Ints
@@ -26,14 +46,41 @@ class SyntheticVotes(NamedTuple):
 def homogeneous_votes(
     n: int, p: float, inputs: int, seed: int = 0, *, classes: int = 2, truth: npt.ArrayLike | None = None
 ) -> SyntheticVotes:
-    """n participants that are each right with probability ``p``, independently of all else.
+    """Draw the votes of n participants that are each right with probability ``p``, independently of all else.
 
-    A wrong vote falls on each wrong colour alike. Without ``truth`` every colour is right equally often (give
-    or take one input), in random order.
+    A wrong vote falls on each wrong colour with the same probability.
+
+    Parameters
+    ----------
+    n : int
+        The number of participants.
+    p : float
+        The probability with which each is right.
+    inputs : int
+        The number of inputs that they vote on.
+    seed : int, default 0
+        The same seed gives the same votes.
+    classes : int, default 2
+        The number of colours.
+    truth : array-like of int, shape (input,), optional
+        The right colour of each input. Default: every colour is right equally often (give or take one
+        input), in random order.
+
+    Returns
+    -------
+    SyntheticVotes
+        ``votes``, ``truth`` and ``accuracies``.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> votes, truth, _ = homogeneous_votes(3, p=0.8, inputs=1000)
+    >>> (votes == truth).mean(axis=1).round(2)
+    array([0.79, 0.81, 0.8 ])
     """
     everyone = checks.integer("n", n, least=1)
     accuracies = np.full(everyone, checks.probability("p", p))
-    return _cast(accuracies, inputs, generator(seed), classes, truth)
+    return _cast(accuracies, inputs, checks.generator(seed), classes, truth)
 
 
 def group_votes(
@@ -44,7 +91,35 @@ def group_votes(
     classes: int = 2,
     truth: npt.ArrayLike | None = None,
 ) -> SyntheticVotes:
-    """Performance groups ``[(n1, p1), (n2, p2), ...]``: n1 participants of accuracy p1, then n2 of p2, ..."""
+    """Draw the votes of performance groups: participants of the same accuracy within each group.
+
+    Parameters
+    ----------
+    groups : sequence of (int, float)
+        ``[(n1, p1), (n2, p2), ...]``: n1 participants of accuracy p1, then n2 of accuracy p2, and so on.
+    inputs : int
+        The number of inputs that they vote on.
+    seed : int, default 0
+        The same seed gives the same votes.
+    classes : int, default 2
+        The number of colours.
+    truth : array-like of int, shape (input,), optional
+        The right colour of each input. Default: as in ``homogeneous_votes``.
+
+    Returns
+    -------
+    SyntheticVotes
+        ``votes``, ``truth`` and ``accuracies``.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import group_votes
+    >>> votes, truth, accuracies = group_votes([(2, 0.9), (1, 0.6)], inputs=1000)
+    >>> accuracies
+    array([0.9, 0.9, 0.6])
+    >>> (votes == truth).mean(axis=1).round(2)
+    array([0.9 , 0.9 , 0.62])
+    """
     if not groups:
         raise ValueError("groups must hold at least one pair (n, p): got none")
     parts = []
@@ -55,7 +130,7 @@ def group_votes(
             raise TypeError(f"groups[{i}] must be a pair (n, p): got {pair!r}") from None
         size = checks.integer(f"groups[{i}][0]", n, least=1)
         parts.append(np.full(size, checks.probability(f"groups[{i}][1]", p)))
-    return _cast(np.concatenate(parts), inputs, generator(seed), classes, truth)
+    return _cast(np.concatenate(parts), inputs, checks.generator(seed), classes, truth)
 
 
 def beta_votes(
@@ -68,7 +143,40 @@ def beta_votes(
     classes: int = 2,
     truth: npt.ArrayLike | None = None,
 ) -> SyntheticVotes:
-    """n participants whose accuracies are ``beta_accuracies(n, mean, variance, seed)``."""
+    """Draw the votes of n participants whose accuracies come from a beta distribution.
+
+    Parameters
+    ----------
+    n : int
+        The number of participants.
+    mean : float
+        The mean of the accuracies; 0 < mean < 1.
+    variance : float
+        Their variance; 0 < variance < mean (1 - mean).
+    inputs : int
+        The number of inputs that they vote on.
+    seed : int, default 0
+        The same seed gives the same votes, of participants with the accuracies
+        ``beta_accuracies(n, mean, variance, seed)``.
+    classes : int, default 2
+        The number of colours.
+    truth : array-like of int, shape (input,), optional
+        The right colour of each input. Default: as in ``homogeneous_votes``.
+
+    Returns
+    -------
+    SyntheticVotes
+        ``votes``, ``truth`` and ``accuracies``.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import beta_votes
+    >>> votes, truth, accuracies = beta_votes(3, mean=0.7, variance=0.01, inputs=1000)
+    >>> accuracies.round(2)
+    array([0.66, 0.56, 0.72])
+    >>> (votes == truth).mean(axis=1).round(2)
+    array([0.67, 0.57, 0.7 ])
+    """
     accuracies = beta_accuracies(n, mean, variance, seed)
     # A child of the seed: the votes must not reuse the numbers that drew the accuracies.
     rng = np.random.default_rng([checks.integer("seed", seed, least=0), 1])
@@ -76,21 +184,68 @@ def beta_votes(
 
 
 def beta_accuracies(n: int, mean: float, variance: float, seed: int = 0) -> Floats:
-    """n accuracies from the beta distribution of this mean and variance."""
+    """Draw n accuracies from the beta distribution of this mean and variance.
+
+    Parameters
+    ----------
+    n : int
+        How many accuracies.
+    mean : float
+        Their mean; 0 < mean < 1.
+    variance : float
+        Their variance; 0 < variance < mean (1 - mean).
+    seed : int, default 0
+        The same seed gives the same accuracies.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        The accuracies.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import beta_accuracies
+    >>> beta_accuracies(3, mean=0.7, variance=0.01).round(2)
+    array([0.66, 0.56, 0.72])
+    """
     everyone = checks.integer("n", n, least=1)
     a, b = beta_parameters(mean, variance)
-    return np.asarray(generator(seed).beta(a, b, everyone), dtype=np.float64)
+    return np.asarray(checks.generator(seed).beta(a, b, everyone), dtype=np.float64)
 
 
 def beta_parameters(mean: float, variance: float) -> tuple[float, float]:
-    """(a, b) of the beta distribution of this mean and variance.
+    """Find the parameters (a, b) of the beta distribution of this mean and variance.
 
     mean = a / (a + b) and variance = a b / ((a + b)^2 (a + b + 1)), hence with
     s = mean (1 - mean) / variance - 1: a = mean s, b = (1 - mean) s. Appendix C of the paper prints the last
     factor of the variance as (1 + b + 1), a slip for (a + b + 1), and allows variances in (0, 0.25); for a
     given mean the range is (0, mean (1 - mean)).
+
+    Parameters
+    ----------
+    mean : float
+        The mean; 0 < mean < 1.
+    variance : float
+        The variance; 0 < variance < mean (1 - mean).
+
+    Returns
+    -------
+    tuple of float
+        The parameters a and b.
+
+    Raises
+    ------
+    ValueError
+        If no beta distribution has this mean and variance.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import beta_parameters
+    >>> a, b = beta_parameters(mean=0.6, variance=0.04)
+    >>> round(a, 6), round(b, 6)
+    (3.0, 2.0)
     """
-    m, v = (number(name, value) for name, value in (("mean", mean), ("variance", variance)))
+    m, v = (checks.number(name, value) for name, value in (("mean", mean), ("variance", variance)))
     if not 0 < m < 1:
         raise ValueError(f"mean must satisfy 0 < mean < 1: got mean={mean}")
     limit = m * (1 - m)

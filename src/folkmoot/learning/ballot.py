@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import tell
@@ -52,10 +52,6 @@ class Ballot:
     def keys(self) -> Ints:
         """What the randomness of each input hangs on: the votes on it."""
         return vote_keys(self.votes)
-
-    def handed_in(self, liars: dict[int, Adversary], truth: Votes | None) -> Votes:
-        """The votes that a centre would see."""
-        return handed_in(self.votes, liars, truth, self.classes)
 
     def listened(
         self, anchors: Sequence[Anchor | None], liars: dict[int, Adversary], truth: Votes | None

@@ -43,10 +43,10 @@ from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Sampling, check_sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import Trust
-from folkmoot.votes import Votes
+from folkmoot.votes import Votes, vote_keys
 
 if TYPE_CHECKING:
-    from folkmoot.comparison.report import Report
+    from folkmoot.comparison import Report
 
 _REPEATS = 100  # deliberations behind predict_proba where theory has no closed form
 _SLUSH = Slush(k=10, alpha=6)
@@ -64,9 +64,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     estimators : list of models, or of (name, model) pairs
         One per participant; with ``groups`` a list of one model serves every group.
     protocol : Slush, Snowflake or Snowball
-        How they talk. ``protocol__alpha`` and the like can be searched over.
-    thresholds : "global" or "strong-confidence"
-        The protocol's alpha for all; or for each the one that its holdout accuracy asks for.
+        How they talk. ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()``
+        gives each participant the threshold that its holdout accuracy asks for.
     trust : None or "self-anchored"
         Everybody is asked alike; or each participant learns whom to believe from its own holdout and all
         first votes on the batch, decides by that, and asks in proportion to it (docs/trust.md). Who cannot
@@ -93,8 +92,8 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     accuracies_ : holdout accuracies, nan where there is no holdout.
     protocol_ : the protocol as it is played, with local thresholds, or scaled to few participants.
 
-    ``protocol``, ``thresholds``, ``trust``, ``sampling``, ``adversaries`` and ``rounds`` concern only the
-    talk: they can be set anew after ``fit``.
+    ``protocol``, ``trust``, ``sampling``, ``adversaries`` and ``rounds`` concern only the talk: they can be
+    set anew after ``fit``.
     """
 
     protocol: SnowProtocol[Any]
@@ -108,7 +107,6 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         estimators: Any,
         *,
         protocol: SnowProtocol[Any] = _SLUSH,
-        thresholds: str = "global",
         trust: str | None = None,
         sampling: Sampling | None = None,
         holdout: float | None = 0.2,
@@ -121,7 +119,6 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     ) -> None:
         self.estimators = estimators
         self.protocol = protocol
-        self.thresholds = thresholds
         self.trust = trust
         self.sampling = sampling
         self.holdout = holdout
@@ -167,7 +164,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         check_class_count(self.classes_)
         self._tell_if_scaled(self.protocol_)
         self._liars(self.adversaries, Adversary, PerfectlyMalicious)  # complains about strangers
-        if self.thresholds == "strong-confidence":
+        if self.protocol.alpha == StrongConfidence():
             unknown = [p.name for p in self.participants_ if np.isnan(p.accuracy)]
             tell(unknown, "accuracy not known, so this participant has the least threshold")
         return self
@@ -175,8 +172,6 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     def _check_parameters(self) -> None:
         if not isinstance(self.protocol, SnowProtocol):
             raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {self.protocol!r}")
-        if self.thresholds not in ("global", "strong-confidence"):
-            raise ValueError(f"thresholds must be 'global' or 'strong-confidence': got {self.thresholds!r}")
         check_trust(self.trust)
         check_sampling(self.sampling)
         if self.trust is not None and self.sampling is not None:
@@ -241,12 +236,12 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
 
     @property
     def protocol_(self) -> SnowProtocol[Any]:
-        """The protocol as it is played: with local thresholds if so wanted, scaled to few participants."""
+        """The protocol as it is played: with thresholds from the holdout if so wanted, scaled to few."""
         check_is_fitted(self, "participants_")
         self._check_parameters()
         n = len(self.participants_)
         protocol: SnowProtocol[Any] = self.protocol.scaled(n)
-        if self.thresholds == "strong-confidence":
+        if protocol.alpha == StrongConfidence():
             protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
         protocol.thresholds(n)  # complains about a list of another length
         if self.sampling is not None:
@@ -415,7 +410,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     def _reports(
         self, X: Any, y: Any, adversaries: Sequence[Any], repeats: int, stacking: bool
     ) -> Iterator[Report]:
-        from folkmoot.comparison.report import compare
+        from folkmoot.comparison import compare
 
         check_is_fitted(self, "participants_")
         labels = with_strangers(self.classes_, check_labels(y))
@@ -423,24 +418,27 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         truth = as_truth(y, labels)
         check_consistent_length(truth, ballot.votes.T)
         skills = np.array([participant.cautious_accuracy for participant in self.participants_])
+        if not any(participant.held_out for participant in self.participants_):
+            skills[:] = np.nan  # nobody knows how good it is
         for each in adversaries:
-            liars = self._byzantine(ballot, each)
-            held = ballot if self.trust is None else self._listened(ballot, liars, truth)
-            plain = self._play(ballot, liars, truth, repeats=repeats)
-            yield compare(
-                plain if held is ballot else self._play(held, liars, truth, repeats=repeats),
-                ballot.handed_in(liars, truth),
-                truth,
-                protocol=self.protocol_,
+            report = compare(
+                ballot.votes,
+                self.protocol_,
+                truth=truth,
+                adversaries=self._byzantine(ballot, each),
+                anchors=None if self.trust is None else anchors_of(self.participants_, labels),
                 sampling=self.sampling,
-                skills=skills if any(p.held_out for p in self.participants_) else None,
-                faulty={self.participants_[i].name: fault for i, fault in ballot.faults.items()},
-                byzantine=[self.participants_[i].name for i in sorted(liars)],
-                stacking=stacking,
+                skills=skills,
+                faults=ballot.faults,
+                names=[participant.name for participant in self.participants_],
+                classes=ballot.classes,
+                rounds=self.rounds,
+                repeats=repeats,
                 seed=self.seed_,
-                plain=plain,
-                anchored=None if self.trust is None else _anchored(held),
+                keys=vote_keys,
+                stacking=stacking,
             )
+            yield replace(report, advice="predict gives the most common label instead")
 
     # ---- scikit-learn's tags -----------------------------------------------------------------
 
@@ -449,7 +447,3 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         tags.transformer_tags.preserves_dtype = []
         self._inherit_tags(tags)
         return tags
-
-
-def _anchored(ballot: Ballot) -> int:
-    return 0 if ballot.listeners is None else int(ballot.listeners.anchored.sum())

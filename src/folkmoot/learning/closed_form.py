@@ -34,7 +34,7 @@ def absorption(protocol: SnowProtocol[Any], votes: Votes) -> Floats:
     """The chances that all end up red or blue, from the number of blue first votes."""
     from folkmoot.theory import SlushChain
 
-    chain = SlushChain(len(votes), protocol.k, protocol.thresholds(1)[0], self_sampling=False)
+    chain = SlushChain(len(votes), protocol.k, protocol.thresholds(1)[0], sampling=Others())
     count = votes.sum(axis=0)
     chances = np.exp(np.stack([chain.log_red[count], chain.log_blue[count]], axis=1))
     # Where neither colour can win a query nobody ever moves: the first votes are the answer.

@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from folkmoot import checks
+from folkmoot.accuracy import laplace_accuracy
 from folkmoot.arrays import Array, Ints
 from folkmoot.learning.tables import columns_of, rows_of
 
@@ -50,7 +51,7 @@ class Participant:
     @property
     def cautious_accuracy(self) -> float:
         """Laplace's (right + 1) / (held out + 2): what to weigh votes by, never 0 or 1."""
-        return (self.right + 1) / (self.held_out + 2)
+        return float(laplace_accuracy(self.right, self.held_out))
 
     def predict(self, X: Any) -> Array | str:
         """One answer per row of X; or, where the model fails, what went wrong."""

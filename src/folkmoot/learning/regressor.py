@@ -20,7 +20,7 @@ from folkmoot.learning.tables import check_inputs
 from folkmoot.simulation import Agreement, agree
 
 if TYPE_CHECKING:
-    from folkmoot.comparison.numbers import NumberReport
+    from folkmoot.comparison import NumberReport
 
 _NOBODY: Ints = np.empty(0, dtype=np.int64)
 
@@ -231,7 +231,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
 
     def report(self, X: Any, y: Any, *, stacking: bool = True) -> NumberReport:
         """Consensus beside single participants and centralised rules, by root mean squared error."""
-        from folkmoot.comparison.numbers import compare_numbers
+        from folkmoot.comparison import compare_numbers
 
         values, there, faults, _ = self._numbers(X)
         truth = np.asarray(y, dtype=np.float64).reshape(len(np.asarray(y)), -1)

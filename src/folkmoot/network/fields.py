@@ -62,7 +62,35 @@ def check_addresses(addresses: object) -> tuple[str, ...]:
 
 
 def parse_address(text: object, *, any_port: bool = False) -> tuple[str, int]:
-    """Host and port of ``HOST:PORT``; an IPv6 host is written in brackets, port 0 is any port."""
+    """Take ``HOST:PORT`` apart.
+
+    Parameters
+    ----------
+    text : object
+        The address, a str; an IPv6 host is written in brackets.
+    any_port : bool, default False
+        Allow port 0, which stands for any port.
+
+    Returns
+    -------
+    host : str
+        The name or the IP address, without brackets.
+    port : int
+        The port.
+
+    Raises
+    ------
+    ValueError
+        If ``text`` is not an address.
+
+    Examples
+    --------
+    >>> from folkmoot.network.identity import parse_address
+    >>> parse_address("north.example:7654")
+    ('north.example', 7654)
+    >>> parse_address("[::1]:7654")
+    ('::1', 7654)
+    """
     wanted = "address must be HOST:PORT, such as north.example:7654, 192.0.2.1:7654 or [::1]:7654"
     if not isinstance(text, str):
         raise ValueError(f"{wanted}: got {text!r}")

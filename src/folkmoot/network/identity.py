@@ -45,7 +45,36 @@ _KEYS = ("name", "organisation", "listen", "addresses")
 
 @dataclass(frozen=True)
 class Identity:
-    """A node: what others know of it, and the key that makes it the one they know."""
+    """A node: what others know of it, and the key that makes it the one they know.
+
+    Make one with ``create``, read one with ``load``.
+
+    Parameters
+    ----------
+    name : str
+        The name of the node in the roster.
+    organisation : str
+        Whose node it is; may be empty.
+    listen : str
+        HOST:PORT where it waits for others.
+    addresses : tuple of str
+        HOST:PORT where others reach it.
+    key : Ed25519PrivateKey
+        Its private key; neither printed nor compared.
+    certificate : bytes
+        Its certificate, in DER.
+    fingerprint : str
+        SHA-256 of the certificate in lowercase hex, by which others know the node.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from folkmoot.network.identity import create
+    >>> with TemporaryDirectory() as folder:
+    ...     node = create(f"{folder}/north", name="north", organisation="Northern clinic")
+    >>> node.member().name, node.member().addresses
+    ('north', ('127.0.0.1:7654',))
+    """
 
     name: str
     organisation: str
@@ -70,7 +99,42 @@ def create(
     listen: str = DEFAULT_LISTEN,
     addresses: Sequence[str] | None = None,
 ) -> Identity:
-    """Make a node in a folder, all of it or nothing."""
+    """Make a node in a folder, all of it or nothing.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where its key, its certificate and ``node.toml`` are written, readable by their owner only. It may be
+        new, but its parent must exist.
+    name : str
+        The name of the node in the roster: 1 to 64 ASCII letters, digits, ``-``, ``_`` or ``.``.
+    organisation : str, default ""
+        Whose node it is.
+    listen : str, default "127.0.0.1:7654"
+        HOST:PORT where it waits for others; port 0 is any port.
+    addresses : sequence of str, optional
+        HOST:PORT where others reach it. Default: where it listens.
+
+    Returns
+    -------
+    Identity
+        The node, with a new key.
+
+    Raises
+    ------
+    ValueError
+        If a setting is not what it must be, if the folder has a node already, or if others cannot reach the
+        node by ``listen`` alone (0.0.0.0, or port 0) and there are no ``addresses``.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from folkmoot.network.identity import create
+    >>> with TemporaryDirectory() as folder:
+    ...     node = create(f"{folder}/north", name="north", listen="127.0.0.1:8000")
+    >>> node.addresses
+    ('127.0.0.1:8000',)
+    """
     folder = Path(folder)
     settings = _settings(
         {
@@ -92,7 +156,33 @@ def create(
 
 
 def load(folder: Path | str) -> Identity:
-    """The node in a folder; its files must belong together, and its key be nobody else's to read."""
+    """Read the node in a folder.
+
+    Parameters
+    ----------
+    folder : str or Path
+        A folder that ``create`` or ``folkmoot node init`` has made.
+
+    Returns
+    -------
+    Identity
+        The node.
+
+    Raises
+    ------
+    ValueError
+        If there is no node, if its files do not belong together or are damaged, or if others than their owner
+        can read its key. The message says what to do.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from folkmoot.network.identity import create, load
+    >>> with TemporaryDirectory() as folder:
+    ...     made = create(f"{folder}/north", name="north")
+    ...     print(load(f"{folder}/north") == made)
+    True
+    """
     folder = Path(folder)
     if not (folder / KEY).exists():
         raise ValueError(

@@ -7,7 +7,6 @@ rows that it held out, and the truths it was told of former motions.
 
 from __future__ import annotations
 
-import csv
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 
 from folkmoot.arrays import Colours, Floats
 from folkmoot.network.models import Model, as_labels
+from folkmoot.tabular import open_table, shortened
 from folkmoot.trust import Anchor, decide, listen
 from folkmoot.votes import UNCOLOURED
 
@@ -79,10 +79,10 @@ def judge(place: int, votes: Colours, anchor: Anchor | None, classes: int) -> Ju
 
 
 def read_holdout(path: Path, model: Model) -> Holdout:
-    """Rows with their labels (.npz with X and y, or .csv with a column ``label``), and the model's
+    """Rows with their labels (.npz with X and y, or a table with a column ``label``), and the model's
     answers.
     """
-    rows, truths = _read_npz(path) if path.suffix.lower() == ".npz" else _read_csv(path)
+    rows, truths = _read_npz(path) if path.suffix.lower() == ".npz" else _read_table(path)
     if len(rows) != len(truths) or not len(rows):
         raise ValueError(
             f"{path} must hold a label for every row: got {len(rows)} rows, {len(truths)} labels"
@@ -105,28 +105,13 @@ def _read_npz(path: Path) -> tuple[Floats, list[str]]:
     return rows, as_labels(truths)
 
 
-def _read_csv(path: Path) -> tuple[Floats, list[str]]:
+def _read_table(path: Path) -> tuple[Floats, list[str]]:
     rows, truths = [], []
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        header = [cell.strip() for cell in next(reader, [])]
-        if header.count("label") != 1:
-            raise ValueError(
-                f"{path} must have one column 'label' in its first line: got {','.join(header)!r:.80}"
-            )
-        place = header.index("label")
-        for row in reader:
-            if not any(cell.strip() for cell in row):
-                continue
-            if len(row) != len(header):
-                raise ValueError(
-                    f"{path}, line {reader.line_num}: expected {len(header)} cells, got {len(row)}"
-                )
-            try:
-                rows.append(
-                    [float(cell) if cell.strip() else np.nan for i, cell in enumerate(row) if i != place]
-                )
-            except ValueError as error:
-                raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
-            truths.append(row[place].strip())
+    with open_table(path) as table:
+        if "label" not in table.columns:
+            raise ValueError(f"{path} must have a column 'label': it has {shortened(table.columns)}")
+        features = [name for name in table.columns if name != "label"]
+        for line, cells in table.rows([*features, "label"]):
+            rows.append(table.reals(line, cells[:-1]))
+            truths.append(cells[-1])
     return np.array(rows, dtype=np.float64), truths

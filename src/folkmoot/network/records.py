@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from folkmoot.accuracy import laplace_accuracy, log_odds
 from folkmoot.network.storage import Storage
 from folkmoot.network.verdict import first_votes
-from folkmoot.thresholds import strong_confidence
+from folkmoot.thresholds import StrongConfidence
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class TrackRecord:
     @property
     def accuracy(self) -> float:
         """Laplace's rule of succession, so that few votes do not make anybody perfect."""
-        return (self.right + 1) / (self.voted + 2)
+        return float(laplace_accuracy(self.right, self.voted))
 
 
 class TrackRecords:
@@ -71,15 +72,13 @@ class TrackRecords:
     def threshold(self, fingerprint: str, k: int) -> int:
         """The own local threshold: strong confidence in the own record, the least majority without one."""
         record = self.read().get(fingerprint)
-        return k // 2 + 1 if record is None else int(strong_confidence([record.accuracy], k)[0])
+        return k // 2 + 1 if record is None else int(StrongConfidence([record.accuracy]).thresholds(k)[0])
 
     def weights(self, members: Sequence[str], classes: int) -> list[float]:
         """What a participant's answer weighs: log-odds of its record, nothing if worse than a guess.
 
         Scaled so that a participant without a record weighs as much as the average one with a record.
         """
-        from folkmoot.baselines import log_odds
-
         records = self.read()
         known = {
             who: max(0.0, float(log_odds([records[who].accuracy], classes)[0]))

@@ -109,12 +109,12 @@ class SnowProtocol(ABC, Generic[State]):
 
     def restricted(self, participants: Sequence[int]) -> Self:
         """The same protocol among some of the participants: their thresholds and weights."""
-        if not isinstance(self.alpha, int):
-            alpha = self.alpha.p if isinstance(self.alpha, StrongConfidence) else self.alpha
-            chosen: Any = [alpha[i] for i in participants]
-            kept = StrongConfidence(chosen) if isinstance(self.alpha, StrongConfidence) else chosen
-            return replace(self, alpha=kept, weights=self._weights_of(participants))
-        return replace(self, weights=self._weights_of(participants))
+        alpha = self.alpha
+        if isinstance(alpha, StrongConfidence):
+            alpha = alpha.restricted(participants)
+        elif not isinstance(alpha, int):
+            alpha = [int(alpha[i]) for i in participants]
+        return replace(self, alpha=alpha, weights=self._weights_of(participants))
 
     def _weights_of(self, participants: Sequence[int]) -> list[float] | None:
         return None if self.weights is None else [self.weights[i] for i in participants]

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from folkmoot.comparison.printing import CONSENSUS, WITHOUT_TRUST
+from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST
 from folkmoot.outcome import draw_convergence
 from folkmoot.report.page import Page
 from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE

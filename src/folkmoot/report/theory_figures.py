@@ -100,16 +100,16 @@ def threshold(chain: SlushChain, crossing: float, *, delta: int = 0, q: float | 
 
 
 def rounds(chain: SlushChain, horizon: int | None = None) -> Figure:
-    """Expected rounds per participant from each b; with a horizon, the chance to be open after it."""
+    """Expected rounds from each b; with a horizon in steps, the chance to be open after it."""
     figure, panels = _panels(1 if horizon is None else 2)
     b = np.arange(chain.honest + 1)
-    panels[0].plot(b, chain.expected_rounds() / chain.honest, color=BLUE, **_dots(b.size))
+    panels[0].plot(b, chain.expected_steps() / chain.honest, color=BLUE, **_dots(b.size))
     panels[0].set_ylim(bottom=0)
-    _label(panels[0], "blue participants b", "expected rounds per participant", str(chain))
+    _label(panels[0], "blue participants b", "expected rounds (steps per participant)", str(chain))
     if horizon is not None:
         panels[1].plot(b, chain.open_after(horizon), color=RED, **_dots(b.size))
         panels[1].set_ylim(bottom=0)
-        _label(panels[1], "blue participants b", "chance of no agreement", f"after {horizon} rounds")
+        _label(panels[1], "blue participants b", "chance of no agreement", f"after {horizon} steps")
     return figure
 
 

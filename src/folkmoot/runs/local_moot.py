@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 from folkmoot import checks
+from folkmoot.accuracy import share_right
 from folkmoot.adversaries import ATTACKS
 from folkmoot.arrays import PartProgress
-from folkmoot.baselines.comparison import Verdict as Line
-from folkmoot.baselines.comparison import centralised
+from folkmoot.comparison import Line, Report, compare
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.network import identity
@@ -37,9 +37,7 @@ from folkmoot.network.operation import DATABASE, Settings, adversary_of, run
 from folkmoot.network.roster import Roster
 from folkmoot.network.storage import Storage
 from folkmoot.network.verdict import first_votes
-from folkmoot.outcome import share_right
 from folkmoot.protocols import Slush
-from folkmoot.simulation import deliberate
 from folkmoot.votes import UNCOLOURED, Votes
 
 # What every node needs: loaded once by the server that forks them, instead of by each.
@@ -338,35 +336,45 @@ def _result(
     labels = {label: number for number, label in enumerate(account.labels)}
     decided = np.array([UNCOLOURED if x is None else labels[x] for x in account.decisions])
     votes, contradictions = _stored(nodes, account, honest)
-    spoke = [place for place in range(len(names)) if (votes[place] != UNCOLOURED).any()]
-    lines = centralised(
-        votes[spoke].astype(np.int64), 10, truth, np.array([place not in liars for place in spoke])
-    )
-    talking = [place for place in spoke if place not in killed and place not in paused]
-    adversaries = {i: ATTACKS[config.attack]() for i, place in enumerate(talking) if place in liars}
-    own = votes[talking].astype(np.int64)
-    for i in adversaries:
-        own[i] = truth  # what its model says; the adversary does the rest
-    protocol = Slush(account.k, account.k // 2 + 1).scaled(len(talking))
-    outcome = deliberate(
-        own, protocol, adversaries=adversaries, truth=truth, rounds=config.rounds, batch="shared",
-        repeats=config.repeats, classes=10,
-    )  # fmt: skip
-    each = outcome.accuracy(truth)
+    report = _simulated(config, account, votes, truth, liars, {*killed, *paused})
+    each = report.outcome.accuracies(truth)
     return LocalResult(
         config=config,
         account=account,
         accuracy=float(share_right(decided, truth)),
-        lines=lines,
+        lines=[line for line in report.lines if line.name != report.talk],
         simulated=float(each.mean()),
         simulated_spread=float(each.std(ddof=1)),
-        simulated_agreement=float(outcome.agreement.mean()),
+        simulated_agreement=report.agreement,
         contradictions=contradictions,
         byzantine=[names[place] for place in sorted(liars)],
         killed=[names[place] for place in sorted(killed)],
         paused=[names[place] for place in sorted(paused)],
         seconds=seconds,
         folder=nodes.folder,
+    )
+
+
+def _simulated(
+    config: LocalMoot, account: Account, votes: Votes, truth: Any, liars: list[int], gone: set[int]
+) -> Report:
+    """A simulation of the talk of those who stayed, beside what a centre makes of the same first votes."""
+    spoke = [place for place in range(len(votes)) if (votes[place] != UNCOLOURED).any()]
+    own = votes[spoke]
+    lying = [i for i, place in enumerate(spoke) if place in liars]
+    own[lying] = truth  # what their models say; the adversaries do the rest
+    faults = {i: "left during the talk" for i, place in enumerate(spoke) if place in gone}
+    return compare(
+        own,
+        Slush(account.k, account.k // 2 + 1).scaled(len(spoke) - len(faults)),
+        truth=truth,
+        adversaries={i: ATTACKS[config.attack]() for i in lying},
+        faults=faults,
+        seen=votes[spoke],
+        classes=10,
+        rounds=config.rounds,
+        repeats=config.repeats,
+        batch="shared",
     )
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import PartProgress
+from folkmoot.comparison import Report
 from folkmoot.datasets import MootData
-from folkmoot.learning import ConsensusClassifier, Report
+from folkmoot.learning import ConsensusClassifier
 from folkmoot.outcome import Outcome
 
 _WATCHED = 60  # inputs whose talk is drawn

@@ -30,7 +30,7 @@ from folkmoot.checks import ByzantineThresholdWarning
 from folkmoot.protocols import Slush
 from folkmoot.sampling import Everyone, Others
 from folkmoot.theory.logsum import logsum, running_logsum, running_sum
-from folkmoot.theory.tabulate import log_turn, turning_tallies
+from folkmoot.theory.tabulate import log_turn, tabulated, turning_tallies
 from folkmoot.theory.votes_law import Accuracies, log_votes_law
 from folkmoot.votes import BLUE, RED
 
@@ -40,7 +40,7 @@ def warn_if_not_absorbing(byzantine: int, alpha: int, stacklevel: int = 3) -> No
     if byzantine >= alpha:
         warnings.warn(
             f"byzantine={byzantine} >= alpha={alpha}: all-blue is not absorbing; absorption follows "
-            "the paper and sets its death rate to zero (rounds=T gives the real process)",
+            "the paper and sets its death rate to zero (steps=T gives the real process)",
             ByzantineThresholdWarning,
             stacklevel=stacklevel,
         )
@@ -54,17 +54,26 @@ class SlushChain:
     n : participants in all.
     k, alpha : sample size and threshold, k/2 < alpha <= k.
     byzantine : how many always answer red (perfectly malicious); a warning if >= alpha.
-    self_sampling : True for the paper's law (the asker may draw itself), False for k of the others.
+    sampling : ``Everyone()``, the paper's law and the default here (the asker may draw itself), or
+        ``Others()``, the law of a real network and the default of ``deliberate`` (k of the others).
 
     All arrays run over b = 0..n-byzantine and are read-only. States with n - alpha < b < alpha are
     frozen: neither colour reaches the threshold, so ``blue`` and ``red`` are both 0 there (the
     paper's R_b + B_b = 1 needs alpha <= ceil(n/2)).
     """
 
-    def __init__(self, n: int, k: int, alpha: int, *, byzantine: int = 0, self_sampling: bool = True) -> None:
+    def __init__(
+        self,
+        n: int,
+        k: int,
+        alpha: int,
+        *,
+        byzantine: int = 0,
+        sampling: Everyone | Others = Everyone(),
+    ) -> None:
         self.n, self.byzantine = checks.population(n, byzantine)
-        self.law = Everyone() if self_sampling else Others()
-        self.law.urn(self.n, k)  # k against n before alpha against k: the plainer mistake first
+        self.sampling = tabulated(sampling)
+        self.sampling.urn(self.n, k)  # k against n before alpha against k: the plainer mistake first
         self.k, self.alpha = checks.query(k, alpha)
         self.rule = Slush(self.k, self.alpha)
         warn_if_not_absorbing(self.byzantine, self.alpha)
@@ -74,14 +83,9 @@ class SlushChain:
         """c = n - byzantine, the participants that ask and change."""
         return self.n - self.byzantine
 
-    @property
-    def self_sampling(self) -> bool:
-        """Whether the asker stands in its own urn."""
-        return isinstance(self.law, Everyone)
-
     def __repr__(self) -> str:
         options = f", byzantine={self.byzantine}" if self.byzantine else ""
-        options += "" if self.self_sampling else ", self_sampling=False"
+        options += "" if self.sampling == Everyone() else f", sampling={self.sampling}"
         return f"SlushChain(n={self.n}, k={self.k}, alpha={self.alpha}{options})"
 
     # ---- rates -------------------------------------------------------------------------------
@@ -90,9 +94,9 @@ class SlushChain:
     def _log_rates(self) -> tuple[Floats, Floats]:
         """log lambda_b and log mu_b of the real process, all-blue included."""
         b = np.arange(self.honest + 1)
-        turn_red = log_turn(self.rule, self.law, self.n, RED)
+        turn_red = log_turn(self.rule, self.sampling, self.n, RED)
         alike = np.array_equal(turning_tallies(self.rule, RED), turning_tallies(self.rule, BLUE))
-        turn_blue = turn_red if alike else log_turn(self.rule, self.law, self.n, BLUE)
+        turn_blue = turn_red if alike else log_turn(self.rule, self.sampling, self.n, BLUE)
         with np.errstate(divide="ignore"):
             return np.log(self.honest - b) + turn_red[b], np.log(b) + turn_blue[self.n - b]
 
@@ -120,8 +124,8 @@ class SlushChain:
         """log w_l for l = first..last+1 of the mixed states, up to a common constant."""
         first, last = self._mixed
         log_birth, log_death = self._log_rates
-        steps = log_death[first : last + 1] - log_birth[first : last + 1]
-        weights = np.concatenate(([0.0], running_sum(steps)))
+        ratios = log_death[first : last + 1] - log_birth[first : last + 1]
+        weights = np.concatenate(([0.0], running_sum(ratios)))
         # Without Byzantine participants lambda_b = mu_{n-b}, so w is a palindrome; make it one to the
         # last bit, so that R_b = B_{n-b} and the gap at p = 1/2 hold exactly and not to rounding.
         return (weights + weights[::-1]) / 2 if self.byzantine == 0 else weights
@@ -177,36 +181,36 @@ class SlushChain:
         frozen = np.isneginf(self.log_blue) & np.isneginf(self.log_red)
         return _frozen(np.where(frozen, 0.0, self.log_red))
 
-    def accuracy(self, p: Accuracies, *, rounds: int | None = None) -> float:
+    def accuracy(self, p: Accuracies, *, steps: int | None = None) -> float:
         """P_S, the chance that the network ends right (equation "Slush prob homogeneous").
 
-        ``p`` is the accuracy of every honest participant, or one value for each. With ``rounds=T``,
-        the chance that more than half of the honest participants are right after T rounds, a round
-        being one participant asking once (the paper's "50 rounds per node" is ``50 * chain.honest``).
+        ``p`` is the accuracy of every honest participant, or one value for each. With ``steps=T``,
+        the chance that more than half of the honest participants are right after T steps, a step
+        being one participant asking once (the paper's "50 rounds per node" are ``50 * chain.honest``).
         """
         start = log_votes_law(p, self.honest)
-        if rounds is None:
+        if steps is None:
             return math.exp(min(logsum(start + self.log_blue), 0.0))
-        law = self.distribution(np.exp(start), rounds)
+        law = self.distribution(np.exp(start), steps)
         return min(math.fsum(law[self.honest // 2 + 1 :].tolist()), 1.0)
 
     # ---- time --------------------------------------------------------------------------------
 
-    def expected_rounds(self) -> Floats:
-        """Expected rounds until all honest participants agree, from each b.
+    def expected_steps(self) -> Floats:
+        """Expected steps until all honest participants agree, from each b.
 
         inf in a frozen state, and where the expectation exceeds the largest double.
 
-        A round is one honest participant, drawn uniformly, asking once. In the mixed states the sum
+        A step is one honest participant, drawn uniformly, asking once. In the mixed states the sum
         over the visits to each y is taken from positive terms only: starting in b, the chain spends
-        c B_min(b,y) R_max(b,y) / (lambda_y (B_{y+1} - B_y)) rounds in y.
+        c B_min(b,y) R_max(b,y) / (lambda_y (B_{y+1} - B_y)) steps in y.
         """
         c = self.honest
         first, last = self._mixed
         log_birth, log_death = self._log_rates
         logs = np.full(c + 1, np.inf)
         logs[[0, c]] = -np.inf
-        # Only deaths below the mixed states, only births above: the times of single steps add up.
+        # Only deaths below the mixed states, only births above: the times from one b to the next add up.
         low = min(first - 1, self.n - self.alpha, c - 1)
         logs[1 : low + 1] = running_logsum(-log_death[1 : low + 1])
         high = max(last + 1, self.alpha, 1)
@@ -223,44 +227,44 @@ class SlushChain:
         with np.errstate(over="ignore"):
             return np.asarray(np.exp(logs + math.log(c)), dtype=np.float64)
 
-    def distribution(self, start: int | npt.ArrayLike, rounds: int) -> Floats:
-        """The exact law of b after ``rounds`` rounds, from b = ``start`` or from a law over b.
+    def distribution(self, start: int | npt.ArrayLike, steps: int) -> Floats:
+        """The exact law of b after ``steps`` steps, from b = ``start`` or from a law over b.
 
-        A round is one honest participant, drawn uniformly, asking once. This is the real process:
+        A step is one honest participant, drawn uniformly, asking once. This is the real process:
         with f >= alpha the all-blue state is left again.
         """
-        return self._evolve(self._start(start), rounds, backward=False)
+        return self._evolve(self._start(start), steps, backward=False)
 
-    def blue_after(self, rounds: int) -> Floats:
-        """From each b, the chance that all honest participants are blue after ``rounds`` rounds."""
-        return self._evolve(self._start(self.honest), rounds, backward=True)
+    def blue_after(self, steps: int) -> Floats:
+        """From each b, the chance that all honest participants are blue after ``steps`` steps."""
+        return self._evolve(self._start(self.honest), steps, backward=True)
 
-    def red_after(self, rounds: int) -> Floats:
-        """From each b, the chance that all honest participants are red after ``rounds`` rounds."""
-        return self._evolve(self._start(0), rounds, backward=True)
+    def red_after(self, steps: int) -> Floats:
+        """From each b, the chance that all honest participants are red after ``steps`` steps."""
+        return self._evolve(self._start(0), steps, backward=True)
 
-    def open_after(self, rounds: int) -> Floats:
-        """From each b, the chance that the honest participants do not all agree after ``rounds`` rounds.
+    def open_after(self, steps: int) -> Floats:
+        """From each b, the chance that the honest participants do not all agree after ``steps`` steps.
 
         From its own terms: right also where it is far below the rounding error of 1 - blue - red.
         """
         undecided = np.ones(self.honest + 1)
         undecided[[0, -1]] = 0.0
-        return self._evolve(undecided, rounds, backward=True)
+        return self._evolve(undecided, steps, backward=True)
 
-    def _evolve(self, vector: Floats, rounds: int, *, backward: bool) -> Floats:
+    def _evolve(self, vector: Floats, steps: int, *, backward: bool) -> Floats:
         """``vector`` times a power of the transition matrix, from the left or (backward) from the right."""
-        steps = checks.integer("rounds", rounds, least=0)
+        count = checks.integer("steps", steps, least=0)
         up, down = (np.exp(rates) / self.honest for rates in self._log_rates)
         stay = np.maximum(1.0 - up - down, 0.0)
         size = self.honest + 1
-        # Repeated squaring costs size^3 log(rounds), stepping size * rounds.
-        if size <= 1024 and size**2 * steps.bit_length() < 100 * steps:
-            power = _stochastic_power(np.diag(stay) + np.diag(up[:-1], 1) + np.diag(down[1:], -1), steps)
+        # Repeated squaring costs size^3 log(steps), stepping size * steps.
+        if size <= 1024 and size**2 * count.bit_length() < 100 * count:
+            power = _stochastic_power(np.diag(stay) + np.diag(up[:-1], 1) + np.diag(down[1:], -1), count)
             return np.asarray(power @ vector if backward else vector @ power, dtype=np.float64)
         # Row b of the matrix holds down[b], stay[b], up[b]; a column holds up[b-1], stay[b], down[b+1].
         low, high = (down[1:], up[:-1]) if backward else (up[:-1], down[1:])
-        for _ in range(steps):
+        for _ in range(count):
             after = vector * stay
             after[1:] += low * vector[:-1]
             after[:-1] += high * vector[1:]
@@ -293,7 +297,7 @@ def _stochastic_power(matrix: Floats, exponent: int) -> Floats:
     """matrix ** exponent by squaring, rows brought back to sum 1 each time.
 
     Otherwise a rounding error in the row of a state that is almost never left would be raised to
-    the exponent too, and after 1e15 rounds nothing would be left of the law.
+    the exponent too, and after 1e15 steps nothing would be left of the law.
     """
     result = np.eye(len(matrix))
     while exponent:

@@ -20,6 +20,7 @@ from scipy.special import expit, logit
 
 from folkmoot import checks
 from folkmoot.arrays import Floats
+from folkmoot.sampling import Everyone, Others
 from folkmoot.theory.chain import SlushChain
 from folkmoot.theory.logsum import logsum
 from folkmoot.theory.votes_law import Accuracies, log_choose, log_votes_law
@@ -114,14 +115,15 @@ def threshold_accuracy(
     delta: int | None = None,
     q: float | Fraction | None = None,
     byzantine: int = 0,
-    self_sampling: bool = True,
+    sampling: Everyone | Others = Everyone(),
 ) -> float:
     """p_th, the accuracy at which Slush and the (super)majority are equally good (tables 1 to 3).
 
     Below p_th Slush is the more accurate, above it the majority; the crossing is unique. 1.0 if
-    Slush is ahead for every p in (0, 1), 0.0 if the majority is, nan if the two never differ.
+    Slush is ahead for every p in (0, 1), 0.0 if the majority is, nan if the two never differ. ``sampling`` is
+    the paper's ``Everyone()`` unless it is ``Others()``.
     """
-    chain = SlushChain(n, k, alpha, byzantine=byzantine, self_sampling=self_sampling)
+    chain = SlushChain(n, k, alpha, byzantine=byzantine, sampling=sampling)
     needed = checks.required_votes(chain.n, delta, q)
     b = np.arange(chain.honest + 1, dtype=np.float64)
     choose = log_choose(chain.honest)

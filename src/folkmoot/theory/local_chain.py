@@ -24,8 +24,9 @@ from folkmoot.protocols import Slush
 from folkmoot.sampling import Everyone, Others
 from folkmoot.theory import fixed_point
 from folkmoot.theory.chain import SlushChain, warn_if_not_absorbing
-from folkmoot.theory.tabulate import log_turn
+from folkmoot.theory.tabulate import log_turn, tabulated
 from folkmoot.theory.votes_law import Accuracies, log_votes_law
+from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import BLUE, RED
 
 
@@ -34,10 +35,11 @@ class LocalSlushChain:
 
     Parameters
     ----------
-    alphas : one threshold per honest participant, k/2 < alpha <= k; see ``strong_confidence``.
+    alphas : one threshold per honest participant, k/2 < alpha <= k; or ``StrongConfidence(p)``, with the
+        accuracy of each.
     k : sample size.
     byzantine : further participants, always answering red.
-    self_sampling : True for the paper's law, False for k of the others.
+    sampling : ``Everyone()``, the paper's law and the default, or ``Others()``: k of the others.
     tolerance : largest change of a probability in the last sweep of the solution.
     max_states : refuse to build a larger chain; a state takes about 80 bytes while solving.
 
@@ -47,11 +49,11 @@ class LocalSlushChain:
 
     def __init__(
         self,
-        alphas: npt.ArrayLike,
+        alphas: npt.ArrayLike | StrongConfidence,
         k: int,
         *,
         byzantine: int = 0,
-        self_sampling: bool = True,
+        sampling: Everyone | Others = Everyone(),
         tolerance: float = 1e-11,
         max_states: int = 20_000_000,
     ) -> None:
@@ -59,8 +61,8 @@ class LocalSlushChain:
         self.k = checks.integer("k", k, least=1)
         liars = checks.integer("byzantine", byzantine, least=0)
         self.n, self.byzantine = checks.population(self.alphas.size + liars, liars)
-        self.law = Everyone() if self_sampling else Others()
-        self.law.urn(self.n, self.k)
+        self.sampling = tabulated(sampling)
+        self.sampling.urn(self.n, self.k)
         if not 0 < tolerance < 1:
             raise ValueError(f"tolerance must satisfy 0 < tolerance < 1: got {tolerance}")
         self.tolerance = tolerance
@@ -81,16 +83,12 @@ class LocalSlushChain:
         """c = n - byzantine."""
         return self.n - self.byzantine
 
-    @property
-    def self_sampling(self) -> bool:
-        """Whether the asker stands in its own urn."""
-        return isinstance(self.law, Everyone)
-
     def __repr__(self) -> str:
         groups = ", ".join(
             f"{size} with alpha={alpha}" for alpha, size in zip(self.thresholds, self.sizes, strict=True)
         )
-        return f"LocalSlushChain(n={self.n}, k={self.k}, {groups}, byzantine={self.byzantine})"
+        law = "" if self.sampling == Everyone() else f", sampling={self.sampling}"
+        return f"LocalSlushChain(n={self.n}, k={self.k}, {groups}, byzantine={self.byzantine}{law})"
 
     @cached_property
     def blue_probabilities(self) -> Floats:
@@ -145,8 +143,8 @@ class LocalSlushChain:
         logs = np.empty((self.n + 1, 2 * self.sizes.size))
         for g, alpha in enumerate(self.thresholds.tolist()):
             rule = Slush(self.k, alpha)
-            logs[:, 2 * g] = log_turn(rule, self.law, self.n, RED)
-            logs[:, 2 * g + 1] = log_turn(rule, self.law, self.n, BLUE)[self.n - blue]
+            logs[:, 2 * g] = log_turn(rule, self.sampling, self.n, RED)
+            logs[:, 2 * g + 1] = log_turn(rule, self.sampling, self.n, BLUE)[self.n - blue]
         largest = np.max(logs, axis=1, keepdims=True)
         scaled = np.exp(logs - np.where(np.isfinite(largest), largest, 0.0))
         rates = np.where(np.isfinite(logs), np.maximum(scaled, 1e-290), 0.0)
@@ -170,7 +168,7 @@ class LocalSlushChain:
                 self.k,
                 int(self.thresholds[0]),
                 byzantine=self.byzantine,
-                self_sampling=self.self_sampling,
+                sampling=self.sampling,
             )
         return (chain.blue if colour == BLUE else chain.red).copy()
 
@@ -218,7 +216,9 @@ class LocalSlushChain:
         return state
 
 
-def _thresholds(alphas: npt.ArrayLike, k: int) -> Ints:
+def _thresholds(alphas: npt.ArrayLike | StrongConfidence, k: int) -> Ints:
+    if isinstance(alphas, StrongConfidence):
+        return alphas.thresholds(k)
     values = np.asarray(alphas)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"alphas must hold one threshold per honest participant: got shape {values.shape}")

@@ -9,8 +9,15 @@ import numpy as np
 
 from folkmoot.arrays import Bools, Floats
 from folkmoot.protocols import Slush
-from folkmoot.sampling import SamplingLaw, log_tail
+from folkmoot.sampling import Everyone, Others, SamplingLaw, log_tail
 from folkmoot.votes import BLUE, RED
+
+
+def tabulated(sampling: object) -> Everyone | Others:
+    """``sampling``, if it is one of the two laws under which participants are alike; else one clear line."""
+    if not isinstance(sampling, (Everyone, Others)):
+        raise TypeError(f"sampling must be Everyone() or Others(): got {sampling!r}")
+    return sampling
 
 
 def turning_tallies(rule: Slush, colour: int) -> Bools:

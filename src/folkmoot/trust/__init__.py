@@ -4,14 +4,16 @@ from folkmoot.trust.anchor import Anchor
 from folkmoot.trust.camps import Camps, find_camps
 from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
+from folkmoot.trust.gold import Gold, split_gold
 from folkmoot.trust.listening import LEAST_INPUTS, TrustWarning, listen, listen_all
-from folkmoot.trust.trusting import Trust, decide, heeded, margins, sampling_weights
+from folkmoot.trust.trusting import Trust, decide, heeded, margins, reputation, sampling_weights
 
 __all__ = [
     "LEAST_INPUTS",
     "Anchor",
     "Camps",
     "Estimate",
+    "Gold",
     "Trust",
     "TrustWarning",
     "agreement_counts",
@@ -24,5 +26,7 @@ __all__ = [
     "pack_votes",
     "peer_accuracies",
     "peer_confusions",
+    "reputation",
     "sampling_weights",
+    "split_gold",
 ]

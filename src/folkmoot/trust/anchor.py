@@ -20,19 +20,42 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.accuracy import laplace_accuracy
 from folkmoot.arrays import Floats
 from folkmoot.votes import UNCOLOURED
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """Posterior of a participant's own accuracy; make one with ``of_counts`` or ``of_holdout``."""
+    """What a participant knows of its own model: the posterior of its accuracy, from rows that it held out.
+
+    Make one with ``of_counts``, ``of_confusion`` or ``of_holdout``, which check what they are given.
+
+    Parameters
+    ----------
+    right : int
+        How many held-out rows the model answered rightly.
+    held_out : int
+        How many rows were held out.
+    classes : int
+        The number of colours C.
+    counts : tuple of tuple of int, shape (true colour, answer), optional
+        How often each answer was given to each true colour, when the rows are known one by one.
+
+    Examples
+    --------
+    >>> from folkmoot.trust import Anchor
+    >>> anchor = Anchor.of_counts(right=8, held_out=10)
+    >>> anchor.accuracy
+    0.75
+    >>> anchor.better_than_chance(level=0.8)
+    True
+    """
 
     right: int
     held_out: int
     classes: int
     counts: tuple[tuple[int, ...], ...] | None = None
-    """(true colour, answer) of the held-out rows, when they are known one by one."""
 
     @classmethod
     def of_counts(cls, right: int, held_out: int, classes: int = 2) -> Anchor:
@@ -74,7 +97,7 @@ class Anchor:
     @property
     def accuracy(self) -> float:
         """Posterior mean of the own accuracy, (right + 1) / (held_out + C)."""
-        return (self.right + 1) / (self.held_out + self.classes)
+        return float(laplace_accuracy(self.right, self.held_out, self.classes))
 
     @property
     def standard_error(self) -> float:

@@ -30,14 +30,33 @@ _PER_BIN: Final = 50  # inputs, at the least
 
 @dataclass(frozen=True, eq=False)
 class Camps:
-    """Who belongs together, and how much of a voice each has."""
+    """The participants grouped into camps that err together, and how much of a voice each one has.
+
+    Parameters
+    ----------
+    label : ndarray of int, shape (participant,)
+        The number of each participant's camp; copies are in the same camp.
+    cliques : tuple of tuple of int
+        Participants whose votes are the same, up to 3%: groups of two and more.
+    voice : ndarray of float, shape (participant,)
+        1 for a participant that stands alone, less for members of camps; copies share one voice.
+
+    See Also
+    --------
+    find_camps : Finds them in the votes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.trust import Camps
+    >>> camps = Camps(label=np.array([0, 1, 1]), cliques=((1, 2),), voice=np.array([1.0, 0.5, 0.5]))
+    >>> float(camps.voice.sum())  # three participants, of which two are copies: two independent voices
+    2.0
+    """
 
     label: Ints
-    """(participant,): the camp of each; copies are in the same camp."""
     cliques: tuple[tuple[int, ...], ...]
-    """Participants with the same votes, up to 3%: groups of two and more."""
     voice: Floats
-    """(participant,): 1 for who stands alone, less for members of camps; copies share one voice."""
 
 
 def copies(agreements: Ints) -> Ints:
@@ -57,10 +76,41 @@ def copies(agreements: Ints) -> Ints:
 
 
 def find_camps(one_hot: Singles, agreements: Ints, score: Floats, side: Ints | None = None) -> Camps:
-    """Camps given a score (colour, input) that says how clear each input is, and for which colour.
+    """Find who errs together, and how much of a voice each participant has.
 
-    ``one_hot`` (participant, colour, input) and ``agreements`` hold the votes. Who is on another ``side``
-    (trusted, distrusted, neither) is in another camp: that both explain the score makes them look alike.
+    Participants are in one camp if they agree on inputs of the same difficulty more often than two that vote
+    at random there. The top of ``folkmoot/trust/camps.py`` has the formula.
+
+    Parameters
+    ----------
+    one_hot : ndarray of float32, shape (participant, colour, input)
+        The votes: 1 where the participant named the colour, else 0.
+    agreements : ndarray of int, shape (participant, participant)
+        The same votes as ``agreement_counts`` counts them.
+    score : ndarray of float, shape (colour, input)
+        How much speaks for each colour of each input. It tells how clear an input is, and for which colour.
+    side : ndarray of int, shape (participant,), optional
+        1 for those that are trusted, -1 for the distrusted, 0 for the others. Two on different sides are in
+        different camps: both explain the score, which would make them look alike. Default: all on one side.
+
+    Returns
+    -------
+    Camps
+        The camp of each participant, the groups of copies, and each one's voice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> from folkmoot.trust import agreement_counts, find_camps, pack_votes
+    >>> votes = homogeneous_votes(5, p=0.7, inputs=1000).votes
+    >>> votes[4] = votes[3]
+    >>> one_hot = (votes[:, None] == np.arange(2)[:, None]).astype(np.float32)
+    >>> camps = find_camps(one_hot, agreement_counts(pack_votes(votes)), one_hot.sum(axis=0, dtype=float))
+    >>> camps.cliques
+    ((3, 4),)
+    >>> camps.voice
+    array([1. , 1. , 1. , 0.5, 0.5])
     """
     original = copies(agreements)
     first, place = np.unique(original, return_inverse=True)

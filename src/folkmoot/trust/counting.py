@@ -29,15 +29,56 @@ class PackedVotes:
 
 
 def pack_votes(votes: npt.ArrayLike, classes: int | None = None) -> PackedVotes:
-    """The votes, a bit each per colour, padded with zeros to whole words."""
+    """Pack votes into bits, one per vote and colour, padded with zeros to whole words.
+
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input)
+        The colour that each participant names, -1 for none.
+    classes : int, optional
+        The number of colours. Default: one more than the largest vote, and at least 2.
+
+    Returns
+    -------
+    PackedVotes
+        The bits (``words``), the number of ``inputs``, and how often each colour was named (``cast``).
+
+    Examples
+    --------
+    >>> from folkmoot.trust import pack_votes
+    >>> packed = pack_votes([[0, 1, -1], [1, 1, 0]])
+    >>> packed.cast
+    array([[1, 1],
+           [1, 2]])
+    """
     cast = check_votes(votes, classes)
     return PackedVotes(_words(cast, class_count(cast, classes)), cast.shape[1])
 
 
 def agreement_counts(packed: PackedVotes, own: int | None = None) -> Ints:
-    """On how many inputs two participants named the same colour: all pairs, or ``own`` with everybody.
+    """Count on how many inputs two participants named the same colour.
 
-    The diagonal (or entry ``own``) is the number of votes cast.
+    Parameters
+    ----------
+    packed : PackedVotes
+        Votes from ``pack_votes``.
+    own : int, optional
+        Compare this participant with everybody. Default: compare all pairs.
+
+    Returns
+    -------
+    ndarray of int, shape (participant, participant) or (participant,)
+        The counts; with ``own``, one row of them. The diagonal (or entry ``own``) counts the votes cast.
+
+    Examples
+    --------
+    >>> from folkmoot.trust import agreement_counts, pack_votes
+    >>> packed = pack_votes([[0, 1, -1], [1, 1, 0]])
+    >>> agreement_counts(packed)
+    array([[2, 1],
+           [1, 3]])
+    >>> agreement_counts(packed, own=0)
+    array([2, 1])
     """
     words = packed.words
     if own is not None:

@@ -23,19 +23,71 @@ from folkmoot.trust.counting import PackedVotes, agreement_counts, both_voted, j
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A number (or a matrix) per participant, and how uncertain it is; nan where two never voted together."""
+    """An estimate for each participant, and how uncertain it is; nan where two never voted together.
+
+    Parameters
+    ----------
+    value : ndarray of float, shape (participant, ...)
+        A number for each participant, or a matrix.
+    standard_error : ndarray of float, shape (participant, ...)
+        Its error, from the sampling of inputs and from the participant's own anchor.
+    sampling_error : ndarray of float, shape (participant, ...)
+        Its error from the sampling of inputs alone: what the anchor adds is common to all and ranks nobody.
+
+    See Also
+    --------
+    peer_accuracies : Estimates accuracies.
+    peer_confusions : Estimates confusion matrices.
+
+    Examples
+    --------
+    >>> from folkmoot.trust import Anchor, pack_votes, peer_accuracies
+    >>> packed = pack_votes([[0, 1, 1, 0], [0, 1, 1, 1]])
+    >>> estimate = peer_accuracies(packed, own=0, anchor=Anchor.of_counts(right=8, held_out=10))
+    >>> estimate.value
+    array([0.75, 1.  ])
+    >>> estimate.sampling_error.round(2)
+    array([0.  , 0.43])
+    """
 
     value: Floats
     standard_error: Floats
-    """From the sampling of inputs and from the own anchor."""
     sampling_error: Floats
-    """From the sampling of inputs alone: what the anchor adds is common to all and ranks nobody."""
 
 
 def peer_accuracies(packed: PackedVotes, own: int, anchor: Anchor) -> Estimate:
-    """Accuracy of every participant by the first formula, as it comes: errors in common can put it above 1.
+    """Estimate everybody's accuracy from how often it agrees with participant ``own``.
 
-    The own entry is the anchor itself. The anchor must be off chance: at p_i = 1/C agreement tells nothing.
+    With C colours, the accuracy p_i of the anchor and the share A_ij of equal votes,
+    p_j = ((C - 1) A_ij - (1 - p_i)) / (C p_i - 1). It is not clipped: errors in common can put it above 1.
+
+    Parameters
+    ----------
+    packed : PackedVotes
+        Votes from ``pack_votes``.
+    own : int
+        The participant that listens.
+    anchor : Anchor
+        What it knows of its own accuracy. That must differ from chance: at 1/C agreement tells nothing.
+
+    Returns
+    -------
+    Estimate
+        The accuracy of every participant; that of ``own`` is the anchor's.
+
+    Raises
+    ------
+    ValueError
+        If the anchor's accuracy is 1/C.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import group_votes
+    >>> from folkmoot.trust import Anchor, pack_votes, peer_accuracies
+    >>> votes = group_votes([(3, 0.9), (1, 0.6)], inputs=5000).votes
+    >>> found = peer_accuracies(pack_votes(votes), own=0, anchor=Anchor.of_counts(right=90, held_out=100))
+    >>> found.value.round(2)
+    array([0.89, 0.91, 0.92, 0.6 ])
     """
     colours, p = anchor.classes, anchor.accuracy
     slope = colours * p - 1
@@ -55,10 +107,35 @@ def peer_accuracies(packed: PackedVotes, own: int, anchor: Anchor) -> Estimate:
 
 
 def peer_confusions(packed: PackedVotes, own: int, anchor: Anchor) -> Estimate:
-    """Confusion matrix (true colour, vote) of every participant by the linear solve, as it comes.
+    """Estimate everybody's confusion matrix from its votes and those of participant ``own``.
 
-    For two colours the diagonal is specificity and sensitivity. Cells can leave [0, 1] by their error. A
-    colour that the own votes say never occurs has no row (nan).
+    It is a linear solve (the top of ``folkmoot/trust/estimators.py`` has the equation) and is not clipped:
+    cells can leave [0, 1] by their error. For two colours the diagonal is specificity and sensitivity.
+
+    Parameters
+    ----------
+    packed : PackedVotes
+        Votes from ``pack_votes``.
+    own : int
+        The participant that listens.
+    anchor : Anchor
+        What it knows of its own confusion matrix.
+
+    Returns
+    -------
+    Estimate
+        Matrices of the shape (participant, true colour, vote); that of ``own`` is the anchor's. A colour that
+        never occurs by the votes of ``own`` has a row of nan.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import group_votes
+    >>> from folkmoot.trust import Anchor, pack_votes, peer_confusions
+    >>> votes = group_votes([(3, 0.9), (1, 0.6)], inputs=5000).votes
+    >>> found = peer_confusions(pack_votes(votes), own=0, anchor=Anchor.of_counts(right=90, held_out=100))
+    >>> found.value[3].round(2)
+    array([[0.59, 0.41],
+           [0.4 , 0.6 ]])
     """
     mine = anchor.confusion
     counts = joint_counts(packed, own).astype(np.float64)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.accuracy import log_odds
 from folkmoot.arrays import Floats, Ints, Singles
 from folkmoot.trust.anchor import Anchor
 from folkmoot.trust.camps import copies
@@ -32,7 +33,18 @@ _BELIEF: Final = 0.9  # own votes are not believed further than this at the star
 
 
 class TrustWarning(UserWarning):
-    """Trust could not be learnt, and everybody is trusted alike."""
+    """Trust could not be learnt from so few inputs, and everybody is trusted alike.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from folkmoot.trust import Anchor, TrustWarning, listen
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", TrustWarning)
+    ...     trust = listen(0, [[0, 1, 1], [0, 1, 0]], Anchor.of_counts(right=8, held_out=10))
+    >>> trust.weight
+    array([1., 1.])
+    """
 
 
 def listen(
@@ -45,13 +57,56 @@ def listen(
     doubt: float = 3.0,
     refined: bool | None = None,
 ) -> Trust:
-    """What participant ``own`` can know of all, from the first votes (participant, input) and its anchor.
+    """Learn whom participant ``own`` can trust, from everybody's first votes and its anchor.
 
-    ``level`` is how sure its holdout must make it that it beats chance; else it stays uncoloured. So it does
-    if, were it right, ``doubt`` times as many independent voices would mislead as inform, its own included:
-    its holdout is then not like these inputs (infinity: it never doubts). Without ``refined`` trust is what
-    the agreement with the own votes says, each peer by itself, and nobody doubts; None refines where there
-    are ten inputs for each of the C * C pairs of colours (with ten colours and fewer, camps are guesses).
+    Nothing is assumed of the majority. A participant that cannot tell whom to trust trusts nobody and stays
+    uncoloured; ``Trust.why`` says why.
+
+    Parameters
+    ----------
+    own : int
+        The participant that listens: its row of ``votes``.
+    votes : array-like of int, shape (participant, input)
+        Everybody's first votes: colours, -1 for none.
+    anchor : Anchor or None
+        What it knows of its own accuracy from rows that it held out. With None it trusts nobody.
+    classes : int, optional
+        The number of colours. Default: one more than the largest vote, and at least 2.
+    level : float, default 0.8
+        The posterior probability that its model beats chance must be above this; else it trusts nobody.
+    doubt : float, default 3.0
+        Supposing that it is right, count the independent voices that mislead and those that inform, its own
+        included. If the first are more than ``doubt`` times the second, its holdout is not like these
+        inputs, and it trusts nobody. At least 1; with infinity it never doubts.
+    refined : bool, optional
+        True measures everybody by the answer that all camps together speak for. False measures each peer by
+        itself, by its agreement with the votes of ``own``, and never doubts. Default: True if there are ten
+        inputs for each of the C * C pairs of colours; with fewer, camps would be guesses.
+
+    Returns
+    -------
+    Trust
+        Everybody's accuracy, weight and camp as ``own`` sees them.
+
+    Raises
+    ------
+    ValueError
+        If ``anchor`` has another number of colours than the votes. Give ``classes`` if not every colour was
+        voted for.
+
+    Warns
+    -----
+    TrustWarning
+        If ``own`` voted on fewer than ``LEAST_INPUTS`` (50) inputs; everybody is then trusted alike.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import group_votes
+    >>> from folkmoot.trust import Anchor, listen
+    >>> votes = group_votes([(6, 0.8), (3, 0.2)], inputs=500).votes
+    >>> trust = listen(0, votes, Anchor.of_counts(right=8, held_out=10))
+    >>> trust.accuracy.round(1)
+    array([0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.2, 0.2, 0.2])
     """
     heard = _hear(votes, classes)
     return _listen(own, heard, anchor, _Terms(level, doubt, _refines(heard, refined)))
@@ -66,7 +121,44 @@ def listen_all(
     doubt: float = 3.0,
     refined: bool | None = None,
 ) -> list[Trust]:
-    """``listen`` for every participant, each by itself; who has no anchor (None) trusts nobody."""
+    """Let every participant listen, each by itself, as ``listen`` does for one.
+
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input)
+        Everybody's first votes: colours, -1 for none.
+    anchors : sequence of Anchor or None
+        One for each participant; with None it trusts nobody.
+    classes : int, optional
+        The number of colours. Default: one more than the largest vote, and at least 2.
+    level : float, default 0.8
+        How sure a participant must be that its model beats chance; see ``listen``.
+    doubt : float, default 3.0
+        How many times as many misleading as informing voices make it doubt itself; see ``listen``.
+    refined : bool, optional
+        Whether to measure by the answer of all camps; see ``listen``.
+
+    Returns
+    -------
+    list of Trust
+        The view of each participant.
+
+    Warns
+    -----
+    TrustWarning
+        If a participant voted on fewer than ``LEAST_INPUTS`` (50) inputs; it then trusts all alike.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> from folkmoot.trust import Anchor, listen_all
+    >>> votes = homogeneous_votes(3, p=0.8, inputs=500).votes
+    >>> trusts = listen_all(votes, [Anchor.of_counts(8, 10), Anchor.of_counts(5, 10), None])
+    >>> [trust.anchored for trust in trusts]
+    [True, False, False]
+    >>> trusts[2].why
+    'it held nothing out, so it cannot know whether its model is any good'
+    """
     heard = _hear(votes, classes)
     if len(anchors) != len(heard.votes):
         raise ValueError(f"anchors must hold one per participant ({len(heard.votes)}): got {len(anchors)}")
@@ -141,7 +233,7 @@ def _listen(own: int, heard: _Heard, anchor: Anchor | None, terms: _Terms) -> Tr
         return _alone(own, heard, anchor)
     original = copies(heard.agreements)
     if len(np.unique(original[heard.cast > 0])) == 1:
-        weight = np.where(heard.cast > 0, float(_log_odds(anchor.accuracy, colours)), 0.0) / n
+        weight = np.where(heard.cast > 0, float(log_odds(anchor.accuracy, colours, doubt=_FIRM)), 0.0) / n
         accuracy = np.where(heard.cast > 0, anchor.accuracy, np.nan)
         error = np.full(n, anchor.standard_error)
         return _by_accuracy(own, heard, accuracy, error, weight, original, "everybody votes alike")
@@ -236,7 +328,7 @@ def _alone(own: int, heard: _Heard, anchor: Anchor) -> Trust:
     n = len(heard.votes)
     accuracy, error, weight = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n)
     accuracy[own], error[own] = anchor.accuracy, anchor.standard_error
-    weight[own] = _log_odds(anchor.accuracy, anchor.classes)
+    weight[own] = log_odds(anchor.accuracy, anchor.classes, doubt=_FIRM)
     why = "no peer has voted: it has its own votes only"
     return _by_accuracy(own, heard, accuracy, error, weight, np.arange(n), why)
 
@@ -289,14 +381,8 @@ def _weights(accuracy: Floats, error: Floats, colours: int) -> Floats:
     """Log-odds of the accuracy moved towards chance by two standard errors; 0 where it is not known."""
     over = accuracy - 1 / colours
     sure = np.sign(over) * np.maximum(np.abs(over) - SHRINK * error, 0.0)
-    weight = _log_odds(1 / colours + sure, colours)
+    weight = log_odds(np.clip(1 / colours + sure, 0, 1), colours, doubt=_FIRM)
     return np.where(np.isfinite(weight) & (sure != 0), weight, 0.0)
-
-
-def _log_odds(p: npt.ArrayLike, colours: int) -> Floats:
-    """What the vote of one with this accuracy is worth: log((C - 1) p / (1 - p)), p kept off 0 and 1."""
-    kept = np.clip(np.asarray(p, dtype=np.float64), _FIRM, 1 - _FIRM)
-    return np.asarray(np.log((colours - 1) * kept / (1 - kept)), dtype=np.float64)
 
 
 def _share(part: Floats, whole: Ints) -> Floats:

@@ -18,6 +18,7 @@ from typing import Final
 
 import numpy as np
 
+from folkmoot.accuracy import log_odds
 from folkmoot.arrays import Floats, Ints, Singles
 from folkmoot.trust.camps import Camps, copies, find_camps
 from folkmoot.votes import UNCOLOURED, Votes
@@ -126,7 +127,7 @@ def _iterate(answer: Floats, ahead: Ints, level: Ints, steps: int) -> tuple[Floa
         prior = (answer.sum(axis=1) + 1) / (inputs + colours)
         base = np.tile(np.repeat(prior, _LEVELS), camps)
         share = (np.bincount(flat, believed.ravel(), cells) + _PSEUDO * base) / (total + _PSEUDO)
-        weight = _log_odds(share) - _log_odds(base)
+        weight = log_odds(share, doubt=0.0) - log_odds(base, doubt=0.0)
         said = weight[code]
         if colours == 2:
             margin = (sign * said).sum(axis=0) + np.log(prior[1] / prior[0])
@@ -149,10 +150,6 @@ def _sum(weights: Floats, one_hot: Singles) -> Floats:
     n, colours, inputs = one_hot.shape
     flat = weights.astype(np.float32) @ one_hot.reshape(n, colours * inputs)
     return flat.reshape(colours, inputs).astype(np.float64)
-
-
-def _log_odds(p: Floats) -> Floats:
-    return np.log(p / (1 - p))
 
 
 def _shrunk(value: Floats, by: Floats | float) -> Floats:

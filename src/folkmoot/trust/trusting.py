@@ -18,41 +18,97 @@ _TIE: Final = 1e-9  # of the sum of all weights
 
 @dataclass(frozen=True, eq=False)
 class Trust:
-    """One participant's view of all: what ``listen`` found."""
+    """One participant's view of everybody: what ``listen`` found.
+
+    Parameters
+    ----------
+    own : int
+        The participant whose view it is.
+    classes : int
+        The number of colours.
+    inputs : int
+        How many inputs were listened to.
+    anchored : bool
+        Whether the view rests on its own holdout. If not, every weight is 0 and nothing is decided; or, where
+        the inputs are too few to learn from, all that voted have the weight 1.
+    accuracy : ndarray of float, shape (participant,)
+        The share of each one's votes that are right, as far as can be told; nan without votes.
+    standard_error : ndarray of float, shape (participant,)
+        The error of ``accuracy``.
+    weight : ndarray of float, shape (participant,)
+        What each one's vote counts for: log-odds times voice. Below 0 the vote is read backwards.
+    voice : ndarray of float, shape (participant,)
+        1 for an independent witness, less for those that err together, 1/m for m copies.
+    confusion : ndarray of float, shape (participant, true colour, vote)
+        Estimated confusion matrices; every row adds up to 1.
+    prior : ndarray of float, shape (colour,)
+        How common each colour is among the inputs.
+    camps : ndarray of int, shape (participant,)
+        The camp of each: participants that err together have the same number.
+    cliques : tuple of tuple of int
+        Groups of two and more whose votes are the same, up to 3%.
+    recognition : float
+        How far the votes of ``own`` go along with the answer found: 0 as often as by chance, 1 always, below
+        0 less often than by chance; nan if no answer was looked for.
+    why : str
+        One sentence: on what the trust rests, or why there is none.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> from folkmoot.trust import Anchor, listen
+    >>> votes = homogeneous_votes(5, p=0.8, inputs=500).votes
+    >>> votes[4] = votes[3]
+    >>> trust = listen(0, votes, Anchor.of_counts(right=8, held_out=10))
+    >>> trust.cliques, trust.voice
+    (((3, 4),), array([1. , 1. , 1. , 0.5, 0.5]))
+    >>> print(trust.why)
+    anchored: 8 of 10 right on its holdout, and its votes go along with the answer found (recognition 0.4...)
+    """
 
     own: int
     classes: int
     inputs: int
     anchored: bool
-    """Whether the view hangs on the own holdout. If not, every weight is 0 and nothing is decided; or, where
-    the inputs are too few to learn from, all weights are 1."""
     accuracy: Floats
-    """(participant,): share of its votes that are right, as far as can be told; nan without votes."""
     standard_error: Floats
     weight: Floats
-    """(participant,): what its vote counts for; below 0 it is read backwards. Log-odds times voice."""
     voice: Floats
-    """(participant,): 1 for an independent witness, less for those who err together, 1/m for m copies."""
     confusion: Floats
-    """(participant, true colour, vote): estimated; every row adds up to 1."""
     prior: Floats
-    """(colour,): how common each colour is among the inputs."""
     camps: Ints
-    """(participant,): who errs together has the same number."""
     cliques: tuple[tuple[int, ...], ...]
-    """Groups of two and more whose votes are the same, up to 3%."""
     recognition: float
-    """How far the own votes go along with the answer found: 0 as chance would, 1 always, below 0 against."""
     why: str
-    """One sentence: on what the trust rests, or why there is none."""
 
 
 def decide(votes: npt.ArrayLike, trust: Trust, *, per_class: bool = False) -> Ints:
-    """The colour of each input by this participant's trust-weighted vote; -1 on a tie or without an anchor.
+    """Decide every input by one participant's trust-weighted vote.
 
-    ``votes`` are of the same participants, on the inputs that were listened to or others. ``per_class``
-    weighs a vote by what it has meant for each colour (the confusion matrices, as Dawid and Skene) instead of
-    by accuracy: better with many balanced colours, worse where some are rare (numbers in docs/trust.md).
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input)
+        Votes of the same participants, on the inputs that were listened to or on others; -1 for none.
+    trust : Trust
+        The participant's view of them.
+    per_class : bool, default False
+        Weigh a vote by what it has meant for each colour (the confusion matrices, as Dawid and Skene) instead
+        of by accuracy. It is better with many balanced colours, worse where some are rare (numbers in
+        docs/trust.md).
+
+    Returns
+    -------
+    ndarray of int, shape (input,)
+        The colour of each input; -1 on a tie, or if nobody is trusted.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import group_votes
+    >>> from folkmoot.trust import Anchor, decide, listen
+    >>> votes, truth, _ = group_votes([(6, 0.8), (3, 0.2)], inputs=500)
+    >>> trust = listen(0, votes, Anchor.of_counts(right=8, held_out=10))
+    >>> bool((decide(votes, trust) == truth).mean() > 0.97)
+    True
     """
     cast = _votes_of(trust, votes)
     if not trust.weight.any():
@@ -73,9 +129,32 @@ def decide(votes: npt.ArrayLike, trust: Trust, *, per_class: bool = False) -> In
 
 
 def margins(votes: npt.ArrayLike, trust: Trust) -> Floats:
-    """How clear each decision is: the lead of the best colour over the next, as a share of all weight.
+    """Say how clear each decision of ``decide`` is: the lead of the best colour, as a share of all weight.
 
-    Participants that anchor agree where it is large; a talk has to settle the inputs where it is small.
+    Participants that have an anchor agree where it is large; a talk has to settle the inputs where it is
+    small.
+
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input)
+        Votes of the same participants, -1 for none.
+    trust : Trust
+        One participant's view of them.
+
+    Returns
+    -------
+    ndarray of float, shape (input,)
+        The lead of the best colour over the next; 0 if nobody is trusted.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> from folkmoot.trust import Anchor, listen, margins
+    >>> votes = homogeneous_votes(3, p=0.8, inputs=500).votes
+    >>> trust = listen(0, votes, Anchor.of_counts(right=8, held_out=10))
+    >>> lead = margins([[0, 0], [0, 0], [0, 1]], trust)
+    >>> bool(lead[0] > lead[1])  # a unanimous input is clearer
+    True
     """
     cast = _votes_of(trust, votes)
     scale = np.abs(trust.weight).sum()
@@ -86,10 +165,33 @@ def margins(votes: npt.ArrayLike, trust: Trust) -> Floats:
 
 
 def sampling_weights(trusts: Sequence[Trust], speaking: npt.ArrayLike | None = None) -> Floats:
-    """(asker, peer): how likely each asks each, in proportion to positive trust; nobody asks itself.
+    """Turn trusts into the odds by which participants ask each other: in proportion to positive trust.
 
-    The row of a participant without an anchor is 0: it knows nobody to ask. ``speaking`` says who does not
-    declare itself uncoloured (all, if not given); the others are not asked: there is nothing to hear.
+    Parameters
+    ----------
+    trusts : sequence of Trust
+        The view of each participant that asks.
+    speaking : array-like of bool, shape (participant,), optional
+        Which participants have a colour to tell. The others, which declare themselves uncoloured, are not
+        asked. Default: all have.
+
+    Returns
+    -------
+    ndarray of float, shape (asker, peer)
+        How likely each asks each, up to a factor; nobody asks itself. The row of a participant that trusts
+        nobody is 0.
+
+    Examples
+    --------
+    >>> from folkmoot.datasets import group_votes
+    >>> from folkmoot.trust import Anchor, listen_all, sampling_weights
+    >>> votes = group_votes([(3, 0.8), (1, 0.2)], inputs=500).votes
+    >>> trusts = listen_all(votes, [Anchor.of_counts(right=8, held_out=10)] * 3 + [None])
+    >>> (sampling_weights(trusts) > 0).astype(int)
+    array([[0, 1, 1, 0],
+           [1, 0, 1, 0],
+           [1, 1, 0, 0],
+           [0, 0, 0, 0]])
     """
     matrix = np.maximum(np.stack([trust.weight for trust in trusts]), 0.0)
     matrix[np.arange(len(trusts)), [trust.own for trust in trusts]] = 0.0
@@ -98,12 +200,46 @@ def sampling_weights(trusts: Sequence[Trust], speaking: npt.ArrayLike | None = N
     return matrix
 
 
-def heeded(held: npt.ArrayLike, answers: npt.ArrayLike, *, least: float = 0.8) -> Bools:
-    """(peer,): whose answers in the talk are near enough to what one holds oneself to be counted.
+def reputation(trusts: Sequence[Trust]) -> tuple[Floats, Floats]:
+    """(participant,): the accuracy and weight that the others who anchor give it, on average; nan if none do.
 
-    ``held`` is (input,), ``answers`` (peer, input); inputs where either is uncoloured do not count. First
-    votes earn trust, and a liar can vote honestly and lie afterwards; but all who anchor hold nearly the
-    same, so that an answer to a whole batch that differs on more than 1 - ``least`` of it is no honest one.
+    ``trusts`` are everybody's, in the order of the participants.
+    """
+    accuracy, weight = (np.full(len(trusts), np.nan) for _ in range(2))
+    for i in range(len(trusts)):
+        others = [trust for trust in trusts if trust.anchored and trust.own != i]
+        if others:
+            accuracy[i] = np.mean([trust.accuracy[i] for trust in others])
+            weight[i] = np.mean([trust.weight[i] for trust in others])
+    return accuracy, weight
+
+
+def heeded(held: npt.ArrayLike, answers: npt.ArrayLike, *, least: float = 0.8) -> Bools:
+    """Tell whose answers in a talk are near enough to what a participant holds itself to be counted.
+
+    First votes earn trust, and a liar can vote honestly and lie afterwards. But all participants that have an
+    anchor hold nearly the same. So an answer to a whole batch that differs on more than 1 - ``least`` of it
+    is not an honest one.
+
+    Parameters
+    ----------
+    held : array-like of int, shape (input,)
+        The colours that the participant holds, -1 for none.
+    answers : array-like of int, shape (peer, input)
+        What its peers answered. Inputs where either side is uncoloured do not count.
+    least : float, default 0.8
+        The share of the inputs on which an answer must be the same.
+
+    Returns
+    -------
+    ndarray of bool, shape (peer,)
+        Whether each peer's answers are counted.
+
+    Examples
+    --------
+    >>> from folkmoot.trust import heeded
+    >>> heeded([0, 1, 1, 0], [[0, 1, 1, -1], [1, 0, 0, 0]])
+    array([ True, False])
     """
     mine, theirs = np.asarray(held), np.atleast_2d(np.asarray(answers))
     if mine.shape != theirs.shape[1:]:

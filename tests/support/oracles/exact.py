@@ -31,16 +31,15 @@ def rates(n: int, k: int, alpha: int, f: int, self_sampling: bool) -> tuple[list
 def absorption_sums(birth: list[int], death: list[int]) -> tuple[list[int], list[int]]:
     """For each b, integers proportional to B_b and R_b (theorem "exact xi"), ends absorbing.
 
-    Literally the paper's sums of products; states where both rates vanish come out as (0, 0).
+    Literally the paper's sums of products w_l = mu_1 ... mu_{l-1} lambda_l ... lambda_{c-1}; states where
+    both rates vanish come out as (0, 0).
     """
     c = len(birth) - 1
-    below = [1] * (c + 1)  # below[l] = mu_1 ... mu_{l-1}
-    for i in range(1, c):
-        below[i + 1] = below[i] * death[i]
-    above = [1] * (c + 1)  # above[l] = lambda_l ... lambda_{c-1}
-    for j in range(c - 1, 0, -1):
-        above[j] = above[j + 1] * birth[j]
-    weights = [below[i] * above[i] for i in range(1, c + 1)]
+    first = 1 + max((j for j in range(1, c) if birth[j] == 0), default=0)  # before it, all products are 0
+    weights = [0] * (first - 1)
+    weights.append(math.prod(death[1:first]) * math.prod(birth[first:c]))
+    for i in range(first, c):  # the next product has mu_i in the place of lambda_i
+        weights.append(weights[-1] * death[i] // birth[i])
     blue = [0] * (c + 1)
     for b in range(1, c + 1):
         blue[b] = blue[b - 1] + weights[b - 1]
@@ -64,12 +63,13 @@ def log_ratio(part: int, whole: int) -> float:
 def accuracy_gap(n: int, f: int, needed: int, blue: list[int], total: int, p: Fraction) -> Fraction:
     """P_Maj - P_S, exactly, for equal accuracies p and B_b = blue[b] / total."""
     c = n - f
-    gap = Fraction(0)
-    for b in range(c + 1):
+    right, cases = p.as_integer_ratio()
+    gap, all_wrong = 0, 1  # whole numbers by Horner's rule, in units of 1 / (total cases^c)
+    for b in range(c, -1, -1):
         coefficient = total - blue[b] if b >= needed else -blue[b]
-        if coefficient:
-            gap += math.comb(c, b) * coefficient * p**b * (1 - p) ** (c - b)
-    return gap / total
+        gap = gap * right + math.comb(c, b) * coefficient * all_wrong
+        all_wrong *= cases - right
+    return Fraction(gap, total * cases**c)
 
 
 def poisson_binomial(p: list[Fraction]) -> list[Fraction]:

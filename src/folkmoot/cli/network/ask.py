@@ -33,7 +33,9 @@ Via = Annotated[
 
 
 def ask(
-    inputs: Annotated[Path, typer.Argument(metavar="INPUTS.npy|.csv", help="Rows of numbers, one an input.")],
+    inputs: Annotated[
+        Path, typer.Argument(metavar="INPUTS", help="Rows of numbers, one an input: .npy, or a table.")
+    ],
     via: Via = ".",
     protocol: Protocol = "slush",
     k: KOrAll = None,

@@ -92,7 +92,7 @@ def truth(
     motion: Annotated[str, typer.Argument(metavar="MOTION", help="4 or more digits of its name, or 'last'.")],
     file: Annotated[
         Path,
-        typer.Argument(metavar="TRUTH.csv", help="Columns input (from 0) and label; or one label a line."),
+        typer.Argument(metavar="TRUTH", help="Columns input (from 0) and label; or one label a line."),
     ],
     via: Node = Path(),
     json: Json = False,
@@ -250,30 +250,20 @@ def _storage(via: Path) -> Storage:
 
 
 def _read_truth(path: Path, inputs: int, known: tuple[str, ...]) -> dict[int, str]:
-    try:
-        return _truths(path, inputs, known)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} must be text in UTF-8") from None
-    except csv.Error as error:
-        raise ValueError(f"{path} must be a CSV file: {error}") from None
+    """The label of each input that a file names; where it has labels only, a blank line is an unknown one."""
+    from folkmoot.tabular import open_table, shortened
 
-
-def _truths(path: Path, inputs: int, known: tuple[str, ...]) -> dict[int, str]:
     labels: dict[int, str] = {}
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        header = [cell.strip().lower() for cell in next(reader, [])]
+    with open_table(path) as table:
+        header = [name.lower() for name in table.columns]
         if header not in (["input", "label"], ["label"]):
-            got = ",".join(header)
-            shown = got if len(got) <= 40 else got[:37] + "..."
-            raise ValueError(f"{path} must begin with the line 'input,label' or 'label': got {shown!r}")
-        for number, row in enumerate(reader):
-            cells = [cell.strip() for cell in row]
+            raise ValueError(
+                f"{path} must have the columns input,label or label: got {shortened(table.columns)!r:.40}"
+            )
+        for number, (line, cells) in enumerate(table.rows(blank=True)):
             if not any(cells):
                 continue
-            where = f"{path}, line {reader.line_num}"
-            if len(cells) != len(header):
-                raise ValueError(f"{where}: expected {len(header)} cells, got {len(cells)}")
+            where = table.where(line)
             place = cells[0] if len(header) == 2 else str(number)
             if not place.isdigit() or int(place) >= inputs:
                 raise ValueError(f"{where}: input must be 0 to {inputs - 1}: got {place!r}")

@@ -58,8 +58,8 @@ def run(
         Path | None,
         typer.Option(
             "--holdout",
-            metavar="FILE.npz|.csv",
-            help="Labelled rows the model has not seen: they anchor this node's trust.",
+            metavar="FILE",
+            help="Labelled rows the model has not seen (.npz or a table): they anchor this node's trust.",
             show_default=False,
         ),
     ] = None,

@@ -13,12 +13,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from folkmoot.accuracy import log_odds, participant_accuracies, standard_error
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.adversaries.adversary import handed_in
 from folkmoot.arrays import Floats, Ints
-from folkmoot.baselines import dawid_skene, log_odds, majority, participant_accuracies, weighted_majority
+from folkmoot.comparison import RULES, Report, compare
 from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
-from folkmoot.simulation import deliberate
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -59,9 +58,9 @@ class Members:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Labels (repetition, letter), -1 where undecided; how firmly they are held after a talk."""
+    """Decisions (repetition, letter), -1 where undecided; how firmly they are held after a talk."""
 
-    labels: Ints
+    decisions: Ints
     agreement: float | None = None
     settled: float | None = None
 
@@ -102,48 +101,47 @@ def answers(
     members: Members, talk: Talk, seed: int, names: Iterable[str], turned: Sequence[int] = ()
 ) -> dict[str, Answer]:
     """What the majority and the methods of these names answer if ``turned`` are perfectly malicious."""
-    votes, truth = members.votes, members.truth
-    liars = {i: PerfectlyMalicious() for i in turned}
-    seen = handed_in(votes, liars, truth, 2)  # by a centre
-    found = {MAJORITY: Answer(majority(seen, 2)[None])}
-    for name in names:
-        if name == "weighted majority":
-            found[name] = Answer(weighted_majority(seen, log_odds(members.cautious, 2), 2)[None])
-        elif name == "Dawid-Skene":
-            found[name] = Answer(dawid_skene(seen, 2).labels[None])
-        else:
-            outcome = deliberate(
-                votes,
-                _protocol(name, members, talk).scaled(len(votes)),
-                adversaries=liars,
-                truth=truth,
-                rounds=talk.rounds,
-                repeats=talk.repeats,
-                seed=seed,
-                batch="independent",
-                classes=2,
-            )
-            found[name] = Answer(
-                np.atleast_2d(outcome.decision),
-                float(outcome.agreement.mean()),
-                float(outcome.settled.mean()),
-            )
-    return found
+    wanted = tuple(names)
+    n = len(members.votes)
+    rules = [name for name in RULES if name in (MAJORITY, *wanted)]
+    talks = {name: _protocol(name, members, talk).scaled(n) for name in wanted if name not in rules}
+    report = compare(
+        members.votes,
+        talks,
+        truth=members.truth,
+        adversaries={i: PerfectlyMalicious() for i in turned},
+        skills=members.cautious,
+        classes=2,
+        rounds=talk.rounds,
+        repeats=talk.repeats,
+        seed=seed,
+        rules=rules,
+    )
+    return {name: _answer(report, name) for name in (MAJORITY, *wanted)}
+
+
+def _answer(report: Report, name: str) -> Answer:
+    decisions = report.line(name).decisions
+    assert decisions is not None  # noqa: S101 (rules and talks have them)
+    outcome = report.outcomes.get(name)
+    if outcome is None:
+        return Answer(decisions)
+    return Answer(decisions, float(outcome.agreement.mean()), float(outcome.settled.mean()))
 
 
 def methods(found: dict[str, Answer], truth: Votes) -> list[Method]:
     """The accuracies of some answers, and their leads over the majority among them."""
-    base = found[MAJORITY].labels == truth
+    base = found[MAJORITY].decisions == truth
     result = []
     for name, answer in found.items():
-        right = answer.labels == truth
+        right = answer.decisions == truth
         each = right.mean(axis=1)
         result.append(
             Method(
                 name=name,
                 accuracy=float(each.mean()),
-                error=float(each.std(ddof=1) / np.sqrt(len(each))) if len(each) > 1 else None,
-                undecided=float((answer.labels == UNCOLOURED).mean()),
+                error=standard_error(each),
+                undecided=float((answer.decisions == UNCOLOURED).mean()),
                 agreement=answer.agreement,
                 settled=answer.settled,
                 lead=lead(right.mean(axis=0) - base.mean(axis=0)),
@@ -154,7 +152,8 @@ def methods(found: dict[str, Answer], truth: Votes) -> list[Method]:
 
 def lead(ahead: Floats) -> Lead:
     """Mean and standard error of what one is ahead on each letter."""
-    return Lead(float(ahead.mean()), float(ahead.std(ddof=1) / np.sqrt(len(ahead))))
+    error = standard_error(ahead)
+    return Lead(float(ahead.mean()), float("nan") if error is None else error)
 
 
 def _protocol(name: str, members: Members, talk: Talk) -> SnowProtocol[Any]:

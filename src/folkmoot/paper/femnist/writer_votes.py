@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from folkmoot.accuracy import laplace_accuracy
 from folkmoot.arrays import Array, Floats, Ints, Singles
 from folkmoot.datasets import MootData, load_femnist
 from folkmoot.learning.participants import Task, fit_classifier, held_out_rows
@@ -77,7 +78,7 @@ class MemberVotes:
     @property
     def cautious(self) -> Floats:
         """The same after Laplace, (right + 1) / (held out + 2): never 0 or 1."""
-        return np.asarray((np.array(self.right) + 1) / (np.array(self.held_out) + 2), dtype=np.float64)
+        return laplace_accuracy(self.right, self.held_out)
 
     def test_set(self, writers: int) -> tuple[Votes, Votes]:
         """Votes and truth on the letters of the first test writers."""

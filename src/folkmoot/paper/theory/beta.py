@@ -8,27 +8,29 @@ beside the simulated one.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
+from folkmoot.accuracy import log_odds, standard_error
 from folkmoot.arrays import Floats
-from folkmoot.baselines import dawid_skene, log_odds, majority, weighted_majority
+from folkmoot.comparison import RuleName, compare
 from folkmoot.datasets import beta_accuracies, beta_parameters
-from folkmoot.outcome import share_right
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
 from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
 from folkmoot.sampling import Everyone
-from folkmoot.simulation import deliberate
 from folkmoot.theory import LocalSlushChain
-from folkmoot.thresholds import strong_confidence
+from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import Votes
 
 _ROUNDS = 50
 _BETA = 20  # of Snowflake and Snowball
 _PAPERS_LAW = Everyone()
+_LOCAL, _SLUSH = "local Slush", "Slush"
+_MAJORITY: Final = "majority"
+_COUNTED: Final[tuple[RuleName, ...]] = ("majority", "weighted majority", "Dawid-Skene")
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,12 @@ def point(mean: float, variance: float, n: int, k: int, draws: int, profiles: in
     local, global_, counted, settled = [], [], [], []
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
-        talk = _talk(votes, Slush(k, strong_confidence(p, k)), seed + draw)
-        local.append(float(talk.accuracy(truth)))
-        settled.append(float(talk.settled.mean()))
-        global_.append(float(_talk(votes, Slush(k, k // 2 + 1), seed + draw).accuracy(truth)))
-        counted.append(float(share_right(majority(votes, 2), truth)))
+        talks = {_LOCAL: Slush(k, StrongConfidence(p)), _SLUSH: Slush(k, k // 2 + 1)}
+        found = _compared(votes, talks, truth, seed + draw, rules=(_MAJORITY,))
+        local.append(found.accuracy(_LOCAL))
+        settled.append(found.settled)
+        global_.append(found.accuracy(_SLUSH))
+        counted.append(found.accuracy(_MAJORITY))
     gap = np.array(counted) - np.array(local)
     return Point(
         mean, variance, _mean(local), _mean(counted), _mean(gap), _mean(global_), float(np.mean(settled))
@@ -132,7 +135,7 @@ def exact_point(
 ) -> ExactPoint | None:
     """The exact accuracy for the draws of ``point``; None if their chains have too many states to solve."""
     played = [_profiles(mean, variance, n, profiles, seed, draw) for draw in range(draws)]
-    alphas = [strong_confidence(p, k) for p, _, _ in played]
+    alphas = [StrongConfidence(p).thresholds(k) for p, _, _ in played]
     if sum(float(np.prod(np.bincount(alpha) + 1.0)) for alpha in alphas) > most_states:
         return None
     exact, simulated, doubt = [], [], []
@@ -140,7 +143,7 @@ def exact_point(
         right = LocalSlushChain(alpha, k).accuracy(p)
         exact.append(right)
         doubt.append(right * (1 - right) / profiles)
-        simulated.append(float(_talk(votes, Slush(k, alpha), seed + draw).accuracy(truth)))
+        simulated.append(_compared(votes, {_LOCAL: Slush(k, alpha)}, truth, seed + draw, rules=()).accuracy())
     error = float(np.sqrt(np.sum(doubt)) / len(exact))
     return ExactPoint(mean, variance, float(np.mean(exact)), float(np.mean(simulated)), error)
 
@@ -151,20 +154,16 @@ def others(mean: float, variance: float, n: int, k: int, draws: int, profiles: i
     alpha = k // 2 + 1
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
-        weights = log_odds(p, 2)
-        rules: dict[str, SnowProtocol[Any]] = {
-            "local Slush": Slush(k, strong_confidence(p, k)),
-            "Slush": Slush(k, alpha),
-            "weighted Slush": Slush(k, alpha, weights=np.maximum(weights, 0).tolist()),
+        talks: dict[str, SnowProtocol[Any]] = {
+            _LOCAL: Slush(k, StrongConfidence(p)),
+            _SLUSH: Slush(k, alpha),
+            "weighted Slush": Slush(k, alpha, weights=np.maximum(log_odds(p, 2), 0).tolist()),
             "Snowflake": Snowflake(k, alpha, _BETA),
             "Snowball": Snowball(k, alpha, _BETA),
         }
-        labels = {name: _talk(votes, rule, seed + draw).decision for name, rule in rules.items()}
-        labels["majority"] = majority(votes, 2)
-        labels["weighted majority"] = weighted_majority(votes, weights, 2)
-        labels["Dawid-Skene"] = dawid_skene(votes, 2).labels
-        for name, said in labels.items():
-            found.setdefault(name, []).append(float(share_right(said, truth)))
+        report = _compared(votes, talks, truth, seed + draw, rules=_COUNTED, skills=p)
+        for name in (*talks, *_COUNTED):
+            found.setdefault(name, []).append(report.accuracy(name))
     return Others(mean, variance, {name: _mean(values) for name, values in found.items()})
 
 
@@ -181,14 +180,19 @@ def _profiles(
     return p, np.where(right, truth, 1 - truth), truth
 
 
-def _talk(votes: Votes, rule: SnowProtocol[Any], seed: int) -> Any:
-    return deliberate(votes, rule, sampling=_PAPERS_LAW, rounds=_ROUNDS, seed=seed, threads=1)
+def _compared(
+    votes: Votes, talks: Mapping[str, SnowProtocol[Any]], truth: Votes, seed: int, **more: Any
+) -> Any:
+    """Each talk once, as the paper has it, beside rules that count votes."""
+    return compare(
+        votes, talks, truth=truth, classes=2, sampling=_PAPERS_LAW, rounds=_ROUNDS, repeats=1, seed=seed,
+        threads=1, **more,
+    )  # fmt: skip
 
 
 def _mean(values: Sequence[float] | Floats) -> Mean:
     array = np.asarray(values, dtype=np.float64)
-    error = float(array.std(ddof=1) / np.sqrt(array.size)) if array.size > 1 else 0.0
-    return Mean(float(array.mean()), error)
+    return Mean(float(array.mean()), standard_error(array) or 0.0)
 
 
 def _concave(mean: float, variance: float) -> bool:

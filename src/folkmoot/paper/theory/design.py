@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import binom
 
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
+from folkmoot.sampling import Others
 from folkmoot.theory import SlushChain
 
 
@@ -60,18 +61,18 @@ def settings_of(n: int, p: float, k: int, rounds: list[int], byzantine: int) -> 
 def _setting(
     n: int, p: float, k: int, alpha: int, rounds: list[int], byzantine: int, start: np.ndarray
 ) -> Setting:
-    chain = SlushChain(n, k, alpha, self_sampling=False)
+    chain = SlushChain(n, k, alpha, sampling=Others())
     liars = None
     if byzantine < alpha:
-        liars = SlushChain(n, k, alpha, byzantine=byzantine, self_sampling=False).accuracy(p)
+        liars = SlushChain(n, k, alpha, byzantine=byzantine, sampling=Others()).accuracy(p)
     return Setting(
         k=k,
         alpha=alpha,
         accuracy=chain.accuracy(p),
         with_liars=liars,
-        queries=float(start @ chain.expected_rounds()) * k / n,
+        queries=float(start @ chain.expected_steps()) * k / n,
         open_after=[float(start @ chain.open_after(n * each)) for each in rounds],
-        right_after=[chain.accuracy(p, rounds=n * each) for each in rounds],
+        right_after=[chain.accuracy(p, steps=n * each) for each in rounds],
     )
 
 

@@ -79,7 +79,7 @@ def line(
             threads=1,
         )
         split = outcome.counts.max(axis=-1) < outcome.honest.sum()
-        found["accuracy"].append(float(outcome.accuracy(truth)))
+        found["accuracy"].append(outcome.accuracy(truth))
         found["undecided"].append(outcome.undecided / inputs)
         found["unsettled"].append(float(np.mean(split)))
         found["rounds"].append(float(outcome.rounds.mean()))

@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
+from folkmoot.accuracy import share_right
 from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.arrays import Bools, Floats
-from folkmoot.baselines import dawid_skene, majority
-from folkmoot.outcome import share_right
-from folkmoot.paper.femnist.ensemble import MAJORITY, SLUSH, Talk
+from folkmoot.baselines import majority
+from folkmoot.comparison import RuleName, compare
+from folkmoot.paper.femnist.ensemble import SLUSH, Talk
 from folkmoot.paper.femnist.writer_votes import CASE, COLOURS, MemberVotes
 from folkmoot.paper.trust.attacks import (
     HONEST,
@@ -38,6 +39,7 @@ from folkmoot.votes import UNCOLOURED, Votes
 UNEVEN: Final = "uneven case"  # the letters of CASE, with few in upper case
 _KEPT: Final = 0.15  # of the upper case
 DAWID_SKENE, ALONE, TALKED = "Dawid-Skene", "trust, alone", "trust, then Slush"
+_CENTRAL: Final[tuple[RuleName, ...]] = ("majority", "Dawid-Skene")
 PER_CLASS_ALONE, PER_CLASS = "trust per class, alone", "trust per class, then Slush"
 HEEDING: Final = "trust, then Slush with those heeded"
 
@@ -112,15 +114,8 @@ def hear(
                 own = [None if deaf[i] else anchor for i, anchor in enumerate(anchors)]
                 trusts = listen_all(scene.votes, own, classes=colours)
         anchored = np.array([trust.anchored for trust in trusts]) & ~scene.liars
-        central = [
-            Said(name, float(share_right(labels, truth)))
-            for name, labels in (
-                (MAJORITY, majority(scene.votes, colours)),
-                (DAWID_SKENE, dawid_skene(scene.votes, colours).labels),
-            )
-        ]
         for attack in attacks_of(story) if f else [None]:
-            found = [*central, _plain(scene, attack), *_trusting(scene, attack, trusts, anchored, per_class)]
+            found = [*_plain(scene, attack), *_trusting(scene, attack, trusts, anchored, per_class)]
             points.append(
                 Point(
                     task=task,
@@ -147,20 +142,27 @@ def inputs_of(votes: MemberVotes, task: str) -> tuple[Votes, Votes]:
     return cast, truth
 
 
-def _plain(scene: _Scene, attack: Attack | None) -> Said:
-    """Slush as the paper has it: everybody asks anybody."""
+def _plain(scene: _Scene, attack: Attack | None) -> list[Said]:
+    """A centre that sees the first votes, and Slush as the paper has it: everybody asks anybody."""
     talk, everybody = scene.talk, np.ones(len(scene.votes), dtype=np.bool_)
-    outcome = deliberate(
+    report = compare(
         scene.votes,
-        Slush(talk.k, talk.alpha).scaled(len(scene.votes)),
-        adversaries=scene.adversaries(attack, everybody),
+        {SLUSH: Slush(talk.k, talk.alpha).scaled(len(scene.votes))},
         truth=scene.truth,
+        adversaries=scene.adversaries(attack, everybody),
+        seen=scene.votes,  # they tell their story to a centre as well
+        classes=scene.colours,
         rounds=talk.rounds,
+        repeats=1,
         seed=scene.seed,
         threads=1,
-        classes=scene.colours,
+        rules=_CENTRAL,
     )
-    return _said(SLUSH, outcome.decisions[outcome.honest], scene)
+    outcome = report.outcome
+    return [
+        *(Said(name, report.accuracy(name)) for name in _CENTRAL),
+        _said(SLUSH, outcome.decisions[outcome.honest], scene),
+    ]
 
 
 def _trusting(

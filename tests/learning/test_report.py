@@ -11,9 +11,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from folkmoot import Slush
 from folkmoot.adversaries import ConstantColour
-from folkmoot.comparison.printing import size
-from folkmoot.comparison.stacking import stacked
-from folkmoot.learning import ConsensusClassifier, Report
+from folkmoot.comparison import Report
+from folkmoot.learning import ConsensusClassifier
 from support.models import Threshold
 
 RNG = np.random.default_rng(0)
@@ -83,26 +82,3 @@ def test_liars_hand_in_their_votes_to_every_rule() -> None:
     report = moot.report(np.array([[-1.0]] * 10), np.zeros(10, dtype=int), stacking=False)
     assert report.accuracy("mean participant") == report.accuracy("best participant") == 1
     assert report.accuracy("majority") == report.accuracy() == 0
-
-
-def test_stacking_reads_a_liar_backwards() -> None:
-    truth = RNG.integers(0, 3, 200)
-    votes = np.stack([(truth + 1) % 3, RNG.integers(0, 3, 200), np.full(200, -1)])
-    labels = stacked(votes, truth, 3, seed=0)
-    assert labels is not None
-    assert (labels == truth).mean() > 0.95
-    # It never answers what it has learnt from: with votes that say nothing it can only guess.
-    guessed = stacked(RNG.integers(0, 2, (5, 200)), RNG.integers(0, 2, 200), 2, seed=0)
-    assert guessed is not None
-    assert abs((guessed == truth.clip(0, 1)).mean() - 0.5) < 0.2
-
-
-def test_stacking_needs_two_inputs_of_every_class() -> None:
-    assert stacked(np.zeros((3, 4), dtype=int), np.array([0, 0, 0, 1]), 2, seed=0) is None
-    assert stacked(np.zeros((3, 4), dtype=int), np.zeros(4, dtype=int), 2, seed=0) is None
-
-
-def test_sizes_for_people() -> None:
-    assert [size(n) for n in (0, 999, 1000, 1_500_000, 2 * 10**15)] == [
-        "0 bytes", "999 bytes", "1.0 kB", "1.5 MB", "2000.0 TB",
-    ]  # fmt: skip

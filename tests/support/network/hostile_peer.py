@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import random
-import socket
 import ssl
 import struct
 import time
@@ -33,7 +32,8 @@ from folkmoot.network.roster import Roster
 from folkmoot.network.session import Session
 from folkmoot.network.storage import Storage
 from folkmoot.network.tls import Limits
-from support.moot_in_memory import ChunkVotes, InMemory
+from support.network.moot_in_memory import ChunkVotes, InMemory
+from support.network.ports import HeldPorts
 
 INPUTS = 20
 SECONDS = 60.0  # no wait in a test is longer
@@ -44,21 +44,21 @@ def within(coroutine: Any, seconds: float = SECONDS) -> Any:
     return asyncio.run(asyncio.wait_for(coroutine, seconds))
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago, all different."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
-
-
 async def eventually(holds: Callable[[], bool], what: str, seconds: float = 15.0) -> None:
     """Wait until it is so."""
     end = asyncio.get_running_loop().time() + seconds
     while not holds():
         assert asyncio.get_running_loop().time() < end, what
         await asyncio.sleep(0.01)
+
+
+async def ended(tasks: Collection[asyncio.Task[None]]) -> None:
+    """Cancel tasks in the background; one that had failed fails the test."""
+    for task in tasks:
+        task.cancel()
+    for found in await asyncio.gather(*tasks, return_exceptions=True):
+        if isinstance(found, BaseException) and not isinstance(found, asyncio.CancelledError):
+            raise found
 
 
 class Hall:
@@ -74,7 +74,8 @@ class Hall:
     ) -> None:
         self.folder, self.absent, self.limits = folder, set(absent), limits
         self.clocks = clocks or {}
-        self.ports = free_ports(n)
+        self._held = HeldPorts(n)
+        self.ports = self._held.numbers
         self.identities = [
             identity.create(folder / f"p{i}", name=f"p{i}", listen=f"127.0.0.1:{port}")
             for i, port in enumerate(self.ports)
@@ -121,6 +122,7 @@ class Hall:
         await asyncio.sleep(0.25)
         for storage in self.storages.values():
             storage.close()
+        self._held.close()
 
     def motion(self, asker: int, **changes: Any) -> tuple[Motion, InMemory]:
         self.asked += 1
@@ -214,10 +216,13 @@ class RawPeer:
 
     async def is_hung_up_on(self, seconds: float = 10.0) -> None:
         """The node ends the connection, whatever it says before."""
-        with suppress(OSError, ssl.SSLError):
+        try:
             async with asyncio.timeout(seconds):
-                while await self.reader.read(65536):
-                    pass
+                with suppress(ConnectionError, ssl.SSLError):
+                    while await self.reader.read(65536):
+                        pass
+        except TimeoutError:  # an OSError, which callers expect of a node that hangs up
+            raise AssertionError(f"the node did not hang up within {seconds} seconds") from None
 
     def hang_up(self) -> None:
         self.writer.transport.abort()
@@ -247,9 +252,7 @@ class Puppet:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await ended(self._tasks)
 
     async def _listen(self, peer: int) -> None:
         with suppress(asyncio.IncompleteReadError, OSError):

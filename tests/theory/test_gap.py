@@ -19,12 +19,12 @@ from folkmoot.theory import (
     threshold_accuracy,
 )
 from support.oracles import exact as oracle
-from support.strategies import chains
+from support.strategies import chains, draws_itself
 
 
 def exact_blue(chain: SlushChain) -> tuple[list[int], int]:
     """B_b = blue[b] / total in integers (alpha <= ceil(n/2) assumed)."""
-    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, chain.self_sampling)
+    birth, death = oracle.rates(chain.n, chain.k, chain.alpha, chain.byzantine, draws_itself(chain))
     blue, _ = oracle.absorption_sums(birth, death)
     return blue, blue[-1]
 
@@ -109,7 +109,7 @@ def test_threshold_is_where_the_exact_difference_changes_sign(chain: SlushChain,
         chain.alpha,
         delta=delta,
         byzantine=chain.byzantine,
-        self_sampling=chain.self_sampling,
+        sampling=chain.sampling,
     )
     needed = required_votes(chain.n, delta)
     if 0 < p_th < 1:

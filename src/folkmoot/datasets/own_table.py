@@ -1,13 +1,13 @@
-"""A user's own CSV table as ``MootData``: one column to predict, one that says whose row it is.
+"""A user's own table as ``MootData``: one column to predict, one that says whose row it is.
 
-The file has commas and a header. Columns whose cells are all numbers are numbers; any other column is words,
-numbered in their sorted order (``MootData.categorical`` says which those are). A feature that is empty,
-``NA``, ``N/A``, ``NaN``, ``?``, ``null`` or ``none`` is missing; a target or group is only if it is empty.
+``folkmoot.tabular`` says which files are read; the first line is a header. Columns whose cells are all
+numbers are numbers; any other column is words, numbered in their sorted order (``MootData.categorical`` says
+which those are). A feature that is empty, ``NA``, ``N/A``, ``NaN``, ``?``, ``null`` or ``none`` is missing; a
+target or group is only if it is empty.
 """
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import warnings
@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from folkmoot import checks
 from folkmoot.arrays import Array, Bools
-from folkmoot.datasets.arguments import generator
 from folkmoot.datasets.moot_data import Features, MootData
+from folkmoot.tabular import Row, Table, advice, has_thousands, open_table, shortened
 
 MISSING = frozenset({"", "na", "n/a", "nan", "?", "null", "none"})
 # More different numbers than this, and than the root of the number of rows, are a measurement, no class.
@@ -29,14 +30,33 @@ _FEW = 0.2  # other cells than this share of a column of numbers are mistakes
 
 
 class _Sheet(NamedTuple):
-    path: Path
-    columns: list[str]
-    rows: list[list[str]]
-    lines: list[int]  # where each row stands in the file
+    table: Table
+    rows: list[Row]
+
+    @property
+    def path(self) -> Path:
+        return self.table.path
+
+    @property
+    def columns(self) -> list[str]:
+        return self.table.columns
 
     def column(self, name: str) -> list[str]:
         place = self.columns.index(name)
-        return [row[place] for row in self.rows]
+        return [cells[place] for _, cells in self.rows]
+
+    def where(self, row: int) -> str:
+        return self.table.where(self.rows[row][0])
+
+    def number(self, cell: str) -> float | None:
+        """The finite number in a cell."""
+        value = self.table.number(cell)
+        return None if value is None or not math.isfinite(value) else value
+
+    def plain(self, label: str) -> float | str:
+        """What makes two labels the same: their value, or their text if they have none."""
+        value = self.number(label)
+        return label if value is None else value
 
 
 def read_table(
@@ -50,7 +70,7 @@ def read_table(
     test_rows: float | None = None,
     seed: int = 0,
 ) -> MootData:
-    """The rows of a CSV file by participant, and rows to test on.
+    """The rows of a file by participant, and rows to test on.
 
     Test rows are those of the file ``test`` (the same columns; ``group`` may be missing); or a share
     ``test_rows`` of every participant's rows; or all rows of a share ``test_groups`` of the groups (a fifth,
@@ -61,26 +81,26 @@ def read_table(
     both = [name for name, value in given.items() if value is not None]
     if len(both) > 1:
         raise ValueError(f"give one of test, test_groups and test_rows: got {' and '.join(both)}")
-    sheet = _read(Path(path), (target, group))
+    sheet = _read(path, (target, group))
     _check_columns(sheet, target, group, drop)
     features = [name for name in sheet.columns if name not in (target, group, *drop)]
     empty = [name for name in features if all(cell.lower() in MISSING for cell in sheet.column(name))]
     if empty:
-        warnings.warn(f"left out, as they have no values: {_short(empty)}", stacklevel=2)
+        warnings.warn(f"left out, as they have no values: {shortened(empty)}", stacklevel=2)
         features = [name for name in features if name not in empty]
     if not features:
         raise ValueError(f"{sheet.path}: must have a column to predict {target!r} from: there is no other")
     whose = _cells(sheet, group, "whose row it is")
     labels = _cells(sheet, target, "its class")
-    other = None if test is None else _read(Path(test), (target,))
+    other = None if test is None else _read(test, (target,))
     if other is not None:
         _check_columns(other, target, None, (), also=features)
     classes = _classes(sheet, target, labels)
-    place = {_plain(label): i for i, label in enumerate(classes)}
+    place = {sheet.plain(label): i for i, label in enumerate(classes)}
     vocabulary = [_vocabulary(sheet, name) for name in features]
     data = MootData(
         X=_numbers(sheet, features, vocabulary),
-        y=np.array([place[_plain(label)] for label in labels], dtype=np.int64),
+        y=np.array([place[sheet.plain(label)] for label in labels], dtype=np.int64),
         groups=_groups(whose),
         feature_names=tuple(features),
         classes=np.array(classes),
@@ -88,59 +108,36 @@ def read_table(
         categorical=tuple(i for i, words in enumerate(vocabulary) if words is not None),
     )
     if other is None:
-        tested = _held_out(data, test_groups, test_rows, generator(seed))
+        tested = _held_out(data, test_groups, test_rows, checks.generator(seed))
         return replace(
             data,
             X=data.X[~tested], y=data.y[~tested], groups=data.groups[~tested],
             X_test=data.X[tested], y_test=data.y[tested], groups_test=data.groups[tested],
         )  # fmt: skip
     asked = _cells(other, target, "its class")
-    strange = next((i for i, label in enumerate(asked) if _plain(label) not in place), None)
+    strange = next((i for i, label in enumerate(asked) if other.plain(label) not in place), None)
     if strange is not None:
         raise ValueError(
-            f"{other.path}, line {other.lines[strange]}: {target} is {asked[strange]!r}, which no row of "
-            f"{sheet.path.name} has"
+            f"{other.where(strange)}: {target} is {asked[strange]!r}, which no row of {sheet.path.name} has"
         )
     return replace(
         data,
         X_test=_numbers(other, features, vocabulary),
-        y_test=np.array([place[_plain(label)] for label in asked], dtype=np.int64),
+        y_test=np.array([place[other.plain(label)] for label in asked], dtype=np.int64),
     )
 
 
-def _read(path: Path, wanted: Sequence[str]) -> _Sheet:
+def _read(path: str | os.PathLike[str], wanted: Sequence[str]) -> _Sheet:
     """The cells of a file. Its first line is a header if it has the columns wanted, or no numbers."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        try:
-            filled = ((reader.line_num, [cell.strip() for cell in row]) for row in reader if any(row))
-            _, columns = next(filled, (0, []))
-            rows, lines = [], []
-            for line, row in filled:
-                if not any(row):
-                    continue
-                if len(row) != len(columns):
-                    raise ValueError(f"{path}, line {line}: expected {len(columns)} cells, got {len(row)}")
-                rows.append(row)
-                lines.append(line)
-        except UnicodeDecodeError:
-            raise ValueError(f"{path} is not a text file in UTF-8") from None
-        except csv.Error as error:
-            raise ValueError(f"{path}, line {reader.line_num}: {error}") from None
-    if not columns:
-        raise ValueError(f"{path} is empty: expected a first line with the names of the columns")
-    if len(columns) == 1 and any(mark in columns[0] for mark in ";\t"):
-        raise ValueError(f"{path} must have commas between its cells: its first line is {columns[0]!r}")
-    if any(name not in columns for name in wanted) and any(_number(name) is not None for name in columns):
-        raise ValueError(
-            f"{path} has no header: its first line is {_short(columns)}; expected the names of the columns"
-        )
-    twice = next((name for name in columns if columns.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"{path} must have different column names: got {twice!r} more than once")
-    if not rows:
-        raise ValueError(f"{path} has a header and no rows")
-    return _Sheet(path, columns, rows, lines)
+    with open_table(path) as table:
+        if any(name not in table.columns for name in wanted) and any(
+            table.number(name) is not None for name in table.columns
+        ):
+            raise ValueError(
+                f"{path} has no header: its first line is {shortened(table.columns)}; "
+                "expected the names of the columns"
+            )
+        return _Sheet(table, list(table.rows()))
 
 
 def _check_columns(
@@ -153,7 +150,7 @@ def _check_columns(
         raise ValueError(f"drop must not name the target or the group: got {used!r}")
     for name in (target, *([] if group is None else [group]), *drop, *also):
         if name not in sheet.columns:
-            raise ValueError(f"{sheet.path} has no column {name!r}: it has {_short(sheet.columns)}")
+            raise ValueError(f"{sheet.path} has no column {name!r}: it has {shortened(sheet.columns)}")
 
 
 def _cells(sheet: _Sheet, name: str, what: str) -> list[str]:
@@ -161,16 +158,18 @@ def _cells(sheet: _Sheet, name: str, what: str) -> list[str]:
     cells = sheet.column(name)
     bad = next((i for i, cell in enumerate(cells) if not cell), None)
     if bad is not None:
-        raise ValueError(f"{sheet.path}, line {sheet.lines[bad]}: {name} is empty, which should say {what}")
+        raise ValueError(f"{sheet.where(bad)}: {name} is empty, which should say {what}")
     return cells
 
 
 def _classes(sheet: _Sheet, target: str, labels: list[str]) -> list[str]:
-    first = {_plain(label): label for label in reversed(labels)}  # 1 and 1.0 are one class
-    found = sorted(first.values(), key=lambda text: (_number(text) is None, _number(text) or 0.0, text))
+    first = {sheet.plain(label): label for label in reversed(labels)}  # 1 and 1.0 are one class
+    found = sorted(
+        first.values(), key=lambda text: (sheet.number(text) is None, sheet.number(text) or 0.0, text)
+    )
     if len(found) < 2:
         raise ValueError(f"{sheet.path}: {target} must have at least two classes: all rows say {found[0]!r}")
-    numbers = all(_number(label) is not None for label in found)
+    numbers = all(sheet.number(label) is not None for label in found)
     if numbers and len(found) > max(_MOST_CLASSES, math.isqrt(len(labels))):
         raise ValueError(
             f"{sheet.path}: {target} must be a class: it has {len(found)} different numbers in {len(labels)} "
@@ -185,14 +184,16 @@ def _vocabulary(sheet: _Sheet, name: str) -> dict[str, int] | None:
     A column of numbers with a few other cells is a column with mistakes: as words it would say nothing.
     """
     cells = [(i, cell) for i, cell in enumerate(sheet.column(name)) if cell.lower() not in MISSING]
-    wrong = [(i, cell) for i, cell in cells if _number(cell) is None]
+    wrong = [(i, cell) for i, cell in cells if sheet.number(cell) is None]
     if not wrong:
         return None
-    commas = all(_number(cell.replace(",", ".")) is not None for _, cell in wrong)
-    if commas or len(wrong) < _FEW * len(cells):
+    written_otherwise = all(
+        has_thousands(cell) or sheet.number(cell.replace(",", ".")) is not None for _, cell in wrong
+    )
+    if written_otherwise or len(wrong) < _FEW * len(cells):
         i, cell = wrong[0]
         raise ValueError(
-            f"{sheet.path}, line {sheet.lines[i]}: {name} must be a number, as in other rows: got {cell!r}; "
+            f"{sheet.where(i)}: {name} must be a number, as in other rows: got {cell!r}{advice(cell)}; "
             "correct it, leave it empty, or drop the column"
         )
     words = sorted({cell for _, cell in cells})
@@ -219,15 +220,15 @@ def _numbers(sheet: _Sheet, features: list[str], vocabulary: list[dict[str, int]
     X = np.full((len(sheet.rows), len(features)), np.nan)
     for column, (name, words) in enumerate(zip(features, vocabulary, strict=True)):
         place = sheet.columns.index(name)
-        for i, row in enumerate(sheet.rows):
-            cell = row[place]
+        for i, (line, cells) in enumerate(sheet.rows):
+            cell = cells[place]
             if cell.lower() in MISSING:
                 continue
-            value = _number(cell) if words is None else words.get(cell, -1)
+            value = sheet.number(cell) if words is None else words.get(cell, -1)
             if value is None:
-                raise ValueError(
-                    f"{sheet.path}, line {sheet.lines[i]}: {name} must be a number: got {cell!r}"
-                )
+                raise ValueError(f"{sheet.where(i)}: {name} must be a number: got {cell!r}{advice(cell)}")
+            if words is None:
+                sheet.table.check_mark(cell, line, place)
             X[i, column] = value
     return X
 
@@ -258,21 +259,3 @@ def _share(name: str, value: float) -> float:
     if not 0 < value < 1:
         raise ValueError(f"{name} must satisfy 0 < {name} < 1: got {name}={value}")
     return value
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
-
-
-def _plain(label: str) -> float | str:
-    """What makes two labels the same: their value, or their text if they have none."""
-    value = _number(label)
-    return label if value is None else value
-
-
-def _short(names: list[str]) -> str:
-    return ", ".join(names[:12]) + (f" and {len(names) - 12} more" if len(names) > 12 else "")

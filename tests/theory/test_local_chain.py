@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import warnings
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,11 +11,11 @@ from hypothesis import given, settings
 from scipy.sparse import lil_matrix
 from scipy.sparse.linalg import spsolve
 
-from folkmoot import strong_confidence
+from folkmoot import Others, StrongConfidence
 from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, fixed_point
 from folkmoot.votes import BLUE, RED
 from support.oracles import exact as oracle
-from support.strategies import chains
+from support.strategies import chains, law_of
 
 
 def group_counts(chain: LocalSlushChain, colours: tuple[int, ...]) -> list[int]:
@@ -39,7 +40,7 @@ def group_counts(chain: LocalSlushChain, colours: tuple[int, ...]) -> list[int]:
 def test_equals_brute_force_over_all_colourings_and_samples(
     alphas: list[int], k: int, f: int, self_sampling: bool
 ) -> None:
-    chain = LocalSlushChain(alphas, k, byzantine=f, self_sampling=self_sampling)
+    chain = LocalSlushChain(alphas, k, byzantine=f, sampling=law_of(self_sampling))
     truth = oracle.brute_force_blue(alphas, k, f, self_sampling)
     for colours, (blue, red) in truth.items():
         counts = group_counts(chain, colours)
@@ -69,7 +70,7 @@ def local_copy(chain: SlushChain) -> LocalSlushChain:
             [chain.alpha] * chain.honest,
             chain.k,
             byzantine=chain.byzantine,
-            self_sampling=chain.self_sampling,
+            sampling=chain.sampling,
         )
 
 
@@ -143,7 +144,7 @@ def test_three_groups_equal_a_direct_sparse_solution(f: int, self_sampling: bool
         for after, rate in rates.items():
             matrix[i, index[after]] = -rate / whole if whole else 0.0
     truth = spsolve(matrix.tocsr(), right)
-    chain = LocalSlushChain(np.repeat(alphas, sizes), k, byzantine=f, self_sampling=self_sampling)
+    chain = LocalSlushChain(np.repeat(alphas, sizes), k, byzantine=f, sampling=law_of(self_sampling))
     assert chain.blue_probabilities.ravel() == pytest.approx(truth, abs=1e-9)
     assert chain.residual < 1e-10
 
@@ -151,9 +152,9 @@ def test_three_groups_equal_a_direct_sparse_solution(f: int, self_sampling: bool
 def test_accuracy_does_not_depend_on_the_order_of_participants() -> None:
     rng = np.random.default_rng(5)
     p = rng.uniform(0.5, 0.95, 31)
-    alphas = strong_confidence(p, 10)
+    alphas = StrongConfidence(p).thresholds(10)
     order = rng.permutation(31)
-    one = LocalSlushChain(alphas, 10).accuracy(p)
+    one = LocalSlushChain(StrongConfidence(p), 10).accuracy(p)
     other = LocalSlushChain(alphas[order], 10).accuracy(p[order])
     assert one == pytest.approx(other, abs=1e-12)
     assert LocalSlushChain(alphas, 10).accuracy(0.7) == pytest.approx(
@@ -174,13 +175,15 @@ def test_byzantine_at_least_the_least_threshold_warns() -> None:
         ([2, 1, 2], 3, {}, "k/2 < alpha <= k: got alpha=1, k=3"),
         ([2, 2, 4], 3, {}, "k/2 < alpha <= k: got alpha=4, k=3"),
         ([2, 2], 3, {}, "1 <= k <= n: got k=3, n=2"),
-        ([2, 2, 2], 3, {"self_sampling": False}, "1 <= k <= n-1"),
+        ([2, 2, 2], 3, {"sampling": Others()}, "1 <= k <= n-1"),
+        (StrongConfidence([0.7, 0.7]), 3, {}, "1 <= k <= n: got k=3, n=2"),
+        (StrongConfidence(), 3, {}, r"give them, StrongConfidence\(p\)"),
         ([2, 2, 2], 3, {"byzantine": -1}, "byzantine >= 0: got byzantine=-1"),
         ([2, 2, 2], 3, {"tolerance": 0.0}, "0 < tolerance < 1"),
         (list(range(11, 21)) * 10, 20, {}, r"25,937,424,601 states \(10 groups"),
     ],
 )
-def test_bad_input(alphas: object, k: int, options: dict[str, float], message: str) -> None:
+def test_bad_input(alphas: object, k: int, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         LocalSlushChain(alphas, k, **options)  # type: ignore[arg-type]
 

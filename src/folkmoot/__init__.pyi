@@ -1,0 +1,37 @@
+# The public names of folkmoot. ``from .home import Name as Name`` is how a stub says that a name is public;
+# at run time lazy_loader reads these lines, and imports a home when one of its names is first used.
+
+from . import accuracy as accuracy
+from . import adversaries as adversaries
+from . import aggregation as aggregation
+from . import baselines as baselines
+from . import comparison as comparison
+from . import datasets as datasets
+from . import learning as learning
+from . import protocols as protocols
+from . import sampling as sampling
+from . import simulation as simulation
+from . import theory as theory
+from . import trust as trust
+from .checks import ByzantineThresholdWarning as ByzantineThresholdWarning
+from .comparison import Report as Report
+from .comparison import compare as compare
+from .learning import ConsensusClassifier as ConsensusClassifier
+from .learning import ConsensusRegressor as ConsensusRegressor
+from .outcome import Outcome as Outcome
+from .protocols import Slush as Slush
+from .protocols import Snowball as Snowball
+from .protocols import Snowflake as Snowflake
+from .sampling import Everyone as Everyone
+from .sampling import Neighbours as Neighbours
+from .sampling import Others as Others
+from .sampling import Trusting as Trusting
+from .simulation import Agreement as Agreement
+from .simulation import agree as agree
+from .simulation import deliberate as deliberate
+from .thresholds import StrongConfidence as StrongConfidence
+from .vote_files import VoteTable as VoteTable
+from .vote_files import read_votes as read_votes
+
+__all__: list[str]
+__version__: str

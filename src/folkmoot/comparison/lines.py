@@ -1,0 +1,67 @@
+"""The lines of a report: single participants, rules of a centre, stacking, and talks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from folkmoot.accuracy import participant_accuracies, share_right, standard_error
+from folkmoot.arrays import Floats, Ints
+from folkmoot.comparison.report import Line
+from folkmoot.comparison.rules import NEEDS, RuleName, central_decisions
+from folkmoot.outcome import Outcome
+from folkmoot.votes import UNCOLOURED, Votes
+
+
+def single_lines(votes: Votes, truth: Ints | None) -> list[Line]:
+    """The mean and the best of those who do not lie; nothing without truth."""
+    if truth is None:
+        return []
+    each = participant_accuracies(votes, truth)
+    each = each[~np.isnan(each)]
+    mean, best = (float(each.mean()), float(each.max())) if each.size else (np.nan, np.nan)
+    return [
+        Line("mean participant", mean),
+        Line("best participant", best, needs=NEEDS["best participant"]),
+    ]
+
+
+def central_lines(
+    votes: Votes, truth: Ints | None, classes: int, skills: Floats | None, rules: Sequence[RuleName] | None
+) -> list[Line]:
+    """Every rule of a centre; one that could not be tried has no accuracy."""
+    found = central_decisions(votes, classes, skills, rules)
+    return [
+        Line(name, None, needs=NEEDS[name]) if decision is None else _decided(name, decision, truth)
+        for name, decision in found.items()
+    ]
+
+
+def _decided(name: str, decision: Ints, truth: Ints | None) -> Line:
+    right = None if truth is None else float(share_right(decision, truth))
+    return Line(name, right, None, int((decision == UNCOLOURED).sum()), NEEDS[name], decision[None])
+
+
+def stacking_line(votes: Votes, truth: Ints, classes: int, seed: int) -> Line:
+    """Only inputs whose truth is known can be learnt from and answered."""
+    from folkmoot.comparison.stacking import stacked  # scikit-learn, for those who want it
+
+    known = truth != UNCOLOURED
+    answers = stacked(votes[:, known], truth[known], classes, seed)
+    if answers is None:
+        return Line("stacking", None, needs=NEEDS["stacking"])
+    decision = np.full(len(truth), UNCOLOURED)
+    decision[known] = answers
+    right = float(share_right(decision, truth))
+    return Line("stacking", right, None, 0, NEEDS["stacking"], decision[None])
+
+
+def talk_line(name: str, outcome: Outcome, truth: Ints | None) -> Line:
+    """What talks came to, with the standard error over repetitions."""
+    decisions = np.atleast_2d(outcome.decision)
+    undecided = outcome.undecided / len(decisions)
+    if truth is None:
+        return Line(name, None, None, undecided, decisions=decisions)
+    error = standard_error(outcome.accuracies(truth))
+    return Line(name, outcome.accuracy(truth), error, undecided, decisions=decisions)

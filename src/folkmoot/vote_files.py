@@ -1,0 +1,151 @@
+"""Votes and truths in files: columns ``task, worker, label`` and ``task, label`` (crowd-kit's names).
+
+Labels are any strings; a vote that is not there is uncoloured. ``folkmoot.tabular`` says what can be read.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from array import array
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from folkmoot.arrays import Ints
+from folkmoot.tabular import Table, open_table, shortened
+from folkmoot.votes import UNCOLOURED, Votes
+
+Source: TypeAlias = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class VoteTable:
+    """Votes with the names of their rows (workers), columns (tasks) and colours (labels)."""
+
+    votes: Votes
+    workers: list[str]
+    tasks: list[str]
+    labels: list[str]
+    truth: Ints | None
+    gold: Ints | None = None
+
+
+def read_votes(
+    path: Source,
+    truth: Source | None = None,
+    gold: Source | None = None,
+    *,
+    task: str = "task",
+    worker: str = "worker",
+    label: str = "label",
+) -> VoteTable:
+    """The votes in ``path``, and the right labels in ``truth`` and ``gold`` for the tasks that they name.
+
+    ``task``, ``worker`` and ``label`` are the names of the columns, in all of the files.
+    """
+    cast = _cast(path, {"task": task, "worker": worker, "label": label})
+    told, golden = _told(truth, "truth", task, label), _told(gold, "label", task, label)
+    for file, named in ((truth, told), (gold, golden)):
+        unknown = next((name for name in named if name not in cast.tasks), None)
+        if unknown is not None:
+            raise ValueError(f"{file}: task {unknown!r} is not among the tasks of {path}")
+    workers = sorted(cast.workers, key=_natural)
+    labels = sorted({*cast.labels, *told.values(), *golden.values()}, key=_natural)
+    if len(labels) < 2:
+        raise ValueError(f"{path}: all votes are {labels[0]!r}; there is nothing to deliberate")
+    votes = np.full((len(workers), len(cast.tasks)), UNCOLOURED, dtype=np.int64)
+    votes[_places(cast.workers, workers)[cast.by], cast.on] = _places(cast.labels, labels)[cast.said]
+    colour = {name: i for i, name in enumerate(labels)}
+
+    def known(named: dict[str, str]) -> Ints:
+        return np.array([colour[named[t]] if t in named else UNCOLOURED for t in cast.tasks], dtype=np.int64)
+
+    return VoteTable(
+        votes,
+        workers,
+        list(cast.tasks),
+        labels,
+        None if truth is None else known(told),
+        None if gold is None else known(golden),
+    )
+
+
+class _Cast(NamedTuple):
+    """Votes in the order of their rows; names are numbered in the order in which they occur."""
+
+    tasks: dict[str, int]
+    workers: dict[str, int]
+    labels: dict[str, int]
+    on: Ints  # the task of each vote
+    by: Ints
+    said: Ints
+
+
+def _cast(path: Source, names: dict[str, str]) -> _Cast:
+    if len(set(names.values())) < len(names):
+        raise ValueError(f"task, worker and label must be different columns: got {', '.join(names.values())}")
+    tasks: dict[str, int] = {}
+    workers: dict[str, int] = {}
+    labels: dict[str, int] = {}
+    codes = array("q")
+    with open_table(path) as table:
+        _check_columns(table, names)
+        for line, cells in table.rows(list(names.values())):
+            task, worker, label = cells
+            if "" in cells:
+                raise ValueError(f"{table.where(line)}: {[*names.values()][list(cells).index('')]} is empty")
+            codes.append(tasks.setdefault(task, len(tasks)))
+            codes.append(workers.setdefault(worker, len(workers)))
+            codes.append(labels.setdefault(label, len(labels)))
+            codes.append(line)
+        on, by, said, lines = np.array(codes, dtype=np.int64).reshape(-1, 4).T
+        _, first = np.unique(on * len(workers) + by, return_index=True)
+        if first.size < on.size:
+            again = np.setdiff1d(np.arange(on.size), first)[0]
+            raise ValueError(
+                f"{table.where(lines[again])}: worker {[*workers][by[again]]!r} has voted on task "
+                f"{[*tasks][on[again]]!r} already"
+            )
+    return _Cast(tasks, workers, labels, on, by, said)
+
+
+def _check_columns(table: Table, names: dict[str, str]) -> None:
+    for what, name in names.items():
+        if name not in table.columns:
+            raise ValueError(
+                f"{table.path} has no column {name!r}: it has {shortened(table.columns)}; "
+                f"say which one it is with {what}=NAME (--{what}-column NAME)"
+            )
+
+
+def _told(path: Source | None, what: str, task: str, label: str) -> dict[str, str]:
+    """The label of each task that a file of columns task,label names."""
+    told: dict[str, str] = {}
+    if path is None:
+        return told
+    with open_table(path) as table:
+        _check_columns(table, {"task": task, "label": label})
+        for line, cells in table.rows([task, label]):
+            if "" in cells:
+                raise ValueError(f"{table.where(line)}: {label if cells[0] else task} is empty")
+            if cells[0] in told:
+                raise ValueError(f"{table.where(line)}: task {cells[0]!r} has a {what} already")
+            told[cells[0]] = cells[1]
+    return told
+
+
+def _places(numbered: dict[str, int], ordered: list[str]) -> Ints:
+    """Where each name that was numbered stands in the order."""
+    place = {name: i for i, name in enumerate(ordered)}
+    return np.array([place[name] for name in numbered], dtype=np.int64)
+
+
+def _natural(text: str) -> tuple[bool, float, str]:
+    """Numbers before words, and by value; "nan" and "inf" are words, as they have no place in an order."""
+    try:
+        value = float(text)
+    except ValueError:
+        return True, 0.0, text
+    return (False, value, text) if math.isfinite(value) else (True, 0.0, text)

@@ -1,0 +1,77 @@
+"""Commands as processes of their own: they say what they say when tests call them, one of every group."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from folkmoot.network.identity import create
+from folkmoot.network.roster import Roster
+from support.command import run
+from support.process import run_process
+
+VOTES = "task,worker,label\n" + "".join(f"t{t},w{w},{(t * w) % 3 > 0}\n" for t in range(9) for w in range(5))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What the commands below read: a node, a roster of it, votes and a table."""
+    node = create(tmp_path / "north", name="north", organisation="Öst")
+    Roster([node.member()]).write(tmp_path / "roster.toml")
+    (tmp_path / "votes.csv").write_text(VOTES)
+    rows = "".join(f"{i % 5},{i % 4},{'yes' if i % 5 > 2 else 'no'}\n" for i in range(60))
+    (tmp_path / "table.csv").write_text("age,clinic,ill\n" + rows)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("code", "command"),
+    [
+        (0, "--version"),
+        (2, ""),
+        (2, "nothing"),
+        (0, "theory threshold --n 31 --byzantine 20 --plot {}/picture.svg"),  # with a warning
+        (0, "theory absorption --n 61 --json"),
+        (0, "deliberate {}/votes.csv --repeats 2"),
+        (
+            0,
+            "learn {}/table.csv --target ill --group clinic --model tree --out {}/out --byzantine 0",
+        ),
+        (0, "reproduce --list"),
+        (2, "demo --out {}/votes.csv"),
+        (0, "roster show {}/roster.toml"),
+        (2, "node init {}/north --name north"),
+        (2, "ask {}/votes.csv --via {}/north"),
+        (2, "motions --via {}/north"),
+        (2, "local --nodes 0"),
+    ],
+)
+def test_a_process_says_the_same(folder: Path, code: int, command: str) -> None:
+    arguments = [part.format(folder) for part in command.split()]
+    called, ran = run(*arguments), run_process(*arguments)
+    assert (called.returncode, ran.returncode) == (code, code), ran.stderr
+    assert _without_seconds(called.stdout) == _without_seconds(ran.stdout)
+    assert called.stderr == ran.stderr
+    assert called.stdout or called.stderr
+
+
+def _without_seconds(text: str) -> str:
+    return re.sub(r"\d+(\.\d+)? (ms|s)\b", "some time", text)
+
+
+def test_what_is_piped_in_and_the_environment_reach_a_command(folder: Path) -> None:
+    line = create(folder / "south", name="south").member().line()
+    for each in (run, run_process):
+        result = each("roster", "add", folder / "roster.toml", "-", stdin=line)
+        assert (result.returncode, result.stderr) == (0, "")
+        assert result.stdout.startswith("added south: 2 participants")
+        run("roster", "remove", folder / "roster.toml", "south")
+        table = each("theory", "absorption", "--n", "11", "--k", "5", env={"COLUMNS": "30"}).stdout
+        assert max(map(len, table.splitlines())) < 60
+        traced = each("theory", "absorption", "--n", "5", env={"FOLKMOOT_DEBUG": "1"})
+        assert traced.returncode == 1
+        assert "Traceback" in traced.stderr
+    assert "FOLKMOOT_DEBUG" not in os.environ

@@ -1,0 +1,130 @@
+"""Votes in files of every format are one table, compared with the votes that were written."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import folkmoot
+from folkmoot import VoteTable, deliberate, read_votes
+
+WORKERS, TASKS, LABELS = 6, 25, ["1,5", "10,5", "x y", "ß"]
+
+
+@pytest.fixture(scope="module")
+def cast() -> pd.DataFrame:
+    """Some of the votes of all workers on all tasks, in no order."""
+    rng = np.random.default_rng(3)
+    rows = [
+        (f"t{task}", worker, LABELS[rng.integers(4)], float(rng.integers(5)))
+        for task in range(TASKS)
+        for worker in range(WORKERS)
+        if rng.random() < 0.8
+    ]
+    return pd.DataFrame(rows, columns=["task", "worker", "label", "note"]).sample(frac=1.0, random_state=0)
+
+
+def written(cast: pd.DataFrame, path: Path) -> Path:
+    """As the name of the file says."""
+    if path.suffix == ".parquet":
+        cast.astype({name: "category" for name in cast if name in ("label", "Antwort")}).to_parquet(path)
+    else:
+        separator = {".tsv": "\t", ".txt": ";"}.get(path.suffix, ",")
+        text = cast.to_csv(None, sep=separator, index=False, quoting=csv.QUOTE_NONNUMERIC)
+        data = text.encode("utf-8-sig" if path.suffix == ".txt" else "utf-8")
+        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def assert_holds(table: VoteTable, cast: pd.DataFrame) -> None:
+    """Every vote is where its names say, and there is no other."""
+    assert table.tasks == list(dict.fromkeys(cast["task"]))
+    assert table.workers == [str(worker) for worker in range(WORKERS)]
+    assert table.labels == sorted(set(cast["label"]))
+    for vote in cast.itertuples():
+        found = table.votes[table.workers.index(str(vote.worker)), table.tasks.index(str(vote.task))]
+        assert table.labels[found] == vote.label
+    assert (table.votes >= 0).sum() == len(cast)
+    assert table.votes.min() == -1
+
+
+@pytest.mark.parametrize("name", ["v.csv", "v.tsv", "v.txt", "v.csv.gz", "v.parquet"])
+def test_every_format_is_the_same_table(cast: pd.DataFrame, tmp_path: Path, name: str) -> None:
+    assert_holds(read_votes(written(cast, tmp_path / name)), cast)
+
+
+def test_columns_by_name_hold_for_truth_and_gold_too(cast: pd.DataFrame, tmp_path: Path) -> None:
+    names = {"task": "Frage", "worker": "Wer", "label": "Antwort"}
+    path = written(cast.rename(columns=names), tmp_path / "v.txt")
+    known = cast.drop_duplicates("task").rename(columns=names).sort_values("Frage")
+    truth = written(known.iloc[:9], tmp_path / "truth.parquet")
+    gold = written(known.iloc[9:12], tmp_path / "gold.tsv")
+    table = read_votes(str(path), truth, gold, **names)
+    assert_holds(table, cast)
+    for found, rows in ((table.truth, known.iloc[:9]), (table.gold, known.iloc[9:12])):
+        assert found is not None
+        told = {task: table.labels[i] for task, i in zip(table.tasks, found, strict=True) if i >= 0}
+        assert told == dict(zip(rows["Frage"], rows["Antwort"], strict=True))
+    with pytest.raises(
+        ValueError, match=r"v.txt has no column 'task': it has Frage, Wer, Antwort, note; say"
+    ):
+        read_votes(path)
+    with pytest.raises(ValueError, match="must be different columns: got Wer, Wer, label"):
+        read_votes(path, task="Wer", worker="Wer")
+
+
+def test_numbers_of_a_data_frame_are_the_names_in_a_csv_file(tmp_path: Path) -> None:
+    """pandas keeps whole numbers as 1.0 where one of them is missing; a truth in CSV says 1."""
+    votes = {"task": [7.0, 7.0, 8.0, 8.0], "worker": [1, 2, 1, 2], "label": [0.0, 1.0, 1.0, 1.0]}
+    pd.DataFrame(votes).to_parquet(tmp_path / "v.parquet")
+    (tmp_path / "truth.csv").write_text("task,label\n8,1\n")
+    table = read_votes(tmp_path / "v.parquet", tmp_path / "truth.csv")
+    assert (table.tasks, table.labels) == (["7", "8"], ["0", "1"])
+    assert table.truth is not None
+    assert table.truth.tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("task;worker;label\nt;v;a\nt;;b\n", "line 3: worker is empty"),
+        (
+            "task;worker;label\nt;v;a\nt;w;b\nt;v;b\nt;v;a\n",
+            "line 4: worker 'v' has voted on task 't' already",
+        ),
+        ("task;worker;label\nt;v;a\nt;w;a\n", "all votes are 'a'; there is nothing to deliberate"),
+        ("task;worker;label\nt;v\n", "line 2: expected 3 cells, got 2"),
+    ],
+)
+def test_votes_that_are_none(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "v.csv").write_text(content)
+    with pytest.raises(ValueError, match=f"v.csv.*{message}"):
+        read_votes(tmp_path / "v.csv")
+
+
+def test_a_missing_vote_of_a_data_frame_is_said(tmp_path: Path) -> None:
+    pd.DataFrame({"task": ["a", "b"], "worker": ["v", "v"], "label": ["x", None]}).to_parquet(
+        tmp_path / "v.pq"
+    )
+    with pytest.raises(ValueError, match=r"v.pq, row 2: label is empty"):
+        read_votes(tmp_path / "v.pq")
+
+
+def test_a_truth_with_an_empty_cell(cast: pd.DataFrame, tmp_path: Path) -> None:
+    votes = written(cast, tmp_path / "v.csv")
+    for content, message in (("t0,\n", "label is empty"), (",x y\n", "task is empty")):
+        (tmp_path / "truth.csv").write_text("task,label\n" + content)
+        with pytest.raises(ValueError, match=f"truth.csv, line 2: {message}"):
+            read_votes(votes, tmp_path / "truth.csv")
+
+
+def test_a_table_can_be_deliberated(cast: pd.DataFrame, tmp_path: Path) -> None:
+    table = read_votes(written(cast, tmp_path / "v.parquet"))
+    outcome: Any = deliberate(table.votes, folkmoot.Slush(5, 3), classes=len(table.labels), seed=1)
+    assert outcome.decision.shape == (TASKS,)

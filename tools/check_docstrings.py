@@ -1,0 +1,67 @@
+"""Check that every public name has a numpydoc docstring: what it takes, what it returns, how it is used.
+
+    python tools/check_docstrings.py
+
+Public is what some ``__all__`` of the package names. A method of a public class may have one line, unless the
+class is one whose methods people call all day (``IN_FULL``). ``make check`` runs this;
+``tests/test_docstrings.py`` runs the examples.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterator
+
+from numpydoc.validate import validate
+
+import folkmoot
+
+# numpydoc's names: no docstring; parameters missing, unknown or without a type; no Returns section, or one
+# without a description; no example.
+WANTED = {"GL08", "PR01", "PR02", "PR04", "RT01", "RT03", "EX01"}
+IN_FULL = {"ConsensusClassifier", "ConsensusRegressor", "LocalSlushChain", "Outcome", "Report", "SlushChain"}
+
+
+def public_names() -> dict[str, object]:
+    """Every class and function that an ``__all__`` names, by the first (shortest) place that names it."""
+    packages = [folkmoot.__name__]
+    packages += [each.name for each in pkgutil.walk_packages(folkmoot.__path__, "folkmoot.")]
+    found: dict[int, tuple[str, object]] = {}
+    for package in sorted(packages, key=lambda name: (name.count("."), name)):
+        if package.endswith("__main__"):
+            continue
+        module = importlib.import_module(package)
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name)
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                found.setdefault(id(thing), (f"{package}.{name}", thing))
+    return dict(found.values())
+
+
+def members(name: str, thing: object) -> Iterator[tuple[str, set[str]]]:
+    """The public methods and properties that a class of ours defines itself, and what each must have."""
+    if not inspect.isclass(thing):
+        return
+    for attribute, value in vars(thing).items():
+        function = getattr(value, "__func__", getattr(value, "fget", getattr(value, "func", value)))
+        if not attribute.startswith("_") and inspect.isfunction(function):
+            in_full = thing.__name__ in IN_FULL and inspect.isfunction(value)
+            yield f"{name}.{attribute}", WANTED - {"EX01"} if in_full else {"GL08"}
+
+
+def complaints() -> Iterator[str]:
+    """A line for everything that is missing."""
+    for name, thing in public_names().items():
+        for each, wanted in [(name, WANTED), *members(name, thing)]:
+            for code, message in validate(each)["errors"]:
+                if code in wanted:
+                    yield f"{each}: {code} {message}"
+
+
+if __name__ == "__main__":
+    lines = list(complaints())
+    print(*lines, sep="\n")
+    sys.exit(f"{len(lines)} things are missing in docstrings" if lines else 0)
