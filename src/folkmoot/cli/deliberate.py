@@ -28,6 +28,7 @@ from folkmoot.cli.options import (
 )
 from folkmoot.cli.output import (
     collected_warnings,
+    json_key,
     number,
     picture_path,
     print_json,
@@ -129,7 +130,7 @@ def deliberate(
         result |= trust_as_dict(golden.gold, report, table.workers)
         notes.insert(0, trust_in_words(golden.gold, report))
     others = [(line.name.removeprefix("talk "), line) for line in report.lines if line.name != report.talk]
-    result |= {name.replace(" ", "_").replace("-", "_").lower(): line.accuracy for name, line in others}
+    result |= {json_key(name): line.accuracy for name, line in others}
     result["warnings"] = notes
     if out is not None:
         _write(out, report.outcome, table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +13,20 @@ from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Ints, Progress
 from folkmoot.comparison.lines import central_lines, single_lines, stacking_line, talk_line
 from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Report
-from folkmoot.comparison.rules import RuleName, wanted_rules
+from folkmoot.comparison.rules import NEEDS, RuleName, wanted_rules
 from folkmoot.comparison.scene import Scene, one_each
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
-from folkmoot.simulation.options import Batch
 from folkmoot.trust import Anchor
 from folkmoot.votes import Votes, packed_bytes
+
+# How the sampling law is said.
+_LAWS: Final[dict[type, str]] = {
+    Others: "",
+    Everyone: ", asking themselves too",
+    Neighbours: ", on a graph",
+    Trusting: ", by trust",
+}
 
 
 def compare(
@@ -38,7 +45,7 @@ def compare(
     repeats: int = 10,
     seed: int = 0,
     sampling: Sampling | None = None,
-    batch: Batch | None = None,
+    batch: Literal["independent", "shared"] | None = None,
     threads: int | None = None,
     keys: Callable[[Votes], Ints] | None = None,
     rules: Sequence[RuleName] | None = None,
@@ -135,15 +142,6 @@ def compare(
     )
 
 
-# How the sampling law is said.
-_LAWS: Final[dict[type, str]] = {
-    Others: "",
-    Everyone: ", asking themselves too",
-    Neighbours: ", on a graph",
-    Trusting: ", by trust",
-}
-
-
 def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> str:
     """A protocol in a few words: Slush, k=10, alpha=6."""
     alpha = f"alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else "local alpha"
@@ -159,6 +157,9 @@ def _protocols(protocol: object) -> dict[str, SnowProtocol[Any]]:
         raise TypeError(
             f"protocol must be Slush, Snowflake or Snowball, or several by name: got {protocol!r}"
         )
+    taken = {"mean participant", *NEEDS} & set(named)
+    if taken:
+        raise ValueError(f"protocol must have names that no other line has: got {', '.join(sorted(taken))}")
     return named
 
 

@@ -57,7 +57,7 @@ class Members:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class EnsembleAnswer:
     """Decisions (repetition, letter), -1 where undecided; how firmly they are held after a talk."""
 
     decisions: Ints
@@ -99,7 +99,7 @@ class Method:
 
 def answers(
     members: Members, talk: Talk, seed: int, names: Iterable[str], turned: Sequence[int] = ()
-) -> dict[str, Answer]:
+) -> dict[str, EnsembleAnswer]:
     """What the majority and the methods of these names answer if ``turned`` are perfectly malicious."""
     wanted = tuple(names)
     n = len(members.votes)
@@ -120,16 +120,16 @@ def answers(
     return {name: _answer(report, name) for name in (MAJORITY, *wanted)}
 
 
-def _answer(report: Report, name: str) -> Answer:
+def _answer(report: Report, name: str) -> EnsembleAnswer:
     decisions = report.line(name).decisions
     assert decisions is not None  # noqa: S101 (rules and talks have them)
     outcome = report.outcomes.get(name)
     if outcome is None:
-        return Answer(decisions)
-    return Answer(decisions, float(outcome.agreement.mean()), float(outcome.settled.mean()))
+        return EnsembleAnswer(decisions)
+    return EnsembleAnswer(decisions, float(outcome.agreement.mean()), float(outcome.settled.mean()))
 
 
-def methods(found: dict[str, Answer], truth: Votes) -> list[Method]:
+def methods(found: dict[str, EnsembleAnswer], truth: Votes) -> list[Method]:
     """The accuracies of some answers, and their leads over the majority among them."""
     base = found[MAJORITY].decisions == truth
     result = []
