@@ -90,7 +90,7 @@ def deliberate(
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
     from folkmoot.adversaries import handed_in
-    from folkmoot.cli.gold import check_gold, read_gold, trust_as_dict, trust_in_words
+    from folkmoot.cli.gold_tasks import check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparison import compare
     from folkmoot.vote_files import read_votes
 

@@ -12,7 +12,7 @@ from folkmoot.arrays import Progress
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
-from folkmoot.simulation.options import Batch, Options
+from folkmoot.simulation.play_options import Batch, Options
 from folkmoot.simulation.results import no_results, outcome_of
 from folkmoot.simulation.setting import Schedule, Setting
 from folkmoot.simulation.sharing import share
