@@ -18,7 +18,7 @@ from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomColour
 from folkmoot.aggregation import Mean
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
-from folkmoot.simulation.options import Batch
+from folkmoot.simulation.play_options import Batch
 from folkmoot.theory import LocalSlushChain
 
 
