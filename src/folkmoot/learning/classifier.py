@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from folkmoot import checks
-from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious
+from folkmoot.adversaries import Adversary, PerfectlyMalicious
 from folkmoot.arrays import Array, Floats, Progress
-from folkmoot.learning.anchors import SELF_ANCHORED, anchors_of, check_trust, cross_validated
-from folkmoot.learning.ballot import Ballot, ballot_of
-from folkmoot.learning.closed_form import absorption, has_closed_form
+from folkmoot.learning.ballot import Ballot, absorption, has_closed_form
 from folkmoot.learning.composition import has_names
-from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights, rows_by_group
+from folkmoot.learning.consensus_estimator import ProtocolWarning, check_weights, rows_by_group
 from folkmoot.learning.labels import (
     as_truth,
     check_class_count,
@@ -30,33 +26,27 @@ from folkmoot.learning.labels import (
     same_kind,
     with_strangers,
 )
+from folkmoot.learning.moot import SELF_ANCHORED
 from folkmoot.learning.participants import (
     check_holdout,
+    cross_validated,
     fit_classifier,
     held_out_rows,
     measured,
     tell,
 )
+from folkmoot.learning.reports import ReportingMoot
 from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol
-from folkmoot.sampling import Sampling, check_sampling
+from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
-from folkmoot.trust import Trust
-from folkmoot.votes import Votes, vote_keys
-
-if TYPE_CHECKING:
-    from folkmoot.comparison import Report
 
 _REPEATS = 100  # deliberations behind predict_proba where theory has no closed form
 _SLUSH = Slush(k=10, alpha=6)
 
 
-class ProtocolWarning(UserWarning):
-    """The protocol asks for more peers than there are, so k and alpha were scaled down."""
-
-
-class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator):
+class ConsensusClassifier(ClassifierMixin, ReportingMoot):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
     Parameters
@@ -96,8 +86,6 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
     set anew after ``fit``.
     """
 
-    protocol: SnowProtocol[Any]
-
     # Sample weights are taken in fit's keywords: shards make an integer weight differ from repeated rows,
     # which a ``sample_weight`` in the signature would promise. Metadata routing should know it all the same.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
@@ -107,7 +95,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         estimators: Any,
         *,
         protocol: SnowProtocol[Any] = _SLUSH,
-        trust: str | None = None,
+        trust: Literal["self-anchored"] | None = None,
         sampling: Sampling | None = None,
         holdout: float | None = 0.2,
         prefit: bool = False,
@@ -169,17 +157,6 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
             tell(unknown, "accuracy not known, so this participant has the least threshold")
         return self
 
-    def _check_parameters(self) -> None:
-        if not isinstance(self.protocol, SnowProtocol):
-            raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {self.protocol!r}")
-        check_trust(self.trust)
-        check_sampling(self.sampling)
-        if self.trust is not None and self.sampling is not None:
-            raise ValueError(
-                f"trust={SELF_ANCHORED!r} says who is asked: sampling must be None, or trust=None"
-            )
-        checks.integer("rounds", self.rounds, least=0)
-
     def _check_rows(self, X: Any, y: Any) -> tuple[Any, Array]:
         if y is None:
             raise ValueError(
@@ -228,26 +205,6 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         ]
         tell([p.name for p in self.participants_ if p.fault], "cannot predict the rows given to fit")
 
-    @property
-    def accuracies_(self) -> Floats:
-        """Each participant's holdout accuracy; nan where it has none."""
-        check_is_fitted(self, "participants_")
-        return np.array([participant.accuracy for participant in self.participants_])
-
-    @property
-    def protocol_(self) -> SnowProtocol[Any]:
-        """The protocol as it is played: with thresholds from the holdout if so wanted, scaled to few."""
-        check_is_fitted(self, "participants_")
-        self._check_parameters()
-        n = len(self.participants_)
-        protocol: SnowProtocol[Any] = self.protocol.scaled(n)
-        if protocol.alpha == StrongConfidence():
-            protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
-        protocol.thresholds(n)  # complains about a list of another length
-        if self.sampling is not None:
-            self.sampling.check(n, protocol.k)
-        return protocol
-
     def _tell_if_scaled(self, protocol: SnowProtocol[Any]) -> None:
         if protocol.k != self.protocol.k:
             alpha = f", alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else ""
@@ -256,84 +213,6 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
                 f"playing with k={protocol.k}{alpha}",
                 ProtocolWarning,
                 stacklevel=3,
-            )
-
-    # ---- voting and talking ------------------------------------------------------------------
-
-    def votes(self, X: Any) -> Votes:
-        """(participant, input): each one's colour, the place of its label in ``classes_``; -1 for none.
-
-        A participant whose ``predict`` fails has no votes, and a warning says so.
-        """
-        return self._ballot(X).votes
-
-    def _ballot(self, X: Any, labels: Array | None = None) -> Ballot:
-        """Everybody's votes as places in ``labels`` (or ``classes_``), and what went wrong with whom."""
-        X = self._check_again(X)
-        known = self.classes_ if labels is None else labels
-        return ballot_of(self._ask(X), known, [participant.name for participant in self.participants_])
-
-    def transform(self, X: Any) -> Array:
-        """(input, participant): the votes as columns, named after the participants in ``set_output``."""
-        return self.votes(X).T
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
-        """The participants' names."""
-        check_is_fitted(self, "participants_")
-        return np.array([participant.name for participant in self.participants_], dtype=object)
-
-    def deliberate(self, X: Any, y: Any = None, *, repeats: int = 1, record: bool = False) -> Outcome:
-        """Let the participants talk about every row of X; colours are places in ``classes_``.
-
-        The outcome of a row depends on the votes on it and on ``random_state`` alone, whatever else is
-        in X; with ``trust`` also on the other rows, from which trust is learnt, and only those who anchor
-        count as honest in it. ``y`` is for adversaries that must know the truth.
-        """
-        ballot = self._ballot(X)
-        truth = None if y is None else as_truth(y, self.classes_)
-        return self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
-
-    def trusts(self, X: Any, y: Any = None) -> list[Trust]:
-        """What each participant thinks of all by its own holdout and the votes on X; adversaries nothing.
-
-        With ``trust="self-anchored"`` this is what it decides by; an empty list, with a warning, where trust
-        cannot be learnt. ``y`` is as in ``deliberate``.
-        """
-        ballot = self._ballot(X)
-        truth = None if y is None else as_truth(y, self.classes_)
-        listeners = self._listened(ballot, self._byzantine(ballot), truth).listeners
-        return [] if listeners is None else list(listeners.trusts)
-
-    def _byzantine(self, ballot: Ballot, adversaries: Any = None) -> dict[int, Adversary]:
-        """The adversaries among those who can answer."""
-        given = self.adversaries if adversaries is None else adversaries
-        liars = self._liars(given, Adversary, PerfectlyMalicious)
-        return {i: liar for i, liar in liars.items() if i not in ballot.faults}
-
-    def _talk(
-        self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
-    ) -> Outcome:
-        if self.trust is not None:
-            ballot = self._listened(ballot, liars, truth)
-        return self._play(ballot, liars, truth, **options)
-
-    def _listened(self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None) -> Ballot:
-        self._check_seers(liars, truth)
-        return ballot.listened(anchors_of(self.participants_, ballot.labels), liars, truth)
-
-    def _play(
-        self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
-    ) -> Outcome:
-        self._check_seers(liars, truth)
-        options |= {"sampling": self.sampling, "rounds": self.rounds, "seed": self.seed_}
-        return ballot.talk(self.protocol_, liars, truth, **options)
-
-    def _check_seers(self, liars: dict[int, Adversary], truth: Votes | None) -> None:
-        seer = next((i for i, liar in liars.items() if Knows.TRUTH in liar.knows), None)
-        if truth is None and seer is not None:
-            raise ValueError(
-                f"participant {self.participants_[seer].name!r} is {type(liars[seer]).__name__}, which must "
-                "know the truth: use score(X, y), report(X, y) or deliberate(X, y)"
             )
 
     # ---- answers -----------------------------------------------------------------------------
@@ -379,66 +258,6 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         ballot = self._ballot(X, labels)
         outcome = self._talk(ballot, self._byzantine(ballot), as_truth(y, labels))
         return float(accuracy_score(y, self._labels(ballot, outcome), sample_weight=sample_weight))
-
-    def report(self, X: Any, y: Any, *, repeats: int = 10, stacking: bool = True) -> Report:
-        """Consensus beside every honest comparison: single participants and centralised rules.
-
-        ``repeats`` deliberations give the standard error of the consensus. Stacking learns from labels at
-        a server, five-fold on these very rows; it is left out with ``stacking=False``. With ``trust`` the
-        talk without it is one of the comparisons, and the report says how many anchored.
-        """
-        return next(iter(self._reports(X, y, [self.adversaries], repeats, stacking)))
-
-    def sweep(
-        self,
-        X: Any,
-        y: Any,
-        byzantine: Sequence[int],
-        *,
-        repeats: int = 10,
-        stacking: bool = True,
-        progress: Progress | None = None,
-    ) -> list[Report]:
-        """A report for each number of perfectly malicious participants; who turns first stays turned."""
-        reports = []
-        for report in self._reports(X, y, byzantine, repeats, stacking):
-            reports.append(report)
-            if progress:
-                progress(len(reports), len(byzantine))
-        return reports
-
-    def _reports(
-        self, X: Any, y: Any, adversaries: Sequence[Any], repeats: int, stacking: bool
-    ) -> Iterator[Report]:
-        from folkmoot.comparison import compare
-
-        check_is_fitted(self, "participants_")
-        labels = with_strangers(self.classes_, check_labels(y))
-        ballot = self._ballot(X, labels)
-        truth = as_truth(y, labels)
-        check_consistent_length(truth, ballot.votes.T)
-        skills = np.array([participant.cautious_accuracy for participant in self.participants_])
-        if not any(participant.held_out for participant in self.participants_):
-            skills[:] = np.nan  # nobody knows how good it is
-        for each in adversaries:
-            report = compare(
-                ballot.votes,
-                self.protocol_,
-                truth=truth,
-                adversaries=self._byzantine(ballot, each),
-                anchors=None if self.trust is None else anchors_of(self.participants_, labels),
-                skills=skills,
-                faults=ballot.faults,
-                names=[participant.name for participant in self.participants_],
-                classes=ballot.classes,
-                rounds=self.rounds,
-                repeats=repeats,
-                sampling=self.sampling,
-                seed=self.seed_,
-                keys=vote_keys,
-                stacking=stacking,
-            )
-            yield replace(report, advice="predict gives the most common label instead")
 
     # ---- scikit-learn's tags -----------------------------------------------------------------
 

@@ -18,6 +18,10 @@ from folkmoot.learning.participants import Participant, Task, stratified_shards,
 from folkmoot.learning.tables import check_columns, check_inputs, columns_each, rows_of
 
 
+class ProtocolWarning(UserWarning):
+    """The protocol asks for more peers than there are, so k and alpha were scaled down."""
+
+
 class ConsensusEstimator(Composed):
     """Base of the estimators: participants, each with a model and rows of its own."""
 

@@ -13,8 +13,7 @@ from folkmoot import checks
 from folkmoot.adversaries import FarAway, NumberAdversary, numbers_handed_in
 from folkmoot.aggregation import LARGEST, RULES, Rule, Trimming
 from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.learning.classifier import ProtocolWarning
-from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights
+from folkmoot.learning.consensus_estimator import ConsensusEstimator, ProtocolWarning, check_weights
 from folkmoot.learning.participants import fit_regressor, tell
 from folkmoot.learning.tables import check_inputs
 from folkmoot.simulation import Agreement, agree

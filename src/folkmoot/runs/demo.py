@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from folkmoot.arrays import PartProgress
 from folkmoot.datasets import load_digits_moot
 from folkmoot.learning import ConsensusClassifier
-from folkmoot.learning.anchors import SELF_ANCHORED
 from folkmoot.learning.base_learners import MIXED, models_for
+from folkmoot.learning.moot import SELF_ANCHORED
 from folkmoot.protocols import Slush
 from folkmoot.runs.study import Study, study
 

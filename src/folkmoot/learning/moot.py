@@ -1,0 +1,151 @@
+"""A fitted moot on colours: everybody's votes, whom each then trusts, and the talk.
+
+``ConsensusClassifier`` is this with a way to fit participants and to turn what they agree on into labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from folkmoot import checks
+from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious
+from folkmoot.arrays import Array, Floats
+from folkmoot.learning.ballot import Ballot, anchors_of, ballot_of
+from folkmoot.learning.consensus_estimator import ConsensusEstimator
+from folkmoot.learning.labels import as_truth
+from folkmoot.outcome import Outcome
+from folkmoot.protocols import SnowProtocol
+from folkmoot.sampling import Sampling, check_sampling
+from folkmoot.thresholds import StrongConfidence
+from folkmoot.trust import Trust
+from folkmoot.votes import Votes
+
+SELF_ANCHORED: Final = "self-anchored"
+
+
+class Moot(TransformerMixin, ConsensusEstimator):
+    """Base of ``ConsensusClassifier``: fitted participants that vote on inputs and talk about them."""
+
+    protocol: SnowProtocol[Any]
+    trust: Literal["self-anchored"] | None
+    sampling: Sampling | None
+    rounds: int
+
+    classes_: Array
+
+    # ---- what is played ----------------------------------------------------------------------
+
+    @property
+    def accuracies_(self) -> Floats:
+        """Each participant's holdout accuracy; nan where it has none."""
+        check_is_fitted(self, "participants_")
+        return np.array([participant.accuracy for participant in self.participants_])
+
+    @property
+    def protocol_(self) -> SnowProtocol[Any]:
+        """The protocol as it is played: with thresholds from the holdout if so wanted, scaled to few."""
+        check_is_fitted(self, "participants_")
+        self._check_parameters()
+        n = len(self.participants_)
+        protocol: SnowProtocol[Any] = self.protocol.scaled(n)
+        if protocol.alpha == StrongConfidence():
+            protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
+        protocol.thresholds(n)  # complains about a list of another length
+        if self.sampling is not None:
+            self.sampling.check(n, protocol.k)
+        return protocol
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.protocol, SnowProtocol):
+            raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {self.protocol!r}")
+        if self.trust is not None and not (isinstance(self.trust, str) and self.trust == SELF_ANCHORED):
+            raise ValueError(f"trust must be {SELF_ANCHORED!r} or None: got {self.trust!r}")
+        check_sampling(self.sampling)
+        if self.trust is not None and self.sampling is not None:
+            raise ValueError(
+                f"trust={SELF_ANCHORED!r} says who is asked: sampling must be None, or trust=None"
+            )
+        checks.integer("rounds", self.rounds, least=0)
+
+    # ---- voting and talking ------------------------------------------------------------------
+
+    def votes(self, X: Any) -> Votes:
+        """(participant, input): each one's colour, the place of its label in ``classes_``; -1 for none.
+
+        A participant whose ``predict`` fails has no votes, and a warning says so.
+        """
+        return self._ballot(X).votes
+
+    def _ballot(self, X: Any, labels: Array | None = None) -> Ballot:
+        """Everybody's votes as places in ``labels`` (or ``classes_``), and what went wrong with whom."""
+        X = self._check_again(X)
+        known = self.classes_ if labels is None else labels
+        return ballot_of(self._ask(X), known, [participant.name for participant in self.participants_])
+
+    def transform(self, X: Any) -> Array:
+        """(input, participant): the votes as columns, named after the participants in ``set_output``."""
+        return self.votes(X).T
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
+        """The participants' names."""
+        check_is_fitted(self, "participants_")
+        return np.array([participant.name for participant in self.participants_], dtype=object)
+
+    def deliberate(self, X: Any, y: Any = None, *, repeats: int = 1, record: bool = False) -> Outcome:
+        """Let the participants talk about every row of X; colours are places in ``classes_``.
+
+        The outcome of a row depends on the votes on it and on ``random_state`` alone, whatever else is
+        in X; with ``trust`` also on the other rows, from which trust is learnt, and only those who anchor
+        count as honest in it. ``y`` is for adversaries that must know the truth.
+        """
+        ballot = self._ballot(X)
+        truth = None if y is None else as_truth(y, self.classes_)
+        return self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+
+    def trusts(self, X: Any, y: Any = None) -> list[Trust]:
+        """What each participant thinks of all by its own holdout and the votes on X; adversaries nothing.
+
+        With ``trust="self-anchored"`` this is what it decides by; an empty list, with a warning, where trust
+        cannot be learnt. ``y`` is as in ``deliberate``.
+        """
+        ballot = self._ballot(X)
+        truth = None if y is None else as_truth(y, self.classes_)
+        listeners = self._listened(ballot, self._byzantine(ballot), truth).listeners
+        return [] if listeners is None else list(listeners.trusts)
+
+    def _byzantine(self, ballot: Ballot, adversaries: Any = None) -> dict[int, Adversary]:
+        """The adversaries among those who can answer."""
+        given = self.adversaries if adversaries is None else adversaries
+        liars = self._liars(given, Adversary, PerfectlyMalicious)
+        return {i: liar for i, liar in liars.items() if i not in ballot.faults}
+
+    def _talk(
+        self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
+    ) -> Outcome:
+        if self.trust is not None:
+            ballot = self._listened(ballot, liars, truth)
+        return self._play(ballot, liars, truth, **options)
+
+    def _listened(self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None) -> Ballot:
+        self._check_seers(liars, truth)
+        return ballot.listened(anchors_of(self.participants_, ballot.labels), liars, truth)
+
+    def _play(
+        self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
+    ) -> Outcome:
+        self._check_seers(liars, truth)
+        options |= {"sampling": self.sampling, "rounds": self.rounds, "seed": self.seed_}
+        return ballot.talk(self.protocol_, liars, truth, **options)
+
+    def _check_seers(self, liars: dict[int, Adversary], truth: Votes | None) -> None:
+        seer = next((i for i, liar in liars.items() if Knows.TRUTH in liar.knows), None)
+        if truth is None and seer is not None:
+            raise ValueError(
+                f"participant {self.participants_[seer].name!r} is {type(liars[seer]).__name__}, which must "
+                "know the truth: use score(X, y), report(X, y) or deliberate(X, y)"
+            )
