@@ -17,12 +17,43 @@ from folkmoot.arrays import Ints
 from folkmoot.tabular import Table, open_table, shortened
 from folkmoot.votes import UNCOLOURED, Votes
 
+__all__ = ["VoteTable", "read_votes"]
+
 Source: TypeAlias = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
 class VoteTable:
-    """Votes with the names of their rows (workers), columns (tasks) and colours (labels)."""
+    """Votes with the names of their rows (workers), columns (tasks) and colours (labels).
+
+    Parameters
+    ----------
+    votes : ndarray of int, shape (worker, task)
+        The colour that each worker named for each task: a place in ``labels``; -1 for no vote.
+    workers : list of str
+        The name of each row, sorted: numbers by value, then words.
+    tasks : list of str
+        The name of each column, in the order in which the file first names them.
+    labels : list of str
+        The name of each colour, sorted like the workers.
+    truth : ndarray of int, shape (task,), or None
+        The right colour of each task, -1 where it is not known; None if no truth was read.
+    gold : ndarray of int, shape (task,), optional
+        The right colour of each gold task, -1 for other tasks.
+
+    Examples
+    --------
+    >>> from folkmoot import VoteTable, read_votes
+    >>> with open("votes.csv", "w") as file:
+    ...     _ = file.write("task,worker,label\\na,ann,cat\\na,bob,dog\\nb,ann,dog\\n")
+    >>> table = read_votes("votes.csv")
+    >>> isinstance(table, VoteTable)
+    True
+    >>> dict(zip(table.workers, table.votes.tolist()))  # a colour is a place in labels
+    {'ann': [0, 1], 'bob': [1, -1]}
+    >>> table.labels
+    ['cat', 'dog']
+    """
 
     votes: Votes
     workers: list[str]
@@ -41,9 +72,49 @@ def read_votes(
     worker: str = "worker",
     label: str = "label",
 ) -> VoteTable:
-    """The votes in ``path``, and the right labels in ``truth`` and ``gold`` for the tasks that they name.
+    """Read votes from a file with a row for each, and the right labels from others.
 
-    ``task``, ``worker`` and ``label`` are the names of the columns, in all of the files.
+    A file is text with commas, semicolons or tabs between its cells, gzipped or not, or parquet. Labels are
+    any strings.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file of votes, with the columns ``task``, ``worker`` and ``label``.
+    truth : str or path-like, optional
+        A file with the columns ``task`` and ``label``: the right labels of the tasks that it names.
+    gold : str or path-like, optional
+        The same for gold tasks, whose right labels the participants are told.
+    task : str, default "task"
+        The name of the column that says what was voted on, in all of the files.
+    worker : str, default "worker"
+        The name of the column that says who voted.
+    label : str, default "label"
+        The name of the column that says what was voted.
+
+    Returns
+    -------
+    VoteTable
+        The votes, with the names of workers, tasks and labels.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a cell is empty, a worker votes twice on a task, a truth is of a task without
+        votes, or all labels are the same. The message names the file and the line.
+
+    Examples
+    --------
+    >>> from folkmoot import read_votes
+    >>> with open("votes.csv", "w") as file:
+    ...     _ = file.write("task,worker,label\\na,1,cat\\na,2,dog\\na,10,cat\\nb,1,dog\\n")
+    >>> with open("truth.csv", "w") as file:
+    ...     _ = file.write("task,label\\na,cat\\n")
+    >>> table = read_votes("votes.csv", truth="truth.csv")
+    >>> table.workers, table.tasks, table.labels
+    (['1', '2', '10'], ['a', 'b'], ['cat', 'dog'])
+    >>> table.votes.tolist(), table.truth.tolist()
+    ([[0, 1], [1, -1], [0, -1]], [0, -1])
     """
     cast = _cast(path, {"task": task, "worker": worker, "label": label})
     told, golden = _told(truth, "truth", task, label), _told(gold, "label", task, label)
