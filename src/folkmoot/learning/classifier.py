@@ -49,41 +49,73 @@ _SLUSH = Slush(k=10, alpha=6)
 class ConsensusClassifier(ClassifierMixin, ReportingMoot):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
+    ``protocol``, ``trust``, ``sampling``, ``adversaries`` and ``rounds`` concern only the talk: they can be
+    set anew after ``fit``.
+
     Parameters
     ----------
-    estimators : list of models, or of (name, model) pairs
-        One per participant; with ``groups`` a list of one model serves every group.
-    protocol : Slush, Snowflake or Snowball
+    estimators : list of models, or list of (str, model)
+        One model per participant, with or without its name; with ``groups`` a list of one model serves every
+        group.
+    protocol : Slush, Snowflake or Snowball, default Slush(k=10, alpha=6)
         How they talk. ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()``
         gives each participant the threshold that its holdout accuracy asks for.
-    trust : None or "self-anchored"
-        Everybody is asked alike; or each participant learns whom to believe from its own holdout and all
-        first votes on the batch, decides by that, and asks in proportion to it (docs/trust.md). Who cannot
-        anchor has no say. An answer then depends on the batch it is asked in, which needs 50 inputs.
-    sampling : None (``Others()``), ``Everyone()``, ``Neighbours(graph)`` or ``Trusting(trust)``
-        Whom each may ask, participants numbered as in ``estimators``; not together with ``trust``.
-    holdout : share of its rows that each participant keeps back to learn its own accuracy. With trust and no
+    trust : {"self-anchored"} or None, default None
+        With None everybody is asked alike. With "self-anchored" each participant learns whom to believe from
+        its own holdout and all first votes on the batch, decides by that, and asks in proportion to it
+        (docs/trust.md). A participant anchors if its holdout shows it better than chance; one that does not
+        has no say. An answer then depends on the batch it is asked in, which needs 50 inputs.
+    sampling : Others, Everyone, Neighbours or Trusting, optional
+        Whom each may ask, participants numbered as in ``estimators``. Default: ``Others()``. Not together
+        with ``trust``.
+    holdout : float or None, default 0.2
+        The share of its rows that each participant keeps back to learn its own accuracy. With trust and no
         holdout (None or 0) it fits all its rows and learns that by five-fold cross-validation.
-    prefit : the models are fitted already, of any family; rows given to ``fit`` then only measure them: they
-        are the holdout, everybody's or by ``groups`` each one's own.
-    columns : what each participant sees of an input: None (everything), a list with one entry per
-        participant, or a mapping by name; entries are lists of column names or numbers.
-    adversaries : Byzantine participants: how many (drawn by ``random_state``, perfectly malicious), or a
-        mapping from name or number to ``Adversary``. Those that must know the truth cannot take part in
-        ``predict``: use ``score(X, y)``, ``report(X, y)`` or ``deliberate(X, y)``.
-    rounds : rounds per participant at the most.
-    n_jobs : processes for fitting and predicting, through joblib (and so Ray, with its backend).
-    random_state : seeds the shards, the holdouts, models without a seed of their own, and the talk.
+    prefit : bool, default False
+        Whether the models are fitted already, of any family. Rows given to ``fit`` then only measure them:
+        they are the holdout, everybody's or by ``groups`` each one's own.
+    columns : list or mapping, optional
+        What each participant sees of an input: a list with one entry per participant, or a mapping by name.
+        Entries are lists of column names or numbers, or None for all. Default: all see everything.
+    adversaries : int or mapping of str or int to Adversary, optional
+        Byzantine participants: how many (drawn by ``random_state``, perfectly malicious), or which, by name
+        or number. Those that must know the truth cannot take part in ``predict``: use ``score(X, y)``,
+        ``report(X, y)`` or ``deliberate(X, y)``.
+    rounds : int, default 50
+        The most rounds to talk; in a round each honest participant asks once, on average.
+    n_jobs : int, optional
+        Processes for fitting and predicting, through joblib (and so Ray, with its backend). Default: 1.
+    random_state : int, RandomState or None, default None
+        Seeds the shards, the holdouts, models without a seed of their own, and the talk.
 
     Attributes
     ----------
-    classes_ : the labels; a colour is a place in this array.
-    participants_ : list of ``Participant``, with name, model and holdout accuracy.
-    accuracies_ : holdout accuracies, nan where there is no holdout.
-    protocol_ : the protocol as it is played, with local thresholds, or scaled to few participants.
+    classes_ : ndarray, shape (class,)
+        The labels; a colour is a place in this array.
+    participants_ : list of Participant
+        Who takes part, with name, model and holdout accuracy.
+    estimators_ : list of models
+        The fitted models, one per participant.
+    named_estimators_ : dict of str to model
+        The same by the participants' names.
+    accuracies_ : ndarray of float, shape (participant,)
+        Holdout accuracies, nan where there is no holdout.
+    protocol_ : Slush, Snowflake or Snowball
+        The protocol as it is played: with local thresholds, or scaled to few participants.
 
-    ``protocol``, ``trust``, ``sampling``, ``adversaries`` and ``rounds`` concern only the talk: they can be
-    set anew after ``fit``.
+    Examples
+    --------
+    >>> from folkmoot import ConsensusClassifier
+    >>> from folkmoot.datasets import load_digits_moot
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> data = load_digits_moot(n_participants=20)  # each knows few digits well
+    >>> moot = ConsensusClassifier([DecisionTreeClassifier()], random_state=0)
+    >>> moot = moot.fit(data.X, data.y, groups=data.groups)
+    >>> report = moot.report(data.X_test, data.y_test, stacking=False)
+    >>> round(report.accuracy("mean participant"), 2), round(moot.score(data.X_test, data.y_test), 2)
+    (0.45, 0.88)
+    >>> moot.predict(data.X_test[:5])
+    array([3, 0, 4, 9, 4])
     """
 
     # Sample weights are taken in fit's keywords: shards make an integer weight differ from repeated rows,
@@ -130,9 +162,39 @@ class ConsensusClassifier(ClassifierMixin, ReportingMoot):
     ) -> Self:
         """Let every participant fit a clone of its model on its own rows.
 
-        ``groups`` says whose each row is; without it the rows are dealt into disjoint stratified shards.
-        ``sample_weight`` reaches the models that take it. With ``prefit``, X and y are optional: they only
-        tell each participant how good it is (all rows do, or those of its group).
+        With ``prefit`` nothing is fitted, and X and y are optional: they only tell each participant how good
+        it is (all rows do, or those of its group).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (row, feature), optional
+            The rows.
+        y : array-like, shape (row,), optional
+            Their labels.
+        groups : array-like, shape (row,), optional
+            Whose each row is. Default: rows are dealt into disjoint stratified shards.
+        progress : callable, optional
+            Called with (done, all) whenever a participant is fitted.
+        **fit_params : dict
+            ``sample_weight``, one number per row, reaches the models that take it. There is no other.
+
+        Returns
+        -------
+        ConsensusClassifier
+            Itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If what is given does not fit together, such as fewer than two participants or classes, or trust
+            of prefit models without rows.
+
+        Warns
+        -----
+        ParticipantWarning
+            About single participants, such as one whose rows are all of one class.
+        ProtocolWarning
+            If there are too few participants to ask k others.
         """
         weights = self._weights(fit_params)
         self._check_parameters()
@@ -218,13 +280,34 @@ class ConsensusClassifier(ClassifierMixin, ReportingMoot):
     # ---- answers -----------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Array:
-        """The label that the moot agrees on for each row: one deliberation, drawn by ``random_state``.
+        """Answer each row with the label that the moot agrees on in one talk, drawn by ``random_state``.
 
         Where no label has more than half of the honest participants, it is the one that most of them
         hold, or the first of several that are level, as in ``VotingClassifier``; ``deliberate`` tells which
         inputs those are. With ``trust`` it is what most of those who anchor hold, and depends on the other
-        rows of X: trust is learnt from the whole batch. With fewer than 50 rows, or if nobody anchors, a
-        ``TrustWarning`` says that the talk goes on without.
+        rows of X: trust is learnt from the whole batch.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray, shape (input,)
+            A label of ``classes_`` for each.
+
+        Raises
+        ------
+        ValueError
+            If no participant can answer, or an adversary must know the truth.
+
+        Warns
+        -----
+        ParticipantWarning
+            If a participant's model fails; the others go on without it.
+        TrustWarning
+            If there are fewer than 50 inputs or nobody anchors: the talk goes on without trust.
         """
         ballot = self._ballot(X)
         return self._labels(ballot, self._talk(ballot, self._byzantine(ballot), None))
@@ -233,12 +316,23 @@ class ConsensusClassifier(ClassifierMixin, ReportingMoot):
         return np.asarray(ballot.labels[ballot.answers(outcome)])
 
     def predict_proba(self, X: Any) -> Floats:
-        """(input, class): how likely each answer of the moot is, over its randomness.
+        """Compute how likely each answer of the moot is, over the randomness of its talk.
 
-        Two classes, Slush with one alpha for all, everybody honest: the exact absorption probability of
-        the vote count, which ``predict`` is drawn from if the rounds suffice. Otherwise the shares of 100
-        deliberations, where labels that are level share. With ``trust`` these are talks of those who anchor,
-        with the trust that this batch gives them: how firm the talk is, not how sure the decisions before it.
+        With two classes, Slush with one alpha for all and everybody honest, these are the exact absorption
+        probabilities of the vote counts, which ``predict`` is drawn from if the rounds suffice. Otherwise
+        they are the shares of 100 talks, where labels that are level share. With ``trust`` these are talks of
+        those who anchor, with the trust that this batch gives them: they say how firm the talk is, not how
+        sure the decisions before it were.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of float, shape (input, class)
+            The probabilities, in the order of ``classes_``.
         """
         ballot = self._ballot(X)
         liars = self._byzantine(ballot)
@@ -253,7 +347,22 @@ class ConsensusClassifier(ClassifierMixin, ReportingMoot):
         return few.shares(self._play(few, liars, None, repeats=_REPEATS))[which]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy of what ``predict`` would answer; here the adversaries may know the truth."""
+        """Measure the accuracy of what ``predict`` would answer; here adversaries may know the truth.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,)
+            Their right labels.
+        sample_weight : array-like of float, shape (input,), optional
+            How much each input counts. Default: all alike.
+
+        Returns
+        -------
+        float
+            The share of inputs that are answered right.
+        """
         labels = with_strangers(self.classes_, check_labels(y))
         ballot = self._ballot(X, labels)
         outcome = self._talk(ballot, self._byzantine(ballot), as_truth(y, labels))

@@ -19,7 +19,20 @@ from folkmoot.learning.tables import check_columns, check_inputs, columns_each, 
 
 
 class ProtocolWarning(UserWarning):
-    """The protocol asks for more peers than there are, so k and alpha were scaled down."""
+    """The protocol asks for more peers than there are, so k and alpha were scaled down.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from folkmoot.learning import ConsensusClassifier, ProtocolWarning
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = [[i] for i in range(12)], [0, 1] * 6
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", ProtocolWarning)
+    ...     moot = ConsensusClassifier([GaussianNB()] * 4).fit(X, y)
+    >>> moot.protocol, moot.protocol_
+    (Slush(k=10, alpha=6, weights=None), Slush(k=3, alpha=2, weights=None))
+    """
 
 
 class ConsensusEstimator(Composed):

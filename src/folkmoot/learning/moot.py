@@ -75,9 +75,22 @@ class Moot(TransformerMixin, ConsensusEstimator):
     # ---- voting and talking ------------------------------------------------------------------
 
     def votes(self, X: Any) -> Votes:
-        """(participant, input): each one's colour, the place of its label in ``classes_``; -1 for none.
+        """Ask every participant by itself, before any talk.
 
-        A participant whose ``predict`` fails has no votes, and a warning says so.
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of int, shape (participant, input)
+            Each one's colour, the place of its label in ``classes_``; -1 for none.
+
+        Warns
+        -----
+        ParticipantWarning
+            If a participant's model fails, which then has no votes.
         """
         return self._ballot(X).votes
 
@@ -88,30 +101,85 @@ class Moot(TransformerMixin, ConsensusEstimator):
         return ballot_of(self._ask(X), known, [participant.name for participant in self.participants_])
 
     def transform(self, X: Any) -> Array:
-        """(input, participant): the votes as columns, named after the participants in ``set_output``."""
+        """Make the votes columns, as features for another model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of int or data frame, shape (input, participant)
+            The votes; after ``set_output`` a data frame whose columns are named after the participants.
+        """
         return self.votes(X).T
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
-        """The participants' names."""
+        """Name the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Not used; scikit-learn passes it.
+
+        Returns
+        -------
+        ndarray of str, shape (participant,)
+            The participants' names.
+        """
         check_is_fitted(self, "participants_")
         return np.array([participant.name for participant in self.participants_], dtype=object)
 
     def deliberate(self, X: Any, y: Any = None, *, repeats: int = 1, record: bool = False) -> Outcome:
-        """Let the participants talk about every row of X; colours are places in ``classes_``.
+        """Let the participants talk about every row of X.
 
         The outcome of a row depends on the votes on it and on ``random_state`` alone, whatever else is
         in X; with ``trust`` also on the other rows, from which trust is learnt, and only those who anchor
-        count as honest in it. ``y`` is for adversaries that must know the truth.
+        count as honest in it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,), optional
+            Their right labels, for adversaries that must know them.
+        repeats : int, default 1
+            How many times to play the talk, each with randomness of its own.
+        record : bool, default False
+            Whether to keep the history for ``Outcome.plot`` and ``Outcome.explain``.
+
+        Returns
+        -------
+        Outcome
+            What the participants hold at the end; colours are places in ``classes_``.
         """
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
         return self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
 
     def trusts(self, X: Any, y: Any = None) -> list[Trust]:
-        """What each participant thinks of all by its own holdout and the votes on X; adversaries nothing.
+        """Learn what each participant thinks of all, by its own holdout and the votes on X.
 
-        With ``trust="self-anchored"`` this is what it decides by; an empty list, with a warning, where trust
-        cannot be learnt. ``y`` is as in ``deliberate``.
+        With ``trust="self-anchored"`` this is what it decides by.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,), optional
+            Their right labels, for adversaries that must know them.
+
+        Returns
+        -------
+        list of Trust
+            The view of each participant; an adversary trusts nobody. The list is empty where trust cannot be
+            learnt.
+
+        Warns
+        -----
+        TrustWarning
+            If trust cannot be learnt: fewer than 50 inputs, or nobody anchors.
         """
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)

@@ -23,11 +23,26 @@ class ReportingMoot(Moot):
     """A moot that can say how it compares, with its own liars or with more and more of them."""
 
     def report(self, X: Any, y: Any, *, repeats: int = 10, stacking: bool = True) -> Report:
-        """Consensus beside every honest comparison: single participants and centralised rules.
+        """Put the consensus beside single participants and every rule of a centre.
 
-        ``repeats`` deliberations give the standard error of the consensus. Stacking learns from labels at
-        a server, five-fold on these very rows; it is left out with ``stacking=False``. With ``trust`` the
-        talk without it is one of the comparisons, and the report says how many anchored.
+        With ``trust`` the talk without it is one of the comparisons, and the report says how many anchored.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,)
+            Their right labels.
+        repeats : int, default 10
+            How many times to play the talk: the standard error of the consensus is over these.
+        stacking : bool, default True
+            Whether to add stacking, which learns from labels at a server, five-fold on these very rows.
+
+        Returns
+        -------
+        Report
+            A line for each way to answer. Undecided inputs count as wrong in it, while ``predict`` and
+            ``score`` take the most common label.
         """
         return next(iter(self._reports(X, y, [self.adversaries], repeats, stacking)))
 
@@ -41,7 +56,31 @@ class ReportingMoot(Moot):
         stacking: bool = True,
         progress: Progress | None = None,
     ) -> list[Report]:
-        """A report for each number of perfectly malicious participants; who turns first stays turned."""
+        """Report for more and more perfectly malicious participants.
+
+        Which participants turn is drawn by ``random_state``: those that lie in a small number of them also
+        lie in a larger one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,)
+            Their right labels.
+        byzantine : sequence of int
+            The numbers of malicious participants to try.
+        repeats : int, default 10
+            How many times to play each talk.
+        stacking : bool, default True
+            Whether to add stacking, as in ``report``.
+        progress : callable, optional
+            Called with (done, all) after each report.
+
+        Returns
+        -------
+        list of Report
+            A report for each number in ``byzantine``.
+        """
         reports = []
         for report in self._reports(X, y, byzantine, repeats, stacking):
             reports.append(report)
