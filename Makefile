@@ -40,12 +40,13 @@ check: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# One worker more than cores: many tests wait for processes, sockets and clocks.
+# One worker more than cores: many tests wait for processes, sockets and clocks. Each takes a row of neighbouring
+# tests, which share what they set up, and helps the others when it is done.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)')
 
 test: $(VENV)/dev
 	@PYTHONPATH=tests $(BIN)/python -m support.compile_kernels & \
-	$(MAKE) --no-print-directory check && wait && $(BIN)/pytest -n $(WORKERS)
+	$(MAKE) --no-print-directory check && wait && $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 $(VENV)/slow: $(VENV)/dev
 	@$(INSTALL) --editable '.[dev,ray,torch]'

@@ -34,7 +34,7 @@ from folkmoot.network.mesh import Mesh
 from folkmoot.network.motion import chunked
 from folkmoot.network.operation import loop_factory
 from folkmoot.network.roster import Roster
-from folkmoot.runs.local_moot import Nodes, prepare
+from folkmoot.runs.processes import Nodes, prepare
 from timing import report
 
 MODEL = '''
@@ -100,6 +100,7 @@ def running(n: int, folder: Path, *, plain: bool = False) -> Iterator[tuple[Node
             process.terminate()
         for process in processes:
             process.wait(20)
+        nodes.stop()
 
 
 def ask(nodes: Nodes, inputs: int, *, rounds: int, k: int, pace: float, deadline: float) -> Any:
@@ -227,7 +228,7 @@ def requests_of_an_echo(n: int, k: int, rounds: int, *, plain: bool) -> tuple[fl
     """Requests a second, and microseconds of CPU a request."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        prepare(folder, ["none:none"] * n, {})
+        nodes = prepare(folder, ["none:none"] * n, {})
         command = [sys.executable, __file__, "--echo"]
         processes = [
             subprocess.Popen([*command, json.dumps([place, k, rounds, str(folder), plain])])
@@ -236,6 +237,7 @@ def requests_of_an_echo(n: int, k: int, rounds: int, *, plain: bool) -> tuple[fl
         for process in processes:
             if process.wait(120) != 0:
                 raise SystemExit("the echo failed")
+        nodes.stop()
         times = [json.loads((folder / f"time{place}").read_text()) for place in range(n)]
         slowest, spent = max(each[0] for each in times), sum(each[1] for each in times)
         return n * k * rounds / slowest, 1e6 * spent / (n * k * rounds)

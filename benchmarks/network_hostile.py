@@ -33,7 +33,7 @@ from folkmoot.network.control import MotionProgress, Put, door_of, put
 from folkmoot.network.identity import CERTIFICATE, KEY
 from folkmoot.network.motion import chunked
 from folkmoot.network.packing import pack
-from folkmoot.runs.local_moot import Nodes, prepare
+from folkmoot.runs.processes import Nodes, prepare
 from timing import report
 
 INPUTS: Final = 1000

@@ -48,10 +48,19 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_the_architecture_page_names_every_module() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
     for module in (ROOT / "src" / "folkmoot").rglob("*.py"):
-        one_idea_a_file = {"adversaries", "numbers", "baselines", "report", "experiments"}
+        one_idea_a_file = {"adversaries", "numbers", "baselines", "report"}
         if module.name in ("__init__.py", "__main__.py") or module.parent.name in one_idea_a_file:
             continue
         assert module.name in page, module
+
+
+def test_the_walk_of_a_vote_is_short_and_its_files_are_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    walk = page[page.index("## The walk of one vote") : page.index("## One word a thing")]
+    files = re.findall(r"^\d+\. `([\w/]+\.py)`", walk, flags=re.M)
+    assert 10 < len(files) == len(set(files)) <= 15
+    for file in files:
+        assert (ROOT / "src" / "folkmoot" / file).is_file(), file
 
 
 def test_theory_commands_of_the_readme_work() -> None:

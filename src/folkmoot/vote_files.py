@@ -39,20 +39,16 @@ class VoteTable:
     truth : ndarray of int, shape (task,), or None
         The right colour of each task, -1 where it is not known; None if no truth was read.
     gold : ndarray of int, shape (task,), optional
-        The right colour of each gold task, -1 for other tasks.
+        The same for gold tasks, which anchor the workers' trust.
 
     Examples
     --------
-    >>> from folkmoot import VoteTable, read_votes
-    >>> with open("votes.csv", "w") as file:
-    ...     _ = file.write("task,worker,label\\na,ann,cat\\na,bob,dog\\nb,ann,dog\\n")
-    >>> table = read_votes("votes.csv")
-    >>> isinstance(table, VoteTable)
-    True
-    >>> dict(zip(table.workers, table.votes.tolist()))  # a colour is a place in labels
-    {'ann': [0, 1], 'bob': [1, -1]}
-    >>> table.labels
-    ['cat', 'dog']
+    >>> import numpy as np
+    >>> from folkmoot import VoteTable
+    >>> votes = np.array([[0, 1], [1, -1]])
+    >>> table = VoteTable(votes, ["ann", "bob"], ["t1", "t2"], ["no", "yes"], truth=None)
+    >>> table.labels[table.votes[1, 0]]
+    'yes'
     """
 
     votes: Votes
@@ -80,11 +76,11 @@ def read_votes(
     Parameters
     ----------
     path : str or path-like
-        The file of votes, with the columns ``task``, ``worker`` and ``label``.
+        The file of votes, with the columns ``task``, ``worker`` and ``label``. Further columns are ignored.
     truth : str or path-like, optional
         A file with the columns ``task`` and ``label``: the right labels of the tasks that it names.
     gold : str or path-like, optional
-        The same for gold tasks, whose right labels the participants are told.
+        The same for gold tasks, whose right labels anchor the workers' trust.
     task : str, default "task"
         The name of the column that says what was voted on, in all of the files.
     worker : str, default "worker"
@@ -105,16 +101,18 @@ def read_votes(
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> from folkmoot import read_votes
-    >>> with open("votes.csv", "w") as file:
-    ...     _ = file.write("task,worker,label\\na,1,cat\\na,2,dog\\na,10,cat\\nb,1,dog\\n")
-    >>> with open("truth.csv", "w") as file:
-    ...     _ = file.write("task,label\\na,cat\\n")
-    >>> table = read_votes("votes.csv", truth="truth.csv")
-    >>> table.workers, table.tasks, table.labels
-    (['1', '2', '10'], ['a', 'b'], ['cat', 'dog'])
-    >>> table.votes.tolist(), table.truth.tolist()
-    ([[0, 1], [1, -1], [0, -1]], [0, -1])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "votes.csv")
+    ...     _ = path.write_text("task;who;label\\nt1;ann;no\\nt1;bob;yes\\nt2;ann;yes\\n")
+    ...     table = read_votes(path, worker="who")
+    >>> table.workers, table.labels
+    (['ann', 'bob'], ['no', 'yes'])
+    >>> table.votes
+    array([[ 0,  1],
+           [ 1, -1]])
     """
     cast = _cast(path, {"task": task, "worker": worker, "label": label})
     told, golden = _told(truth, "truth", task, label), _told(gold, "label", task, label)

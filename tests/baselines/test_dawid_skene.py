@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from random import Random
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from folkmoot.baselines import DawidSkene, dawid_skene, majority
 from folkmoot.votes import Votes
-from support.strategies import vote_tables
+from support.strategies import Renamed, renamed_tables, vote_tables
 
 SMOOTHING = 0.01  # as the docstring states
 
@@ -103,15 +102,10 @@ def test_every_iteration_climbs(table: tuple[Votes, int]) -> None:
     assert all(after >= before - 1e-9 for before, after in itertools.pairwise(heights))
 
 
-@given(vote_tables(), st.randoms(use_true_random=False))
-def test_names_of_participants_inputs_and_colours_do_not_matter(
-    table: tuple[Votes, int], random: Random
-) -> None:
-    votes, classes = table
-    who, where, name = (list(range(m)) for m in (*votes.shape, classes))
-    for order in (who, where, name):
-        random.shuffle(order)
-    renamed = np.array([*name, -1])  # -1 indexes the last: uncoloured stays uncoloured
+@given(renamed_tables())
+def test_names_of_participants_inputs_and_colours_do_not_matter(table: Renamed) -> None:
+    votes, classes, who, where, name = table
+    renamed = table.colours
     base = dawid_skene(votes, classes)
 
     shuffled = dawid_skene(votes[who], classes)

@@ -4,7 +4,6 @@ import itertools
 import math
 from collections import Counter
 from fractions import Fraction
-from random import Random
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from folkmoot.baselines import majority, supermajority
 from folkmoot.theory import majority_accuracy
 from folkmoot.votes import BLUE, Votes
-from support.strategies import vote_tables
+from support.strategies import Renamed, renamed_tables, vote_tables
 
 
 def counted(column: list[int]) -> Counter[int]:
@@ -73,15 +72,10 @@ def test_right_as_often_as_theory_says(options: dict[str, float]) -> None:
     assert float(chance) == pytest.approx(theory, rel=1e-12)
 
 
-@given(vote_tables(), st.randoms(use_true_random=False))
-def test_names_of_participants_inputs_and_colours_do_not_matter(
-    table: tuple[Votes, int], random: Random
-) -> None:
-    votes, classes = table
-    who, where, name = (list(range(m)) for m in (*votes.shape, classes))
-    for order in (who, where, name):
-        random.shuffle(order)
-    renamed = np.array([*name, -1])  # -1 indexes the last: uncoloured stays uncoloured
+@given(renamed_tables())
+def test_names_of_participants_inputs_and_colours_do_not_matter(table: Renamed) -> None:
+    votes, classes, who, where, _ = table
+    renamed = table.colours
     for rule in (majority, lambda v, c: supermajority(v, c, q=0.6)):
         answer = rule(votes, classes)
         assert rule(votes[who], classes).tolist() == answer.tolist()

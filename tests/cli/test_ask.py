@@ -27,7 +27,7 @@ from folkmoot.network.account import Account
 from folkmoot.network.control import DOOR, MotionProgress, Put, door_of, put
 from folkmoot.network.motion import chunked
 from folkmoot.network.operation import DATABASE
-from folkmoot.runs.local_moot import Nodes, prepare
+from folkmoot.runs.processes import Nodes, prepare
 from support.command import assert_refused, run, run_json
 from support.network.hostile_peer import Hall, within
 from support.network.ports import held_port
@@ -244,11 +244,12 @@ def test_what_others_wrote_is_not_obeyed_by_the_terminal(capsys: pytest.CaptureF
 
 
 @pytest.fixture
-def network(tmp_path: Path) -> tuple[Path, Path]:
+def network(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
     """A folder with three nodes, none of them running, and their roster."""
     (tmp_path / "shell_models.py").write_text(MODELS)
     nodes = prepare(tmp_path, ["shell_models:odd"] * 3, {})
-    return nodes.settings[0].folder, tmp_path / "roster.toml"
+    yield nodes.settings[0].folder, tmp_path / "roster.toml"
+    nodes.stop()
 
 
 def test_nodes_that_cannot_be_started(network: tuple[Path, Path]) -> None:

@@ -222,6 +222,7 @@ def test_it_is_public() -> None:
         ({"protocol": None}, TypeError, "protocol must be Slush, Snowflake or Snowball, or several by name"),
         ({"protocol": {}}, TypeError, "protocol must be Slush"),
         ({"protocol": {"a": SLUSH, "b": 3}}, TypeError, "protocol must be Slush"),
+        ({"protocol": {"majority": SLUSH}}, ValueError, "names that no other line has: got majority"),
         ({"protocol": Slush(15, 8)}, ValueError, "1 <= k <= n-1"),
         ({"truth": TRUTH[:-1]}, ValueError, r"one colour per input \(120\): got shape \(119,\)"),
         ({"truth": TRUTH * 1.0}, TypeError, "truth must be integers"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
 
-from folkmoot import Slush, StrongConfidence
+from folkmoot import Slush, StrongConfidence, Trusting
 from folkmoot.adversaries import Copycat
 from folkmoot.learning import ConsensusClassifier, ParticipantWarning
 from support.models import Broken, Threshold
@@ -95,6 +95,17 @@ def test_liars_keep_their_numbers_beside_a_faulty_one() -> None:
         pytest.raises(ValueError, match="Copycat follows participant 0, which cannot answer"),
     ):
         moot.deliberate(X)
+
+
+def test_trust_keeps_its_numbers_beside_a_faulty_one() -> None:
+    # Everybody else trusts participant 2 only, which says 0 where they say 1; participant 0 cannot answer.
+    models = [("bad", Broken()), ("a", Threshold(-9.0)), ("b", Threshold(9.0)), ("c", Threshold(-9.0))]
+    trust = np.zeros((4, 4))
+    trust[:, 2] = 1
+    moot = ConsensusClassifier(models, prefit=True, protocol=Slush(3, 2), sampling=Trusting(trust))
+    with pytest.warns(ParticipantWarning):
+        outcome = moot.fit().deliberate(X)
+    assert (outcome.decisions[1:] == 0).all()
 
 
 def test_one_alone_cannot_talk() -> None:

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from folkmoot import Slush, Snowball, StrongConfidence
+from folkmoot import Everyone, Slush, Snowball, StrongConfidence
 from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 
 MODELS = [LogisticRegression(), KNeighborsClassifier(3), GaussianNB()]
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
     [
         ConsensusClassifier(MODELS),
         ConsensusClassifier(NAMED, protocol=Slush(2, StrongConfidence())),
-        ConsensusClassifier(MODELS, protocol=Snowball(2, 2, 5), holdout=0),
+        ConsensusClassifier(MODELS, protocol=Snowball(2, 2, 5), sampling=Everyone(), holdout=0),
         ConsensusClassifier(MODELS, trust="self-anchored", holdout=None),
         ConsensusRegressor([Ridge(), LinearRegression(), Ridge(alpha=2)]),
         ConsensusRegressor([("one", Ridge()), ("two", Lasso(0.01)), ("three", Ridge())], rule="median", k=1),

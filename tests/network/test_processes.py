@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from folkmoot.network.control import MotionProgress
-from folkmoot.runs.local_moot import Nodes
+from folkmoot.runs.processes import Nodes
 from support.network.real_moot import (
     ask,
     check_consistency,

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import beta as beta_law
 
 from folkmoot.datasets import beta_parameters
+from folkmoot.paper.experiment import cells_of
 from folkmoot.paper.theory import beta
-from folkmoot.report.experiments.beta import draw
 from folkmoot.theory import SlushChain
 from support.oracles import exact as oracle
 
@@ -73,7 +73,7 @@ def test_draws_follow_the_beta_law() -> None:
 
 
 def test_only_concave_densities() -> None:
-    asked = {(c.arguments["mean"], c.arguments["variance"]) for c in beta.cells(beta.Config(), 0)}
+    asked = {(c.arguments["mean"], c.arguments["variance"]) for c in cells_of(beta.cells(beta.Config(), 0))}
     assert (0.38, 0.06) in asked or not beta._concave(0.38, 0.06)
     for mean, variance in asked:
         a, b = beta_parameters(mean, variance)
@@ -82,7 +82,8 @@ def test_only_concave_densities() -> None:
 
 def test_the_full_run_counts_two_billion_updates() -> None:
     config = beta.Config()
-    points = [cell for cell in beta.cells(config, 0) if cell.function is beta.point]
+    points = beta.cells(config, 0)["points"]
+    assert isinstance(points, dict)
     assert len(points) * config.draws * config.profiles * 50 * config.n >= 2 * 10**9
 
 
@@ -104,6 +105,6 @@ def test_other_rules_are_shown(found: beta.BetaResult) -> None:
 
 
 def test_picture(found: beta.BetaResult) -> None:
-    figure = draw(found)
+    figure = beta.figures(found)["beta"]
     assert len(figure.axes) == 9
     assert any("exact" in str(line.get_label()) for line in figure.axes[0].lines)

@@ -7,8 +7,6 @@ from fractions import Fraction
 import pytest
 
 from folkmoot.paper.theory import design, liveness
-from folkmoot.report.experiments.design import draw as draw_design
-from folkmoot.report.experiments.liveness import draw as draw_liveness
 from support.oracles import exact as oracle
 
 
@@ -27,7 +25,7 @@ def test_the_chart_by_exact_rationals() -> None:
         assert each.with_liars is None or each.with_liars < each.accuracy
     quick = design.EXPERIMENT.run(design.EXPERIMENT.quick, 0)
     assert isinstance(quick, design.DesignResult)
-    assert len(draw_design(quick).axes) == 10  # with colour bars
+    assert len(design.figures(quick)["design"].axes) == 10  # with colour bars
 
 
 def test_the_attack_leaves_honest_participants_split() -> None:
@@ -42,4 +40,4 @@ def test_the_attack_leaves_honest_participants_split() -> None:
     assert misled.unsettled[1] < 0.5  # a third lies: they agree, on what is wrong
     assert misled.accuracy[1] < stalled.accuracy[1]
     assert "10 stalling participants of 31" in found.verdict
-    assert len(draw_liveness(found).axes) == 2
+    assert len(liveness.figures(found)["liveness"].axes) == 2

@@ -19,7 +19,6 @@ from folkmoot.paper.theory.byzantine_theory import (
     faulty,
     signs,
 )
-from folkmoot.report.experiments import picture_of
 from support.oracles import exact as oracle
 
 
@@ -38,13 +37,7 @@ def blue(n: int, k: int, alpha: int, f: int) -> list[Fraction]:
     if sums[-1]:
         return [Fraction(part, sums[-1]) for part in sums]
     c = n - f
-    moves: dict[tuple[int, ...], dict[tuple[int, ...], Fraction]] = {
-        (b,): {
-            (to,): Fraction(rate) for to, rate in ((b + 1, birth[b]), (b - 1, death[b])) if rate and 0 < b < c
-        }
-        for b in range(c + 1)
-    }
-    solved = oracle.hitting(moves, (c,))
+    solved = oracle.hitting(oracle.moves(birth, death), (c,))
     return [solved[(b,)] for b in range(c + 1)]
 
 
@@ -122,7 +115,7 @@ def test_result_is_plain_json() -> None:
 
 
 def test_picture_has_a_line_for_every_delta_and_every_f() -> None:
-    left, right = picture_of("byzantine-theory")(quick()).axes
+    left, right = EXPERIMENT.figures(quick())["byzantine-theory"].axes
     drawn = [np.asarray(line.get_ydata()).tolist() for line in left.get_lines()]
     for i in range(5):
         assert [row[i] for row in quick().conjecture[0].p_th] in drawn

@@ -10,17 +10,18 @@ import msgspec
 import numpy as np
 import pytest
 
+from folkmoot.paper.catalogue import experiment
+from folkmoot.paper.experiment import Cell, cells_of, filled
 from folkmoot.paper.femnist import byzantine_forests, group_networks, single_writers, training_sizes
 from folkmoot.paper.femnist.byzantine_forests import STRONG, WEAK, turning_order
 from folkmoot.paper.femnist.byzantine_sweep import statistics_finding
-from folkmoot.paper.femnist.ensemble import PAPER, Talk
+from folkmoot.paper.femnist.ensemble import PAPER, TalkSettings
 from folkmoot.paper.femnist.group_networks import representative_order
 from folkmoot.paper.femnist.writer_votes import MemberVotes, Packed
 from folkmoot.paper.runner import run
 from folkmoot.paper.store import Store
-from folkmoot.report.experiments import picture_of
 
-TALK = Talk(repeats=3)
+TALK = TalkSettings(repeats=3)
 INDIVIDUAL = single_writers.Config(writers=21, test_writers=(1, 3, 6), families=("rf",), trees=10, talk=TALK)
 BYZANTINE = byzantine_forests.Config(
     writers=21, test_writers=(1, 3, 6), trees=10, byzantine=(0, 2, 7), talk=TALK
@@ -46,10 +47,17 @@ def byzantine(letters: str, store: Store, individual: Any) -> Any:  # noqa: ARG0
     return found
 
 
+def forests_of(letters: str) -> MemberVotes:
+    (cell,) = cells_of(single_writers.cells(replace(INDIVIDUAL, data=letters), 1))
+    votes = cell()
+    assert isinstance(votes, MemberVotes)
+    return votes
+
+
 def test_individual(individual: Any, letters: str) -> None:
     (forests,) = individual.families
     assert [test.writers for test in forests.tests] == [1, 3, 6]
-    votes = single_writers.cells(replace(INDIVIDUAL, data=letters), 1)[0]()
+    votes = forests_of(letters)
     for test in forests.tests:
         cast, truth = votes.test_set(test.writers)
         assert test.letters == len(truth)
@@ -96,17 +104,17 @@ def test_a_representative_sample_has_one_of_each_tenth() -> None:
 def test_training_sizes(letters: str, store: Store) -> None:
     config = training_sizes.Config(data=letters, groups=5, writers=21, test_writers=(1, 6))
     found: Any = run(training_sizes.EXPERIMENT, config, 1, store)
-    forests = single_writers.cells(replace(INDIVIDUAL, data=letters), 1)[0]()
+    forests = forests_of(letters)
     assert list(found.writers) == forests.trained_on
     assert len(found.groups) == 5
-    assert len(picture_of("training-sizes")(found).axes) == 2
+    assert len(training_sizes.figures(found)["training-sizes"].axes) == 2
     assert "43 of the 3,550" in found.findings[2].reason
 
 
 @pytest.mark.parametrize("name", ["femnist-individual", "femnist-byzantine"])
 def test_pictures_and_json(name: str, individual: Any, byzantine: Any, tmp_path: Path) -> None:
     result = individual if name == "femnist-individual" else byzantine
-    picture_of(name)(result).savefig(tmp_path / "picture.png")
+    experiment(name).figures(result)[name].savefig(tmp_path / "picture.png")
     assert msgspec.json.decode(msgspec.json.encode(result))["verdict"] == result.verdict
 
 
@@ -115,41 +123,41 @@ def test_quick_settings_make_do_with_few_writers(letters: str, store: Store) -> 
     found: Any = run(byzantine_forests.EXPERIMENT, config, 0, store)
     assert {each.writers for each in found.sweeps} == {1, 10, 19}
     assert any("fewer writers than the 101 and 100 wanted: 21 train and 19" in note for note in found.notes)
-    picture_of("femnist-byzantine")(found)
+    assert len(byzantine_forests.figures(found)["femnist-byzantine"].axes) == 2 * 3
 
 
 def test_networks_are_judged_and_drawn(tmp_path: Path) -> None:
     """Without torch: votes that networks might have cast."""
     rng = np.random.default_rng(0)
     config = replace(group_networks.EXPERIMENT.quick, groups=21, byzantine=(0, 2, 7), talk=TALK)
-    assert len(group_networks.cells(config, 0)) == 1 + 7
-    assert group_networks.cells(config, 0)[-1].arguments["last"] == 21
+    first_cells = cells_of(group_networks.cells(config, 0))
+    assert len(first_cells) == 1 + 7
+    assert first_cells[-1].arguments["last"] == 21
     truth = rng.integers(0, 2, 120)
-    parts = []
+    parts = {}
     for first in range(0, 21, 3):
         votes = np.where(rng.random((3, 120)) < 0.7, truth, 1 - truth)
         names = [f"a{i}+b{i}" for i in range(first, first + 3)]
-        parts.append(
-            MemberVotes(
-                0,
-                names,
-                Packed.of(votes),
-                Packed.of(truth),
-                [12] * 10,
-                [80] * 3,
-                [20] * 3,
-                [13] * 3,
-                [[[7, 3], [4, 6]]] * 3,
-            )
+        parts[first] = MemberVotes(
+            0,
+            names,
+            Packed.of(votes),
+            Packed.of(truth),
+            [12] * 10,
+            [80] * 3,
+            [20] * 3,
+            [13] * 3,
+            [[[7, 3], [4, 6]]] * 3,
         )
     forests = replace(parts[0], votes=Packed.of(np.stack([truth, 1 - truth, 1 - truth])))
-    fitted = [forests, *parts]
+    fitted: group_networks.CnnVotes = {"forests": forests, "networks": parts}
+    heard = filled(group_networks.then(config, fitted), Cell.__call__)
     found = group_networks.result(
-        config, [*fitted, *(cell() for cell in group_networks.then(config, fitted))]
+        config, {**fitted, "ensemble": heard["ensemble"], "sweeps": heard["sweeps"]}
     )
     assert [test.letters for test in found.ensemble.tests] == [12, 60, 120]
     for each, test in zip(found.sweeps, found.ensemble.tests, strict=True):
         assert each.curve("majority").accuracy[0] == test.method("majority").accuracy
     assert found.findings[0].ours.endswith(", 0.333")
     assert found.findings[1].paper == "0.800, 0.816, 0.090"
-    picture_of("femnist-cnn")(found).savefig(tmp_path / "picture.png")
+    group_networks.figures(found)["femnist-cnn"].savefig(tmp_path / "picture.png")

@@ -12,7 +12,6 @@ import pytest
 from matplotlib.collections import PolyCollection
 
 from folkmoot.paper.theory.homogeneous import EXPERIMENT, HomogeneousResult, accuracies, slush, supermajority
-from folkmoot.report.experiments import picture_of
 from support.oracles import exact as oracle
 
 
@@ -82,7 +81,7 @@ def test_result_is_plain_json() -> None:
 
 
 def test_picture_has_every_line_and_the_shaded_region() -> None:
-    left, right = picture_of("homogeneous")(quick()).axes
+    left, right = EXPERIMENT.figures(quick())["homogeneous"].axes
     drawn = {str(line.get_label()): line for line in left.get_lines()}
     for line in quick().slush:
         assert np.asarray(drawn[rf"Slush $\alpha$={line.alpha}, k={line.k}"].get_ydata()).tolist() == line.gap

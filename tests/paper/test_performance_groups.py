@@ -17,7 +17,6 @@ from folkmoot.paper.theory.performance_groups import (
     gaps,
     sufficient,
 )
-from folkmoot.report.experiments import picture_of
 from folkmoot.theory import SlushChain, performance_groups_bound
 from support.oracles import exact as oracle
 
@@ -129,7 +128,7 @@ def test_result_is_plain_json() -> None:
 
 
 def test_picture_has_borders_bounds_and_contours() -> None:
-    left, right = picture_of("performance-groups")(quick()).axes[:2]
+    left, right = EXPERIMENT.figures(quick())["performance-groups"].axes[:2]
     drawn = {str(line.get_label()): line for line in left.get_lines()}
     for each in quick().groups:
         border = drawn[rf"$n_1$={each.n1}, $n_2$={each.n2}"]

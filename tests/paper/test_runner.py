@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, TypedDict
 
 import pytest
+from matplotlib.figure import Figure
 
 from folkmoot.paper.catalogue import MODULES, experiment
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
-from folkmoot.paper.runner import run
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result, cells_of
+from folkmoot.paper.runner import is_finished, run
 from folkmoot.paper.store import MISSING, Store
-from folkmoot.report.experiments import picture_of
 
 
 @dataclass(frozen=True)
@@ -37,19 +39,31 @@ class Config:
     note: str
 
 
-def cells(config: Config, seed: int) -> list[Cell]:  # noqa: ARG001
-    return [Cell(square, {"number": n, "note": config.note}, Square) for n in config.numbers]
+class Found(TypedDict):
+    squares: dict[int, Square]
 
 
-def result(config: Config, found: Sequence[Square]) -> Result:  # noqa: ARG001
-    finding = Finding("squares", "", str([each.square for each in found]))
+def square_cell(number: int, config: Config) -> Cell:
+    return Cell(square, {"number": number, "note": config.note}, Square)
+
+
+def cells(config: Config, seed: int) -> Plan:  # noqa: ARG001
+    return {"squares": {n: square_cell(n, config) for n in config.numbers}}
+
+
+def result(config: Config, found: Found) -> Result:  # noqa: ARG001
+    finding = Finding("squares", "", str([each.square for each in found["squares"].values()]))
     return Result("done", (finding,), ())
+
+
+def figures(result: Result) -> dict[str, Figure]:  # noqa: ARG001
+    return {"squares": Figure()}
 
 
 def squares(folder: Path, *numbers: int) -> tuple[Experiment[Config], Config, Path]:
     note = folder / "note"
     config = Config(numbers, str(note))
-    return Experiment("squares", "", "", config, config, cells, result), config, note
+    return Experiment("squares", "", "", config, config, cells, result, figures), config, note
 
 
 def test_processes_find_what_one_finds(tmp_path: Path) -> None:
@@ -93,7 +107,8 @@ def test_a_file_that_is_not_whole_is_told_and_computed_again(tmp_path: Path, tex
     assert run(squared, config, 0, store).findings[0].ours == "[9]"
     assert len(store.complaints) == 1
     assert "is not a whole result" in store.complaints[0]
-    assert Store(tmp_path / "cells").load(cells(config, 0)[0]) == Square(3, 9, "here")
+    (cell,) = cells_of(cells(config, 0))
+    assert Store(tmp_path / "cells").load(cell) == Square(3, 9, "here")
 
 
 def test_keys_tell_functions_and_arguments_apart() -> None:
@@ -111,7 +126,42 @@ def test_every_experiment_has_a_name_a_claim_and_a_picture() -> None:
         assert found.about
         assert "\n" not in found.about
         assert found.claim
-        assert callable(picture_of(name))
+        assert callable(found.figures)
+
+
+def test_results_have_the_names_of_their_cells(tmp_path: Path) -> None:
+    """A second stage is planned from the first one's results; equal cells are computed once."""
+    squared, config, note = squares(tmp_path, 3, 4)
+
+    def then(config: Config, found: Found) -> Plan:
+        whole = sum(each.square for each in found["squares"].values())
+        return {"sum": square_cell(whole, config), "again": {n: square_cell(25, config) for n in range(3)}}
+
+    def judged(config: Config, found: Any) -> Result:  # noqa: ARG001
+        assert set(found) == {"squares", "sum", "again"}
+        assert found["squares"] == {3: Square(3, 9, "here"), 4: Square(4, 16, "here")}
+        assert found["sum"] == Square(25, 625, "here")
+        assert found["again"] == dict.fromkeys(range(3), found["sum"])
+        return Result("done", (), ())
+
+    staged = replace(squared, then=then, result=judged)
+    store = Store(tmp_path / "cells")
+    seen: list[tuple[str, int, int]] = []
+    assert not is_finished(staged, config, 0, store)
+    run(staged, config, 0, store, jobs=1, progress=lambda *step: seen.append(step))
+    assert note.read_text().split() == ["3", "4", "25"]
+    assert seen[-1] == ("squares", 3, 3)
+    assert is_finished(staged, config, 0, store)
+    (store.folder / f"{square_cell(25, config).key}.json").unlink()
+    assert not is_finished(staged, config, 0, store)
+    assert staged.run(config, 0) == Result("done", (), ())
+
+
+def test_workers_that_run_cells_do_not_load_what_draws() -> None:
+    names = [f"folkmoot.paper.{module}" for module in MODULES.values()]
+    program = f"import sys, {', '.join(names)}; print('matplotlib' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "False"
 
 
 def test_a_wrong_name_is_answered_with_the_nearest() -> None:

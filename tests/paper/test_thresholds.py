@@ -24,7 +24,6 @@ from folkmoot.paper.theory.threshold_tables import (
     judge,
     large_n_limit,
 )
-from folkmoot.report.experiments import picture_of
 from folkmoot.theory import SlushChain
 from support.oracles import exact as oracle
 
@@ -155,7 +154,7 @@ def test_result_is_plain_json() -> None:
 
 
 def test_picture_has_every_entry_and_the_limit() -> None:
-    first, second, third = picture_of("thresholds")(quick()).axes
+    first, second, third = EXPERIMENT.figures(quick())["thresholds"].axes
     for axes, count in ((first, 20), (second, 4), (third, 16)):
         crosses = [line for line in axes.get_lines() if line.get_marker() == "x"]
         assert sum(np.size(line.get_xdata()) for line in crosses) == count

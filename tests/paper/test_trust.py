@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from folkmoot.paper.experiment import Finding
+from folkmoot.paper.experiment import Finding, cells_of
 from folkmoot.paper.femnist import byzantine_forests
-from folkmoot.paper.femnist.ensemble import MAJORITY, SLUSH, Talk
+from folkmoot.paper.femnist.ensemble import MAJORITY, SLUSH, TalkSettings
 from folkmoot.paper.femnist.writer_votes import CASE, DIGITS, MemberVotes, Packed
 from folkmoot.paper.runner import run
 from folkmoot.paper.store import Store
@@ -46,11 +46,10 @@ from folkmoot.paper.trust.points import (
     hear,
     inputs_of,
 )
-from folkmoot.report.experiments import picture_of
 from folkmoot.votes import Votes
 
 N, INPUTS = 31, 600
-TALK = Talk(k=6, alpha=4, rounds=15, repeats=1)
+TALK = TalkSettings(k=6, alpha=4, rounds=15, repeats=1)
 SMALL = against_liars.Config(
     writers=21, test_writers=8, trees=10, seeds=2, liars=(8,), tasks=(UNEVEN, DIGITS),
     task_liars=(8,), task_inputs=200, talk=TALK,
@@ -180,9 +179,18 @@ def test_nobody_anchors(tmp_path: Path) -> None:
     found = findings(curves_of(points), CASE)
     assert [(each.ours, each.holds) for each in found] == [("nobody anchored", None)]
     assert beyond(curves_of(points)) == []
-    result = against_liars.result(replace(SMALL, seeds=1, tasks=()), [members, points])
+    result = against_liars.result(
+        replace(SMALL, seeds=1, tasks=()),
+        {
+            "case": {members.seed: members},
+            "more_classes": {},
+            "heard": {(CASE, members.seed, "two stories", (0, 9)): points},
+        },
+    )
     assert "Nobody anchored" in result.verdict
-    picture_of("trust")(result).savefig(tmp_path / "picture.png")
+    drawn = against_liars.figures(result)
+    assert set(drawn) == {"trust"}
+    drawn["trust"].savefig(tmp_path / "picture.png")
 
 
 def test_curves_over_seeds() -> None:
@@ -241,7 +249,8 @@ def test_run_resumes_and_shares_its_forests(letters: str, tmp_path: Path) -> Non
     shared = byzantine_forests.cells(
         byzantine_forests.Config(data=letters, writers=21, test_writers=(1, 8), trees=10), 1
     )
-    assert against_liars.cells(config, 1)[0].key == shared[0].key
+    own = {cell.key for cell in cells_of(against_liars.cells(config, 1))}
+    assert {cell.key for cell in cells_of(shared)} < own
     store = Store(tmp_path)
     first: Any = run(against_liars.EXPERIMENT, config, 1, store)
     stamps = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.json")}
@@ -257,7 +266,8 @@ def test_run_resumes_and_shares_its_forests(letters: str, tmp_path: Path) -> Non
     }  # fmt: skip
     digits = [each for each in first.findings if each.quantity == "ten digits, nobody lies"]
     assert digits[0].ours == "nobody anchored"  # these writers have one of each digit: none to hold out
-    figure = picture_of("trust")(first)
-    figure.savefig(tmp_path / "picture.png")
-    assert len(figure.axes) == 4 * 7
+    drawn = against_liars.figures(first)
+    assert {name: len(figure.axes) for name, figure in drawn.items()} == {"trust": 4 * 6, "tasks": 2}
+    for name, figure in drawn.items():
+        figure.savefig(tmp_path / f"{name}.png")
     assert msgspec.json.decode(msgspec.json.encode(first))["verdict"] == first.verdict

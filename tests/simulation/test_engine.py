@@ -16,7 +16,6 @@ from folkmoot import (
     Everyone,
     Neighbours,
     Others,
-    Outcome,
     Slush,
     Snowball,
     Snowflake,
@@ -33,6 +32,7 @@ from folkmoot.adversaries import (
     Stalling,
 )
 from folkmoot.simulation.setting import Setting
+from support.outcomes import assert_bits_depend_on_the_seed_alone, same
 from support.process import interrupted
 
 Votes = npt.NDArray[np.int64]
@@ -52,26 +52,12 @@ def votes_of_two_colours(draw: st.DrawFn) -> Votes:
     return (np.random.default_rng(seed).random((n, inputs)) < draw(st.floats(0.2, 0.8))).astype(np.int64)
 
 
-def same(one: Outcome, other: Outcome) -> bool:
-    pairs = (
-        (getattr(one, name), getattr(other, name)) for name in ("decisions", "settled", "rounds", "queries")
-    )
-    return all(np.array_equal(a, b) for a, b in pairs)
-
-
 @pytest.mark.parametrize("options", KERNELS, ids=str)
 @pytest.mark.parametrize(
     "protocol", [Slush(4, 3), Snowflake(4, 3, 5), Snowball(4, 3, 5)], ids=lambda p: type(p).__name__
 )
 def test_same_seed_same_bits_whatever_the_threads(protocol: Any, options: dict[str, Any]) -> None:
-    votes = np.random.default_rng(1).integers(0, 2, (15, 300))
-    one = deliberate(votes, protocol, seed=9, threads=1, repeats=3, **options)
-    for threads in (2, 5):
-        assert same(one, deliberate(votes, protocol, seed=9, threads=threads, repeats=3, **options))
-    assert same(one, deliberate(votes, protocol, seed=9, repeats=3, **options))
-    other = deliberate(votes, protocol, seed=10, repeats=3, **options)
-    assert not np.array_equal(one.decisions, other.decisions)
-    assert not np.array_equal(one.decisions[0], one.decisions[1])
+    assert_bits_depend_on_the_seed_alone(protocol, options)
 
 
 @settings(max_examples=30)

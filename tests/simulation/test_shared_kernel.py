@@ -8,7 +8,7 @@ import networkx
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Neighbours, Outcome, Slush, Snowball, Snowflake, Trusting, deliberate
+from folkmoot import Everyone, Neighbours, Slush, Snowball, Snowflake, Trusting, deliberate
 from folkmoot.adversaries import (
     ConstantColour,
     Copycat,
@@ -20,6 +20,7 @@ from folkmoot.adversaries import (
 )
 from folkmoot.simulation.kernels import shared
 from folkmoot.simulation.setting import Schedule
+from support.outcomes import same
 
 N = 13
 RNG = np.random.default_rng(6)
@@ -48,11 +49,6 @@ LIARS: dict[str, dict[int, Any]] = {
     "by the query": ALL_KINDS,
 }
 SIX = [3, 4, 3, 5, 3, 3, 3, 4, 3, 3, 3, 5, 3]
-
-
-def same(one: Outcome, other: Outcome) -> bool:
-    names = ("decisions", "settled", "rounds", "queries")
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
 @pytest.mark.parametrize("schedule", ["one", "lockstep"])

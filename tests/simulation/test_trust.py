@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from folkmoot import Outcome, Slush, Snowball, Snowflake, Trusting, deliberate
+from folkmoot import Slush, Snowball, Snowflake, Trusting, deliberate
 from folkmoot.adversaries import ConstantColour, PerfectlyMalicious, Silent
-from folkmoot.simulation.options import Batch
+from folkmoot.simulation.play_options import Batch
+from support.outcomes import assert_bits_depend_on_the_seed_alone, same
 
 BATCHES = ["independent", "shared"]
 KINDS: list[Any] = [
@@ -23,22 +24,10 @@ def trust(n: int, seed: int = 0) -> npt.NDArray[np.float64]:
     return np.random.default_rng(seed).normal(np.linspace(-1.5, 2, n)[:, None], 1, (n, n))
 
 
-def same(one: Outcome, other: Outcome) -> bool:
-    names = ("decisions", "settled", "rounds", "queries")
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
-
-
 @pytest.mark.parametrize("options", KINDS, ids=lambda x: "-".join(x.values()))
 @pytest.mark.parametrize("protocol", [Slush(4, 3), Snowball(4, 3, 5)], ids=lambda p: type(p).__name__)
 def test_same_seed_same_bits_whatever_the_threads(protocol: Any, options: dict[str, Any]) -> None:
-    votes = np.random.default_rng(1).integers(0, 2, (15, 300))
-    options = options | {"sampling": Trusting(trust(15)), "repeats": 3}
-    one = deliberate(votes, protocol, seed=9, threads=1, **options)
-    for threads in (2, 5):
-        assert same(one, deliberate(votes, protocol, seed=9, threads=threads, **options))
-    other = deliberate(votes, protocol, seed=10, **options)
-    assert not np.array_equal(one.decisions, other.decisions)
-    assert not np.array_equal(one.decisions[0], one.decisions[1])
+    assert_bits_depend_on_the_seed_alone(protocol, options | {"sampling": Trusting(trust(15))})
 
 
 @pytest.mark.parametrize("options", KINDS, ids=lambda x: "-".join(x.values()))

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-# Where a signal makes Python write what each thread is doing: a test can tell when the work is under way.
+# A thread that looks at the others and makes a file once one of them works where it should.
 _WATCHED = """
-import faulthandler, signal, sys
-stacks = open(sys.argv.pop(1), "w")
-faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True)
-stacks.write("ready\\n")
-stacks.flush()
+import sys, threading, time
+
+def watch(inside, sign):
+    seen, me = 0, threading.get_ident()
+    while seen < 3:
+        time.sleep(0.05)
+        innermost = [frame.f_code.co_filename for who, frame in sys._current_frames().items() if who != me]
+        seen = seen + 1 if any(inside in file for file in innermost) else 0
+    open(sign, "w").close()
+
+threading.Thread(target=watch, args=(sys.argv.pop(1), sys.argv.pop(1)), daemon=True).start()
 """
 _COMMAND = "from folkmoot.cli.main import main\nmain()\n"
 
@@ -57,27 +62,18 @@ def interrupted(code: str, *arguments: object, inside: str, seconds: float = 60.
     compilation are over, and a compiled kernel that it calls, which has no frame, is under way.
     """
     with tempfile.TemporaryDirectory() as folder:
-        stacks = Path(folder) / "stacks"
-        with _started(["-c", _WATCHED + code, str(stacks), *map(str, arguments)]) as process:
+        sign, end = Path(folder) / "works", time.monotonic() + seconds
+        with _started(["-c", _WATCHED + code, inside, str(sign), *map(str, arguments)]) as process:
             try:
-                _wait(process, lambda: stacks.exists() and stacks.stat().st_size > 0, "it starts", seconds)
-                _wait(process, lambda: _works(process, stacks, inside), f"it works in {inside}", seconds)
+                while not sign.exists():
+                    assert process.poll() is None, f"it ended by itself: {process.communicate()}"
+                    assert time.monotonic() < end, f"it was never seen to work in {inside}"
+                    time.sleep(0.05)
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate(timeout=30)
             finally:
                 process.kill()  # does nothing if it has ended
         return process.returncode, out, err
-
-
-def _works(process: subprocess.Popen[str], stacks: Path, inside: str) -> bool:
-    for _ in range(3):
-        before = stacks.stat().st_size
-        process.send_signal(signal.SIGUSR1)
-        time.sleep(0.05)
-        innermost = re.findall(r'most recent call first\):\n  File "([^"]+)"', stacks.read_text()[before:])
-        if not any(inside in file for file in innermost):
-            return False
-    return True
 
 
 def _started(command: list[str], new_session: bool = False) -> subprocess.Popen[str]:
@@ -88,11 +84,3 @@ def _started(command: list[str], new_session: bool = False) -> subprocess.Popen[
         text=True,
         start_new_session=new_session,
     )
-
-
-def _wait(process: subprocess.Popen[str], holds: Callable[[], bool], what: str, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert process.poll() is None, f"it ended by itself: {process.communicate()}"
-        assert time.monotonic() < end, what
-        time.sleep(0.05)

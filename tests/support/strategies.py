@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import strategies as st
 
+from folkmoot.arrays import Ints
 from folkmoot.sampling import Everyone, Others
 from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain
 from folkmoot.votes import Votes
@@ -74,3 +76,25 @@ def vote_tables(
     classes = draw(st.integers(2, most_classes))
     row = st.lists(st.integers(-1, classes - 1), min_size=inputs, max_size=inputs)
     return np.array(draw(st.lists(row, min_size=n, max_size=n)), dtype=np.int64), classes
+
+
+class Renamed(NamedTuple):
+    """A table of votes, and other orders of participants, inputs and colours."""
+
+    votes: Votes
+    classes: int
+    who: list[int]
+    where: list[int]
+    name: list[int]
+
+    @property
+    def colours(self) -> Ints:
+        """The new name of each colour; -1 indexes the last, so that uncoloured stays uncoloured."""
+        return np.array([*self.name, -1])
+
+
+@st.composite
+def renamed_tables(draw: st.DrawFn) -> Renamed:
+    """What no rule's answer may depend on but for its names."""
+    votes, classes = draw(vote_tables())
+    return Renamed(votes, classes, *(draw(st.permutations(range(m))) for m in (*votes.shape, classes)))

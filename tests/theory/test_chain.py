@@ -27,16 +27,9 @@ def exact_absorption(
     if blue[-1]:
         return [oracle.log_ratio(x, blue[-1]) for x in blue], [oracle.log_ratio(x, blue[-1]) for x in red]
     # A product of the formula is 0/0 when no state has both rates: solve the little chain instead.
-    c = n - f
-    moves: dict[tuple[int, ...], dict[tuple[int, ...], Fraction]] = {
-        (b,): {
-            (to,): Fraction(rate) for to, rate in ((b + 1, birth[b]), (b - 1, death[b])) if rate and 0 < b < c
-        }
-        for b in range(c + 1)
-    }
-    logs = []
+    c, logs = n - f, []
     for end in (c, 0):
-        chances = oracle.hitting(moves, (end,))
+        chances = oracle.hitting(oracle.moves(birth, death), (end,))
         logs.append([math.log(chances[b,]) if chances[b,] else -math.inf for b in range(c + 1)])
     return logs[0], logs[1]
 

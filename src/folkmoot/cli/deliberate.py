@@ -9,7 +9,6 @@ import typer
 
 from folkmoot.cli.options import (
     INT,
-    PROTOCOLS,
     AlphaOrLocal,
     Beta,
     Json,
@@ -22,12 +21,11 @@ from folkmoot.cli.options import (
     Seed,
     TaskColumn,
     WorkerColumn,
-    named_protocol,
-    smallest_alpha,
     whole_alpha,
 )
 from folkmoot.cli.output import (
     collected_warnings,
+    json_key,
     number,
     picture_path,
     print_json,
@@ -70,7 +68,7 @@ def deliberate(
         str,
         typer.Option(
             "--attack",
-            help="malicious, constant, random, silent, faulty, stalling, equivocating or copycat.",
+            help="One of: {attacks}.",
         ),
     ] = "malicious",
     trust: Annotated[
@@ -92,7 +90,7 @@ def deliberate(
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
     from folkmoot.adversaries import handed_in
-    from folkmoot.cli.gold import check_gold, read_gold, trust_as_dict, trust_in_words
+    from folkmoot.cli.gold_tasks import check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparison import compare
     from folkmoot.vote_files import read_votes
 
@@ -129,7 +127,7 @@ def deliberate(
         result |= trust_as_dict(golden.gold, report, table.workers)
         notes.insert(0, trust_in_words(golden.gold, report))
     others = [(line.name.removeprefix("talk "), line) for line in report.lines if line.name != report.talk]
-    result |= {name.replace(" ", "_").replace("-", "_").lower(): line.accuracy for name, line in others}
+    result |= {json_key(name): line.accuracy for name, line in others}
     result["warnings"] = notes
     if out is not None:
         _write(out, report.outcome, table)
@@ -153,12 +151,14 @@ def deliberate(
 def _protocol(
     table: VoteTable, seen: Votes, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
 ) -> SnowProtocol[Any]:
+    from folkmoot.checks import DEFAULT_K, default_query
     from folkmoot.comparison import judged_accuracies
+    from folkmoot.protocols import named_protocol
     from folkmoot.thresholds import StrongConfidence
 
     participants = len(table.workers)
-    size = min(10, max(1, participants - 1)) if k is None else k
-    if k is None and size < 10:
+    size, least = default_query(participants, k)
+    if k is None and size < DEFAULT_K:
         notes.append(f"only {participants} participants: k = {size}")
     threshold: int | StrongConfidence
     if alpha == "local":
@@ -170,8 +170,8 @@ def _protocol(
         threshold = StrongConfidence(judged_accuracies(seen, len(table.labels), table.truth))
     else:
         given = whole_alpha(alpha)
-        threshold = smallest_alpha(size) if given is None else given
-    return named_protocol(name, size, threshold, beta)
+        threshold = least if given is None else given
+    return named_protocol(name, size, threshold, beta=beta)
 
 
 def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[int, Adversary]:
@@ -198,6 +198,8 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
+    from folkmoot.protocols import PROTOCOLS
+
     consensus = report.line(report.talk)
     return {
         "participants": report.participants,

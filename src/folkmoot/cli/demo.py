@@ -22,8 +22,8 @@ def demo(
     json: Json = False,
 ) -> None:
     """Show what it does: 101 participants, different small models, non-iid digits, up to 60 liars."""
-    from folkmoot.runs.demo import Demo
-    from folkmoot.runs.demo import demo as play
+    from folkmoot.runs.study import Demo
+    from folkmoot.runs.study import demo as play
 
     folder = check_folder(out)
     with collected_warnings() as warnings, progress_bars() as progress:

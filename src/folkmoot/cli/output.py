@@ -37,6 +37,11 @@ def print_json(result: Mapping[str, object]) -> None:
     print("{\n" + ",\n".join(lines) + "\n}")
 
 
+def json_key(name: str) -> str:
+    """The name of a line as a key: weighted_majority, dawid_skene."""
+    return name.lower().replace(" ", "_").replace("-", "_")
+
+
 def print_table(
     title: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "", *, words: bool = False
 ) -> None:

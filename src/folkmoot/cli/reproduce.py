@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +14,8 @@ from folkmoot.cli.study_output import check_folder
 
 if TYPE_CHECKING:
     from folkmoot.paper.experiment import Experiment
-    from folkmoot.paper.store import Store
-    from folkmoot.report.reproduction import Done
+    from folkmoot.paper.findings_page import Done
+    from folkmoot.paper.reproduction import Reproduction
 
 FAILED = 1  # some experiment could not be run; the others were
 
@@ -55,7 +54,7 @@ def reproduce(
     """Recompute every table and figure of the paper. Finished parts are kept: run it again to go on."""
     from folkmoot import checks
     from folkmoot.paper.catalogue import MODULES, experiment
-    from folkmoot.paper.runner import is_finished
+    from folkmoot.paper.reproduction import Reproduction
 
     if list_:
         _list([experiment(name) for name in MODULES], json)
@@ -74,25 +73,23 @@ def reproduce(
         chosen = [each for each in chosen if each.name != "femnist-cnn"]
     folder = check_folder(out)
     folder.mkdir(parents=True, exist_ok=True)
+    reproduction = Reproduction(folder, data, quick, seed)
     with _cluster(ray):
-        done = [_run(each, folder, data, quick, jobs, seed) for each in chosen]
+        done = [_run(reproduction, each, jobs) for each in chosen]
     # The page shows all that is finished, in the order of the paper, also what was not asked for now.
-    asked = {each.experiment.name: each for each in done}
-    rest = [experiment(name) for name in MODULES if name not in asked]
-    kept = {}
-    for other in rest:
-        store = _store(other, folder, data)
-        if is_finished(other, _config(other, data, quick), seed, store):
-            kept[other.name] = _run(other, folder, data, quick, jobs, seed)
-        for complaint in store.complaints:
+    shown = {each.experiment.name: each for each in done}
+    for other in [experiment(name) for name in MODULES if name not in shown]:
+        finished, complaints = reproduction.is_finished(other)
+        if finished:
+            shown[other.name] = _run(reproduction, other, jobs)
+        for complaint in complaints:
             print(f"folkmoot: warning: {complaint} (experiment {other.name})", file=sys.stderr)
-    shown = asked | kept
-    _write_page(folder, [shown[name] for name in MODULES if name in shown], quick=quick, seed=seed, data=data)
+    page = reproduction.write_page([shown[name] for name in MODULES if name in shown])
     if json:
         print_json({each.experiment.name: _as_dict(each) for each in done})
     else:
         _print(done)
-    print(f"wrote {folder / 'report.html'} (open it in a browser)", file=sys.stderr)
+    print(f"wrote {page} (open it in a browser)", file=sys.stderr)
     failures = [each for each in done if each.failure]
     for each in failures:
         print(f"folkmoot: {each.experiment.name} was not run: {each.failure}", file=sys.stderr)
@@ -100,76 +97,16 @@ def reproduce(
         raise typer.Exit(FAILED)
 
 
-def _run(
-    experiment: Experiment[Any], folder: Path, data: Path | None, quick: bool, jobs: int, seed: int
-) -> Done:
-    """One experiment, numbers and pictures written. What it lacks (data, an extra) does not stop others."""
-    from msgspec import json as coded
-    from msgspec import to_builtins
-
-    from folkmoot.paper.runner import run
-    from folkmoot.report.experiments import picture_of
-    from folkmoot.report.reproduction import Done
-
-    store = _store(experiment, folder, data)
-    files = {ending: folder / f"{experiment.name}.{ending}" for ending in ("json", "png", "svg")}
-    started = time.perf_counter()
-    try:
-        with progress_bars() as progress:
-            result = run(
-                experiment, _config(experiment, data, quick), seed, store, jobs=jobs, progress=progress
-            )
-        seconds = time.perf_counter() - started
-        whole = {"experiment": experiment.name, **_about(quick, seed, data), **to_builtins(result)}
-        files["json"].write_bytes(coded.format(coded.encode(whole), indent=1))
-        figure = picture_of(experiment.name)(result)
-        figure.savefig(files["png"], dpi=150)
-        figure.savefig(files["svg"], metadata={"Date": None})
-    except (OSError, ValueError, ModuleNotFoundError) as error:
-        for file in files.values():  # those of an earlier run would not be of this one
-            if file.is_file():
-                file.unlink()
-        return Done(experiment, failure=" ".join(str(error).split()), seconds=time.perf_counter() - started)
-    finally:
-        for complaint in store.complaints:
-            print(f"folkmoot: warning: {complaint}", file=sys.stderr)
-    return Done(experiment, result, figure, seconds)
-
-
-def _config(experiment: Experiment[Any], data: Path | None, quick: bool) -> Any:
-    from folkmoot.paper.runner import settings
-
-    return settings(experiment, quick=quick, data=None if data is None else str(data.resolve()))
-
-
-def _store(experiment: Experiment[Any], folder: Path, data: Path | None) -> Store:
-    """Where the cells of an experiment are kept; those of other data, or of data that changed, elsewhere."""
-    from folkmoot.paper.store import Store, stamp
-
-    cells = folder / "cells"
-    return Store(cells / stamp(data) if experiment.needs_data and data is not None else cells)
-
-
-def _write_page(folder: Path, done: list[Done], *, quick: bool, seed: int, data: Path | None) -> None:
-    from folkmoot.report.reproduction import page
-
-    (folder / "report.html").write_text(page(done, _about(quick, seed, data)), encoding="utf-8")
-
-
-def _about(quick: bool, seed: int, data: Path | None) -> dict[str, object]:
-    """What a run is of."""
-    from folkmoot import __version__
-
-    return {
-        "folkmoot": __version__,
-        "settings": "quick" if quick else "full",
-        "seed": seed,
-        "FEMNIST": "downloaded" if data is None else data.name,
-    }
+def _run(reproduction: Reproduction, experiment: Experiment[Any], jobs: int) -> Done:
+    with progress_bars() as progress:
+        done = reproduction.run(experiment, jobs=jobs, progress=progress)
+    for complaint in done.complaints:
+        print(f"folkmoot: warning: {complaint}", file=sys.stderr)
+    return done
 
 
 def _print(done: list[Done]) -> None:
-    from folkmoot.report.reproduction import findings_table
+    from folkmoot.paper.findings_page import findings_table
 
     for each in done:
         if each.result is not None:

@@ -115,14 +115,18 @@ def read_table(
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> from folkmoot.datasets import read_table
-    >>> with open("patients.csv", "w") as file:
-    ...     _ = file.write("clinic,age,smokes,ill\\nA,61,yes,1\\nA,35,no,0\\nB,58,yes,1\\nB,?,no,0\\n")
-    >>> data = read_table("patients.csv", target="ill", group="clinic", test_rows=0.5)
-    >>> data.feature_names, data.categorical
-    (('age', 'smokes'), (1,))
-    >>> data.groups, data.groups_test
-    (array(['A', 'B'], dtype='<U1'), array(['A', 'B'], dtype='<U1'))
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "patients.csv")
+    ...     rows = [f"{i},{i % 3},{('no', 'yes')[i % 2]}" for i in range(12)]
+    ...     _ = path.write_text("\\n".join(["age,clinic,ill", *rows]))
+    ...     data = read_table(path, "ill", "clinic", test_rows=0.25)
+    >>> data.participants, data.classes
+    (array([0, 1, 2]), array(['no', 'yes'], dtype='<U3'))
+    >>> data.X.shape, data.X_test.shape
+    ((9, 1), (3, 1))
     """
     given = {"test": test, "test_groups": test_groups, "test_rows": test_rows}
     both = [name for name, value in given.items() if value is not None]

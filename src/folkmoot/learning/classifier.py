@@ -13,6 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from folkmoot import checks
 from folkmoot.adversaries import Adversary, PerfectlyMalicious
 from folkmoot.arrays import Array, Floats, Progress
 from folkmoot.learning.ballot import Ballot, absorption, has_closed_form
@@ -43,7 +44,7 @@ from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
 
 _REPEATS = 100  # deliberations behind predict_proba where theory has no closed form
-_SLUSH = Slush(k=10, alpha=6)
+_SLUSH = Slush(checks.DEFAULT_K, checks.least_alpha(checks.DEFAULT_K))
 
 
 class ConsensusClassifier(ClassifierMixin, ReportingMoot):

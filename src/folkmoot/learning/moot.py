@@ -19,7 +19,7 @@ from folkmoot.learning.ballot import Ballot, anchors_of, ballot_of
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
 from folkmoot.learning.labels import as_truth
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols import SnowProtocol, check_protocol
 from folkmoot.sampling import Sampling, check_sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import Trust
@@ -61,8 +61,7 @@ class Moot(TransformerMixin, ConsensusEstimator):
         return protocol
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.protocol, SnowProtocol):
-            raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {self.protocol!r}")
+        check_protocol(self.protocol)
         if self.trust is not None and not (isinstance(self.trust, str) and self.trust == SELF_ANCHORED):
             raise ValueError(f"trust must be {SELF_ANCHORED!r} or None: got {self.trust!r}")
         check_sampling(self.sampling)

@@ -2,16 +2,23 @@
 
 A cell is a pure function of plain arguments. So a finished cell can be stored and never computed again, cells
 can run in other processes or on other machines, and the whole is a pure function of (config, seed).
+
+An experiment names its cells, and finds their results under the same names: a cell ``"sizes"`` in the plan is
+what it returned in ``found["sizes"]``, a family of cells ``"limits"`` by key is ``found["limits"][key]``.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Config = TypeVar("Config")
 
@@ -24,7 +31,7 @@ class Cell:
     arguments: dict[str, Any]
     returns: Any
 
-    @property
+    @cached_property
     def key(self) -> str:
         """The same for the same function and arguments: the name under which its result is kept."""
         text = msgspec.json.encode([self.function.__module__, self.function.__qualname__, self.arguments])
@@ -32,6 +39,26 @@ class Cell:
 
     def __call__(self) -> Any:
         return self.function(**self.arguments)
+
+
+# Cells by name: one, or a family of them by any hashable key.
+Plan: TypeAlias = "Mapping[str, Cell | Mapping[Any, Cell]]"
+
+
+def cells_of(plan: Plan) -> list[Cell]:
+    """All cells of a plan, in its order."""
+    cells: list[Cell] = []
+    for work in plan.values():
+        cells += [work] if isinstance(work, Cell) else work.values()
+    return cells
+
+
+def filled(plan: Plan, outcome: Callable[[Cell], Any]) -> dict[str, Any]:
+    """The plan with the outcome of each cell in its place."""
+    return {
+        name: outcome(work) if isinstance(work, Cell) else {key: outcome(cell) for key, cell in work.items()}
+        for name, work in plan.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -64,14 +91,15 @@ class Experiment(Generic[Config]):
     claim: str  # what the paper says, and where
     full: Config
     quick: Config
-    cells: Callable[[Config, int], Sequence[Cell]]  # of (config, seed)
-    result: Callable[[Config, Sequence[Any]], Result]  # of config and what all cells returned, in order
-    then: Callable[[Config, Sequence[Any]], Sequence[Cell]] | None = None  # more cells, from the first ones
+    cells: Callable[[Config, int], Plan]  # of (config, seed)
+    result: Callable[[Config, Any], Result]  # of config and what all cells returned, by their names
+    figures: Callable[[Any], Mapping[str, Figure]]  # of the result, by name; one is named as the experiment
+    then: Callable[[Config, Any], Plan] | None = None  # more cells, from what the first ones returned
     needs_data: bool = False  # FEMNIST: the config has a field ``data``, a path or None
 
     def run(self, config: Config, seed: int) -> Result:
         """All of it, here and now: a pure function of (config, seed)."""
-        found = [cell() for cell in self.cells(config, seed)]
+        found = filled(self.cells(config, seed), Cell.__call__)
         if self.then:
-            found += [cell() for cell in self.then(config, found)]
+            found |= filled(self.then(config, found), Cell.__call__)
         return self.result(config, found)

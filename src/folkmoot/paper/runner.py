@@ -8,7 +8,7 @@ from typing import Any
 
 from folkmoot.arrays import PartProgress
 from folkmoot.learning.parallel import shared_out
-from folkmoot.paper.experiment import Cell, Experiment, Result
+from folkmoot.paper.experiment import Cell, Experiment, Plan, Result, cells_of, filled
 from folkmoot.paper.store import MISSING, Store
 
 
@@ -35,37 +35,45 @@ def run(
         if progress:
             progress(experiment.name, told + done, told + whole)
 
-    found = _stage(list(experiment.cells(config, seed)), store, jobs, tell)
+    first = experiment.cells(config, seed)
+    found = _stage(first, store, jobs, tell)
     if experiment.then:
-        more = list(experiment.then(config, found))
-        told = len(found)
-        found += _stage(more, store, jobs, tell)
+        told = len(_by_key(first))
+        found |= _stage(experiment.then(config, found), store, jobs, tell)
     return experiment.result(config, found)
 
 
 def is_finished(experiment: Experiment[Any], config: Any, seed: int, store: Store) -> bool:
     """Whether all cells of an experiment are stored."""
-    found = [store.load(cell) for cell in experiment.cells(config, seed)]
-    if any(each is MISSING for each in found):
+    first = experiment.cells(config, seed)
+    stored = {key: store.load(cell) for key, cell in _by_key(first).items()}
+    if any(each is MISSING for each in stored.values()):
         return False
-    return not experiment.then or all(
-        store.load(cell) is not MISSING for cell in experiment.then(config, found)
-    )
+    if not experiment.then:
+        return True
+    found = filled(first, lambda cell: stored[cell.key])
+    return all(store.load(cell) is not MISSING for cell in cells_of(experiment.then(config, found)))
 
 
-def _stage(cells: list[Cell], store: Store, jobs: int | None, tell: Callable[[int, int], None]) -> list[Any]:
-    """What these cells return, in their order."""
-    results = [store.load(cell) for cell in cells]
-    todo = [i for i, result in enumerate(results) if result is MISSING]
+def _stage(plan: Plan, store: Store, jobs: int | None, tell: Callable[[int, int], None]) -> dict[str, Any]:
+    """What the cells of a plan return, by their names; equal cells are computed once."""
+    cells = _by_key(plan)
+    results = {key: store.load(cell) for key, cell in cells.items()}
+    todo = [key for key, result in results.items() if result is MISSING]
     done = len(cells) - len(todo)
     tell(done, len(cells))
-    for i, result in _computed([cells[i] for i in todo], jobs):
-        store.save(cells[todo[i]], result)
+    for i, result in _computed([cells[key] for key in todo], jobs):
+        cell = cells[todo[i]]
+        store.save(cell, result)
         # As it would be read back, so that a resumed run cannot differ from one that was not interrupted.
-        results[todo[i]] = store.load(cells[todo[i]])
+        results[cell.key] = store.load(cell)
         done += 1
         tell(done, len(cells))
-    return results
+    return filled(plan, lambda cell: results[cell.key])
+
+
+def _by_key(plan: Plan) -> dict[str, Cell]:
+    return {cell.key: cell for cell in cells_of(plan)}
 
 
 def _computed(cells: Sequence[Cell], jobs: int | None) -> Iterator[tuple[int, Any]]:

@@ -6,8 +6,10 @@ import base64
 import io
 from collections.abc import Sequence
 from html import escape
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Nothing from anywhere, and the browser sees to it.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"

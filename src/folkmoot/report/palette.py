@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BLUE: Final = "#1f5fa8"
 RED: Final = "#c0392b"
@@ -18,6 +19,8 @@ SERIES: Final = (BLUE, ORANGE, GREEN, PURPLE, RED, "#17a2b8", "#b9770e", GREY)
 
 def panels(rows: int, columns: int, *, size: tuple[float, float] = (4.6, 3.4)) -> tuple[Figure, list[Any]]:
     """A figure with so many axes, in reading order, without the box around them."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)
     for each in axes:

@@ -1,1 +1,1 @@
-"""Whole runs that commands start: a study of one moot, the demo, a moot of real processes."""
+"""Whole runs that commands start: a study of one moot, such as the demo, and a moot of real processes."""

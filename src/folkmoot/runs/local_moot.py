@@ -7,15 +7,10 @@ of them.
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
-import os
 import signal
-import socket
-import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from multiprocessing.process import BaseProcess
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,20 +23,15 @@ from folkmoot.arrays import PartProgress
 from folkmoot.comparison import Line, Report, compare
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
-from folkmoot.network import identity
 from folkmoot.network.account import Account, find, outcome_of
-from folkmoot.network.control import DOOR, MotionProgress, Put, door_of, put
-from folkmoot.network.journal import Journal
+from folkmoot.network.control import MotionProgress, Put, door_of, put
 from folkmoot.network.motion import chunked
-from folkmoot.network.operation import DATABASE, Settings, adversary_of, run
-from folkmoot.network.roster import Roster
+from folkmoot.network.operation import DATABASE, adversary_of
 from folkmoot.network.storage import Storage
 from folkmoot.network.verdict import first_votes
 from folkmoot.protocols import Slush
+from folkmoot.runs.processes import Nodes, name_of, prepare
 from folkmoot.votes import UNCOLOURED, Votes
-
-# What every node needs: loaded once by the server that forks them, instead of by each.
-PRELOADED = ("folkmoot.network.operation", "sklearn.pipeline", "sklearn.linear_model", "skops.io")
 
 
 @dataclass(frozen=True)
@@ -98,122 +88,6 @@ class LocalResult:
     folder: Path
 
 
-@dataclass
-class Nodes:
-    """The processes of a moot, by place in its roster."""
-
-    folder: Path
-    roster: Roster
-    settings: list[Settings]
-    processes: list[BaseProcess | None] = field(default_factory=list)
-
-    def start(self, place: int) -> None:
-        """Start one, or start it again."""
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(list(PRELOADED))
-        process = context.Process(target=_node, args=(self.settings[place],), daemon=True)
-        process.start()
-        self.processes[place] = process
-
-    def signal(self, place: int, number: int) -> None:
-        """Send a signal to one that is there."""
-        process = self.processes[place]
-        if process is not None and process.pid is not None and process.is_alive():
-            os.kill(process.pid, number)
-
-    def kill(self, place: int) -> None:
-        """End one without warning, as a crash does."""
-        self.signal(place, signal.SIGKILL)
-        process = self.processes[place]
-        if process is not None:
-            process.join(10.0)
-        (self.settings[place].folder / DOOR).unlink(missing_ok=True)
-
-    def wait(
-        self, places: Sequence[int], seconds: float, report: Callable[[int], None] | None = None
-    ) -> None:
-        """Until their doors are open."""
-        end = time.monotonic() + seconds
-        while True:
-            there = sum((self.settings[place].folder / DOOR).is_file() for place in places)
-            if report is not None:
-                report(there)
-            if there == len(places):
-                self._wait_for_each_other(places)
-                return
-            for place in places:
-                process = self.processes[place]
-                if process is None or not process.is_alive():
-                    log = self.settings[place].folder / "log.jsonl"
-                    raise RuntimeError(f"node {self.roster[place].name} did not start: see {log}")
-            if time.monotonic() > end:
-                raise RuntimeError(f"only {there} of {len(places)} nodes started within {seconds:.0f} s")
-            time.sleep(0.05)
-
-    def _wait_for_each_other(self, places: Sequence[int], seconds: float = 10.0) -> None:
-        """Until all have said in their logs that they are connected; some may not be there at all."""
-        end = time.monotonic() + seconds
-        whole = all(process is not None and process.is_alive() for process in self.processes)
-        logs = [self.settings[place].folder / "log.jsonl" for place in places]
-        while whole and time.monotonic() < end:
-            if all('"all peers connected"' in log.read_text() for log in logs):
-                return
-            time.sleep(0.05)
-
-    def stop(self) -> None:
-        """Ask all to leave, and end those who do not."""
-        for place in range(len(self.processes)):
-            self.signal(place, signal.SIGCONT)
-            self.signal(place, signal.SIGTERM)
-        end = time.monotonic() + 10.0
-        for process in self.processes:
-            if process is not None:
-                process.join(max(0.1, end - time.monotonic()))
-                if process.is_alive():
-                    process.kill()
-
-
-def _node(settings: Settings) -> None:
-    """The body of a node's process: ``folkmoot node run`` with its log in a file."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us; it stops us
-    with (settings.folder / "log.jsonl").open("a") as log:
-        os.dup2(log.fileno(), sys.stderr.fileno())
-        try:
-            run(settings, Journal(settings.log_level, log))
-        except (ValueError, OSError, RuntimeError) as error:
-            print(f"folkmoot: {error}", file=log, flush=True)
-            raise SystemExit(2) from None
-
-
-def prepare(
-    folder: Path,
-    models: Sequence[str],
-    attacks: dict[int, str],
-    log_level: str = "info",
-    holdouts: dict[int, Path] | None = None,
-) -> Nodes:
-    """Keys, a roster and free ports for one node a model; nobody is started yet."""
-    ports = _free_ports(len(models))
-    identities = [
-        identity.create(folder / _name(place), name=_name(place), listen=f"127.0.0.1:{port}")
-        for place, port in enumerate(ports)
-    ]
-    roster = Roster(each.member() for each in identities)
-    roster.write(folder / "roster.toml")
-    settings = [
-        Settings(
-            folder=folder / _name(place),
-            roster=folder / "roster.toml",
-            model=model,
-            log_level=log_level,
-            attack=attacks.get(place),
-            holdout=(holdouts or {}).get(place),
-        )
-        for place, model in enumerate(models)
-    ]
-    return Nodes(folder, roster, settings, [None] * len(models))
-
-
 def play(config: LocalMoot, seed: int, folder: Path, report: PartProgress | None = None) -> LocalResult:
     """Fit, start, ask, break, compare."""
     config.check()
@@ -267,11 +141,11 @@ def _fit(
             if trust:
                 held = np.arange(len(labels)) % 3 == 2
                 if len(set(labels[~held].tolist())) > 1:
-                    holdouts[place] = folder / f"{_name(place)}.npz"
+                    holdouts[place] = folder / f"{name_of(place)}.npz"
                     np.savez(holdouts[place], X=rows[held], y=labels[held])
                     rows, labels = rows[~held], labels[~held]
             model = MODELS["logistic"]().fit(rows, labels)
-        path = folder / f"{_name(place)}.skops"
+        path = folder / f"{name_of(place)}.skops"
         skops.io.dump(model, path)
         files.append(str(path))
         if report is not None:
@@ -366,7 +240,7 @@ def _simulated(
     faults = {i: "left during the talk" for i, place in enumerate(spoke) if place in gone}
     return compare(
         own,
-        Slush(account.k, account.k // 2 + 1).scaled(len(spoke) - len(faults)),
+        Slush(account.k, checks.least_alpha(account.k)).scaled(len(spoke) - len(faults)),
         truth=truth,
         adversaries={i: ATTACKS[config.attack]() for i in lying},
         faults=faults,
@@ -400,19 +274,6 @@ def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, i
     lowest = np.where(table == UNCOLOURED, highest, table).min(axis=0)
     assert votes is not None  # noqa: S101 (place 0 has asked)
     return votes.astype(np.int64), int((highest != lowest).sum())
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago, all different."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
-
-
-def _name(place: int) -> str:
-    return f"node{place:03d}"
 
 
 def _told(report: PartProgress | None, what: str, whole: int) -> Callable[[int], None] | None:

@@ -1,4 +1,7 @@
-"""A moot on some data, studied: fitted once, then compared with everything for more and more liars."""
+"""A moot on some data, studied: fitted once, then compared with everything for more and more liars.
+
+The demo is one such study.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,12 @@ import numpy as np
 
 from folkmoot.arrays import PartProgress
 from folkmoot.comparison import Report
-from folkmoot.datasets import MootData
+from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning import ConsensusClassifier
+from folkmoot.learning.base_learners import MIXED, models_for
+from folkmoot.learning.moot import SELF_ANCHORED
 from folkmoot.outcome import Outcome
+from folkmoot.protocols import Slush
 
 _WATCHED = 60  # inputs whose talk is drawn
 
@@ -69,6 +75,41 @@ def study(
         talk=talk,
         seconds_fitting=fitted - started,
         seconds_comparing=time.perf_counter() - fitted,
+    )
+
+
+@dataclass(frozen=True)
+class Demo:
+    """The first thing a newcomer runs: 101 participants, non-iid digits, different small models, some liars.
+
+    A participant has 13 rows of few classes, and the fifth that it holds out lets about a quarter of all
+    anchor. Cross-validated anchors (``holdout=None``) let nearly half, which takes twice the time
+    (docs/trust.md). The talk among ``watched`` malicious ones is looked at closely.
+    """
+
+    participants: int = 101
+    alpha_dirichlet: float = 1.0
+    byzantine: tuple[int, ...] = (0, 5, 10, 15, 20, 30, 60)
+    watched: int = 10
+    k: int = 10
+    alpha: int = 6
+    repeats: int = 10
+
+
+def demo(
+    config: Demo, seed: int, *, n_jobs: int | None = None, progress: PartProgress | None = None
+) -> Study:
+    """The study of ``folkmoot demo``."""
+    data = load_digits_moot(config.participants, config.alpha_dirichlet, seed)
+    classifier = ConsensusClassifier(
+        models_for(MIXED, config.participants),
+        protocol=Slush(config.k, config.alpha),
+        trust=SELF_ANCHORED,
+        n_jobs=n_jobs,
+        random_state=seed,
+    )
+    return study(
+        classifier, data, config.byzantine, watched=config.watched, repeats=config.repeats, progress=progress
     )
 
 

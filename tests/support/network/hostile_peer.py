@@ -32,8 +32,8 @@ from folkmoot.network.roster import Roster
 from folkmoot.network.session import Session
 from folkmoot.network.storage import Storage
 from folkmoot.network.tls import Limits
+from folkmoot.runs.held_ports import HeldPorts
 from support.network.moot_in_memory import ChunkVotes, InMemory
-from support.network.ports import HeldPorts
 
 INPUTS = 20
 SECONDS = 60.0  # no wait in a test is longer

@@ -19,7 +19,7 @@ from folkmoot.network.control import MotionProgress, Put, door_of, put
 from folkmoot.network.motion import chunked
 from folkmoot.network.operation import DATABASE
 from folkmoot.network.storage import Storage
-from folkmoot.runs.local_moot import Nodes, prepare
+from folkmoot.runs.processes import Nodes, prepare
 
 MODEL = """
 def {name}(X):

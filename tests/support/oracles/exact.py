@@ -49,6 +49,20 @@ def absorption_sums(birth: list[int], death: list[int]) -> tuple[list[int], list
     return blue, red
 
 
+Moves = dict[tuple[int, ...], dict[tuple[int, ...], Fraction]]  # where to from each state, with what weight
+
+
+def moves(birth: list[int], death: list[int]) -> Moves:
+    """The chain of those rates for ``hitting``, which solves it also where the products above are 0/0."""
+    c = len(birth) - 1
+    return {
+        (b,): {
+            (to,): Fraction(rate) for to, rate in ((b + 1, birth[b]), (b - 1, death[b])) if rate and 0 < b < c
+        }
+        for b in range(c + 1)
+    }
+
+
 def log_ratio(part: int, whole: int) -> float:
     """log(part / whole) to double precision for integers of any size."""
     if part == 0:
@@ -105,7 +119,7 @@ def brute_force_blue(
     c = len(alphas)
     n = c + f
     states = list(product((0, 1), repeat=c))
-    moves: dict[tuple[int, ...], dict[tuple[int, ...], Fraction]] = {}
+    moves: Moves = {}
     for state in states:
         moves[state] = {}
         if len(set(state)) == 1:
@@ -120,9 +134,7 @@ def brute_force_blue(
     return {state: (solved[0][state], solved[1][state]) for state in states}
 
 
-def hitting(
-    moves: dict[tuple[int, ...], dict[tuple[int, ...], Fraction]], target: tuple[int, ...]
-) -> dict[tuple[int, ...], Fraction]:
+def hitting(moves: Moves, target: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
     """The chance to ever reach the target, by Gaussian elimination."""
     reach = {target}
     grown = True

@@ -11,7 +11,7 @@ import typer
 
 from folkmoot.cli.network.durations import seconds_of
 from folkmoot.cli.options import INT, Json, KOrAll, RoundsEach, Seed
-from folkmoot.cli.output import print_json, print_table, progress_bars
+from folkmoot.cli.output import json_key, print_json, print_table, progress_bars
 
 if TYPE_CHECKING:
     from folkmoot.runs.local_moot import LocalResult
@@ -73,7 +73,7 @@ def _as_dict(result: LocalResult) -> dict[str, Any]:
         "simulated": result.simulated,
         "simulated_spread": result.simulated_spread,
         "simulated_agreement": result.simulated_agreement,
-        **{line.name.lower().replace(" ", "_").replace("-", "_"): line.accuracy for line in result.lines},
+        **{json_key(line.name): line.accuracy for line in result.lines},
         "quorum": account.quorum,
         "took_part": account.took_part,
         "silent": account.silent,

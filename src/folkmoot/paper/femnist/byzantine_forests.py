@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import numpy as np
 
 from folkmoot.arrays import Floats
-from folkmoot.paper.experiment import Cell, Experiment, Result
+from folkmoot.paper.experiment import Experiment, Plan, Result
+from folkmoot.paper.femnist.accuracy_panels import draw_sweep
 from folkmoot.paper.femnist.byzantine_sweep import (
     FEW,
     MOST,
@@ -28,11 +29,15 @@ from folkmoot.paper.femnist.byzantine_sweep import (
     statistics_finding,
     sweep_cell,
 )
-from folkmoot.paper.femnist.ensemble import LOCAL, LOCAL_TEST, PAPER, Talk
+from folkmoot.paper.femnist.ensemble import LOCAL, LOCAL_TEST, PAPER, TalkSettings
 from folkmoot.paper.femnist.single_writers import votes_cell
 from folkmoot.paper.femnist.test_sets import counted, in_a_word, members_of, on_writers
 from folkmoot.paper.femnist.writer_votes import MemberVotes
 from folkmoot.paper.femnist.writers import notes_on_writers, sizes_of_test_sets
+from folkmoot.report.palette import panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 STRONG, WEAK = "strong", "weak"
 # Table "stats RF Byz users": mean, median and standard deviation on the test sets of 1, 10 and 100 writers.
@@ -59,7 +64,19 @@ class Config:
     test_writers: tuple[int, ...] = (1, 10, 100)
     trees: int = 100
     byzantine: tuple[int, ...] = tuple(range(41))
-    talk: Talk = field(default_factory=Talk)
+    talk: TalkSettings = field(default_factory=TalkSettings)
+
+
+class ByzantineVotes(TypedDict):
+    """What the first cell returned."""
+
+    forests: MemberVotes
+
+
+class ByzantineFound(ByzantineVotes):
+    """What all cells returned."""
+
+    sweeps: dict[tuple[str, int], Sweep]  # by who turns and the writers of the test set
 
 
 @dataclass(frozen=True)
@@ -70,9 +87,10 @@ class ByzantineResult(Result):
     alpha: int
 
 
-def cells(config: Config, seed: int) -> list[Cell]:
+def cells(config: Config, seed: int) -> Plan:
     """The forests."""
-    return [votes_cell(config.data, seed, "rf", config.writers, max(config.test_writers), config.trees)]
+    most = max(config.test_writers)
+    return {"forests": votes_cell(config.data, seed, "rf", config.writers, most, config.trees)}
 
 
 def turning_order(accuracies: Floats, kind: str, seed: int) -> list[int]:
@@ -89,21 +107,22 @@ def _orders(votes: MemberVotes, sizes: Sequence[int]) -> dict[str, list[int]]:
     return {kind: turning_order(skill, kind, votes.seed) for kind in (STRONG, WEAK)}
 
 
-def then(config: Config, found: Sequence[MemberVotes]) -> list[Cell]:
+def then(config: Config, found: ByzantineVotes) -> Plan:
     """A sweep for the strong and one for the weak on each test set."""
-    (votes,) = found
+    votes = found["forests"]
     sizes = sizes_of_test_sets(config.test_writers, len(votes.letters))
-    return [
-        sweep_cell(votes, size, config.talk, order, config.byzantine, kind)
-        for kind, order in _orders(votes, sizes).items()
-        for size in sizes
-    ]
+    return {
+        "sweeps": {
+            (kind, size): sweep_cell(votes, size, config.talk, order, config.byzantine, kind)
+            for kind, order in _orders(votes, sizes).items()
+            for size in sizes
+        }
+    }
 
 
-def result(config: Config, found: Sequence[Any]) -> ByzantineResult:
+def result(config: Config, found: ByzantineFound) -> ByzantineResult:
     """The paper's statements, judged."""
-    votes: MemberVotes = found[0]
-    sweeps: tuple[Sweep, ...] = tuple(found[1:])
+    votes, sweeps = found["forests"], tuple(found["sweeps"].values())
     sizes = sizes_of_test_sets(config.test_writers, len(votes.letters))
     members = {size: members_of(votes, size) for size in sizes}
     skill = members[sizes[-1]].accuracies  # on the largest test set
@@ -152,6 +171,19 @@ def _verdict(sweeps: Sequence[Sweep], strong: Sequence[Sweep]) -> str:
     )
 
 
+def figures(result: ByzantineResult) -> dict[str, Figure]:
+    """Accuracy against the number of perfectly malicious forests."""
+    columns = len({sweep.writers for sweep in result.sweeps})
+    figure, axes = panels(2, columns, size=(3.7, 2.9))
+    for row, kind in enumerate((STRONG, WEAK)):
+        mine = axes[row * columns : (row + 1) * columns]
+        for each, sweep in zip(mine, [s for s in result.sweeps if s.turned == kind], strict=True):
+            draw_sweep(each, sweep, result.alpha)
+        mine[0].set_ylabel(f"accuracy, {kind} turn")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    return {"femnist-byzantine": figure}
+
+
 EXPERIMENT = Experiment(
     name="femnist-byzantine",
     about="101 random forests of single writers, of which up to 40 turn perfectly malicious",
@@ -164,6 +196,7 @@ EXPERIMENT = Experiment(
     quick=Config(writers=25, test_writers=(1, 5, 10), trees=25, byzantine=tuple(range(11))),
     cells=cells,
     result=result,
+    figures=figures,
     then=then,
     needs_data=True,
 )

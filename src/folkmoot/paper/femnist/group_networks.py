@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import numpy as np
 
 from folkmoot.arrays import Floats
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.paper.femnist.accuracy_panels import draw_sweep, draw_test, draw_validation, span
 from folkmoot.paper.femnist.byzantine_sweep import (
     FEW,
     MOST,
@@ -28,7 +29,7 @@ from folkmoot.paper.femnist.byzantine_sweep import (
     sweep_cell,
 )
 from folkmoot.paper.femnist.cnn import fit_groups
-from folkmoot.paper.femnist.ensemble import BEYOND, LOCAL, LOCAL_TEST, SLUSH, Talk
+from folkmoot.paper.femnist.ensemble import BEYOND, LOCAL, LOCAL_TEST, SLUSH, TalkSettings
 from folkmoot.paper.femnist.single_writers import votes_cell
 from folkmoot.paper.femnist.test_sets import (
     Ensemble,
@@ -41,6 +42,10 @@ from folkmoot.paper.femnist.test_sets import (
 )
 from folkmoot.paper.femnist.writer_votes import MemberVotes, joined
 from folkmoot.paper.femnist.writers import letters_of_test_sets, notes_on_groups, sizes_of_test_sets
+from folkmoot.report.palette import panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Table "stats CNN Byz users": mean, median and standard deviation on the test sets of 1, 10 and 100 writers.
 PRINTED: Final = (
@@ -62,7 +67,21 @@ class Config:
     epochs: int = 10
     trees: int = 100  # of the forests
     byzantine: tuple[int, ...] = tuple(range(41))
-    talk: Talk = field(default_factory=Talk)
+    talk: TalkSettings = field(default_factory=TalkSettings)
+
+
+class CnnVotes(TypedDict):
+    """What the first cells returned."""
+
+    forests: MemberVotes  # of single writers, to compare with
+    networks: dict[int, MemberVotes]  # by the first of the groups in a cell
+
+
+class CnnFound(CnnVotes):
+    """What all cells returned."""
+
+    ensemble: Ensemble
+    sweeps: dict[int, Sweep]  # by the writers of the test set
 
 
 @dataclass(frozen=True)
@@ -74,13 +93,13 @@ class CnnResult(Result):
     alpha: int
 
 
-def cells(config: Config, seed: int) -> list[Cell]:
+def cells(config: Config, seed: int) -> Plan:
     """The forests of single writers to compare with; then three networks each, so that little is lost."""
-    forests = votes_cell(config.data, seed, "rf", config.writers, max(config.test_writers), config.trees)
-    return [
-        forests,
-        *(
-            Cell(
+    most = max(config.test_writers)
+    return {
+        "forests": votes_cell(config.data, seed, "rf", config.writers, most, config.trees),
+        "networks": {
+            first: Cell(
                 fit_groups,
                 {
                     "data": config.data,
@@ -89,14 +108,14 @@ def cells(config: Config, seed: int) -> list[Cell]:
                     "first": first,
                     "last": min(first + _CELL, config.groups),
                     "writers": config.writers,
-                    "test_writers": max(config.test_writers),
+                    "test_writers": most,
                     "epochs": config.epochs,
                 },
                 MemberVotes,
             )
             for first in range(0, config.groups, _CELL)
-        ),
-    ]
+        },
+    }
 
 
 def representative_order(accuracies: Floats, seed: int) -> list[int]:
@@ -108,30 +127,30 @@ def representative_order(accuracies: Floats, seed: int) -> list[int]:
     return [*first.tolist(), *rng.permutation(rest).tolist()]
 
 
-def then(config: Config, found: Sequence[MemberVotes]) -> list[Cell]:
+def then(config: Config, found: CnnVotes) -> Plan:
     """The talk about the test sets, and a sweep on each."""
-    votes = joined(found[1:])
+    votes = joined(list(found["networks"].values()))
     sizes = sizes_of_test_sets(config.test_writers, len(votes.letters))
     order = representative_order(members_of(votes, sizes[-1]).accuracies, votes.seed)
-    return [
-        assess_cell("CNN", votes, config.test_writers, config.talk),
-        *(sweep_cell(votes, size, config.talk, order, config.byzantine, "representative") for size in sizes),
-    ]
+    return {
+        "ensemble": assess_cell("CNN", votes, config.test_writers, config.talk),
+        "sweeps": {
+            size: sweep_cell(votes, size, config.talk, order, config.byzantine, "representative")
+            for size in sizes
+        },
+    }
 
 
-def result(config: Config, found: Sequence[Any]) -> CnnResult:
+def result(config: Config, found: CnnFound) -> CnnResult:
     """The paper's statements, judged."""
-    first = next(i for i, each in enumerate(found) if isinstance(each, Ensemble))
-    ensemble: Ensemble = found[first]
-    sweeps: tuple[Sweep, ...] = tuple(found[first + 1 :])
-    forests, *networks = found[:first]
-    votes = joined(networks)
+    ensemble, sweeps = found["ensemble"], tuple(found["sweeps"].values())
+    votes = joined(list(found["networks"].values()))
     sizes = sizes_of_test_sets(config.test_writers, len(votes.letters))
     members = {size: members_of(votes, size) for size in sizes}
     order = representative_order(members[sizes[-1]].accuracies, votes.seed)
     last = ensemble.tests[-1]
     local = (LOCAL_TEST, LOCAL)
-    singles = float(members_of(forests, sizes[-1]).accuracies.mean())
+    singles = float(members_of(found["forests"], sizes[-1]).accuracies.mean())
     findings = [
         Finding(
             f"mean accuracy on {on_writers(last.writers)}: networks of groups, forests of single writers",
@@ -189,6 +208,24 @@ def _verdict(ensemble: Ensemble, sweeps: Sequence[Sweep], singles: float) -> str
     )
 
 
+def figures(result: CnnResult) -> dict[str, Figure]:
+    """Each test set has a column; the place below validation holds the legend."""
+    columns = 1 + len(result.sweeps)
+    figure, axes = panels(2, columns, size=(3.5, 2.8))
+    draw_validation(axes[0], result.ensemble)
+    limits = span([result.ensemble])
+    for each, test in zip(axes[1:columns], result.ensemble.tests, strict=True):
+        draw_test(each, test)
+        each.set_xlim(*limits)
+    corner, *below = axes[columns:]
+    for each, sweep in zip(below, result.sweeps, strict=True):
+        draw_sweep(each, sweep, result.alpha)
+    below[0].set_ylabel("accuracy")
+    corner.axis("off")
+    corner.legend(*axes[1].get_legend_handles_labels(), loc="center", frameon=False)
+    return {"femnist-cnn": figure}
+
+
 EXPERIMENT = Experiment(
     name="femnist-cnn",
     about="101 small convolutional networks of groups of 33 writers, of which up to 40 turn malicious",
@@ -206,10 +243,11 @@ EXPERIMENT = Experiment(
         epochs=3,
         trees=25,
         byzantine=(0, 1, 2, 3, 4),
-        talk=Talk(repeats=5),
+        talk=TalkSettings(repeats=5),
     ),
     cells=cells,
     result=result,
+    figures=figures,
     then=then,
     needs_data=True,
 )

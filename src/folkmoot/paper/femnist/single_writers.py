@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
-from folkmoot.paper.femnist.ensemble import BEYOND, LOCAL, LOCAL_TEST, PAPER, SLUSH, Lead, Talk
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.paper.femnist.accuracy_panels import draw_test, draw_validation, span
+from folkmoot.paper.femnist.ensemble import BEYOND, LOCAL, LOCAL_TEST, PAPER, SLUSH, Lead, TalkSettings
 from folkmoot.paper.femnist.test_sets import (
     Ensemble,
     accuracy_findings,
@@ -18,6 +19,10 @@ from folkmoot.paper.femnist.test_sets import (
 )
 from folkmoot.paper.femnist.writer_votes import FAMILIES, MemberVotes, fit_family
 from folkmoot.paper.femnist.writers import notes_on_writers
+from folkmoot.report.palette import panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,19 @@ class Config:
     test_writers: tuple[int, ...] = (1, 10, 100)
     families: tuple[str, ...] = tuple(FAMILIES)
     trees: int = 100
-    talk: Talk = field(default_factory=Talk)
+    talk: TalkSettings = field(default_factory=TalkSettings)
+
+
+class IndividualVotes(TypedDict):
+    """What the first cells returned."""
+
+    votes: dict[str, MemberVotes]  # by family
+
+
+class IndividualFound(IndividualVotes):
+    """What all cells returned."""
+
+    ensembles: dict[str, Ensemble]  # by family
 
 
 @dataclass(frozen=True)
@@ -37,7 +54,7 @@ class IndividualResult(Result):
     """An ensemble for each family of models."""
 
     families: tuple[Ensemble, ...]
-    talk: Talk
+    talk: TalkSettings
 
 
 def votes_cell(data: str | None, seed: int, family: str, writers: int, test_writers: int, trees: int) -> Cell:
@@ -53,25 +70,31 @@ def votes_cell(data: str | None, seed: int, family: str, writers: int, test_writ
     return Cell(fit_family, arguments, MemberVotes)
 
 
-def cells(config: Config, seed: int) -> list[Cell]:
+def cells(config: Config, seed: int) -> Plan:
     """One for each family."""
-    return [
-        votes_cell(config.data, seed, family, config.writers, max(config.test_writers), config.trees)
-        for family in config.families
-    ]
+    return {
+        "votes": {
+            family: votes_cell(
+                config.data, seed, family, config.writers, max(config.test_writers), config.trees
+            )
+            for family in config.families
+        }
+    }
 
 
-def then(config: Config, found: Sequence[MemberVotes]) -> list[Cell]:
+def then(config: Config, found: IndividualVotes) -> Plan:
     """The talk of each family."""
-    return [
-        assess_cell(FAMILIES[family], votes, config.test_writers, config.talk)
-        for family, votes in zip(config.families, found, strict=True)
-    ]
+    return {
+        "ensembles": {
+            family: assess_cell(FAMILIES[family], votes, config.test_writers, config.talk)
+            for family, votes in found["votes"].items()
+        }
+    }
 
 
-def result(config: Config, found: Sequence[Any]) -> IndividualResult:
+def result(config: Config, found: IndividualFound) -> IndividualResult:
     """The paper's statements, judged."""
-    ensembles: tuple[Ensemble, ...] = tuple(found[len(config.families) :])
+    ensembles = tuple(found["ensembles"].values())
     leads = {name: [t.method(name).lead for e in ensembles for t in e.tests] for name in PAPER}
     findings = [
         *(_validation(ensemble) for ensemble in ensembles),
@@ -80,7 +103,7 @@ def result(config: Config, found: Sequence[Any]) -> IndividualResult:
         *(_better(name, leads[name]) for name in PAPER),
         *(_beyond(ensemble) for ensemble in ensembles),
     ]
-    first: MemberVotes = found[0]
+    first = found["votes"][config.families[0]]  # all families have the same writers
     return IndividualResult(
         verdict=_verdict(leads, ensembles),
         findings=tuple(findings),
@@ -161,6 +184,21 @@ def _verdict(leads: dict[str, list[Lead]], ensembles: Sequence[Ensemble]) -> str
     )
 
 
+def figures(result: IndividualResult) -> dict[str, Figure]:
+    """Distributions of accuracies, with majority and consensus as vertical lines."""
+    columns = 1 + max(len(family.tests) for family in result.families)
+    figure, axes = panels(len(result.families), columns, size=(3.3, 2.5))
+    limits = span(result.families)
+    for row, family in enumerate(result.families):
+        mine = axes[row * columns : (row + 1) * columns]
+        draw_validation(mine[0], family)
+        for each, test in zip(mine[1:], family.tests, strict=True):
+            draw_test(each, test)
+            each.set_xlim(*limits)
+    figure.legend(*axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=4, frameon=False)
+    return {"femnist-individual": figure}
+
+
 EXPERIMENT = Experiment(
     name="femnist-individual",
     about="101 models of single writers tell lower from upper case; three families, three test sets",
@@ -173,6 +211,7 @@ EXPERIMENT = Experiment(
     quick=Config(writers=25, test_writers=(1, 5, 10), trees=25),
     cells=cells,
     result=result,
+    figures=figures,
     then=then,
     needs_data=True,
 )

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from folkmoot.arrays import Ints
 from folkmoot.datasets import femnist_counts
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.paper.femnist.writer_votes import HELD_OUT
 from folkmoot.paper.femnist.writers import LETTERS, choose, group, notes_on_groups
+from folkmoot.report.palette import BLUE, ORANGE, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # LEAF's own statistics of all 3,550 writers and 62 classes, as the paper cites them.
 LEAF_MEAN, LEAF_DEVIATION, LEAF_WRITERS = 227, 89, 3550
@@ -35,6 +39,12 @@ class Sizes:
     groups: list[int]
     members: list[str]  # of each group, joined by +
     samples: list[int]
+
+
+class SizesFound(TypedDict):
+    """What the cell returned."""
+
+    sizes: Sizes
 
 
 @dataclass(frozen=True)
@@ -62,7 +72,7 @@ def _kept(letters: int) -> int:
     return letters - round(HELD_OUT * letters)
 
 
-def cells(config: Config, seed: int) -> list[Cell]:
+def cells(config: Config, seed: int) -> Plan:
     """One: it only counts."""
     arguments = {
         "data": config.data,
@@ -71,12 +81,12 @@ def cells(config: Config, seed: int) -> list[Cell]:
         "writers": config.writers,
         "test_writers": max(config.test_writers),
     }
-    return [Cell(count, arguments, Sizes)]
+    return {"sizes": Cell(count, arguments, Sizes)}
 
 
-def result(config: Config, found: Sequence[Sizes]) -> SizesResult:
+def result(config: Config, found: SizesFound) -> SizesResult:
     """Both distributions in numbers, and LEAF's statement about all writers beside that of these data."""
-    (sizes,) = found
+    sizes = found["sizes"]
     samples = np.array(sizes.samples)
     singles, groups = np.array(sizes.writers), np.array(sizes.groups)
     complete = len(samples) == LEAF_WRITERS
@@ -117,6 +127,19 @@ def _spread(sizes: Ints) -> str:
     return f"{sizes.min():,} to {sizes.max():,} letters, mean {sizes.mean():,.1f}"
 
 
+def figures(result: SizesResult) -> dict[str, Figure]:
+    """Two histograms."""
+    figure, (left, right) = panels(1, 2)
+    for axes, sizes, colour, what in (
+        (left, result.writers, BLUE, "single writers"),
+        (right, result.groups, ORANGE, "groups of writers"),
+    ):
+        axes.hist(sizes, bins=25, color=colour, alpha=0.8)
+        axes.set_title(f"{len(sizes)} {what}", fontsize=10)
+        axes.set(xlabel="letters to train on", ylabel="models")
+    return {"training-sizes": figure}
+
+
 EXPERIMENT = Experiment(
     name="training-sizes",
     about="how many letters the models of single writers and of groups are trained on",
@@ -128,5 +151,6 @@ EXPERIMENT = Experiment(
     quick=Config(groups=9, writers=25, test_writers=(1, 5, 10)),
     cells=cells,
     result=result,
+    figures=figures,
     needs_data=True,
 )

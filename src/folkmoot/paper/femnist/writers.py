@@ -37,7 +37,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Groups:
+class WriterGroups:
     """Groups of writers, and whether no writer is in two."""
 
     members: tuple[tuple[str, ...], ...]
@@ -73,7 +73,7 @@ def choose(data: str | None, seed: int, writers: int, test_writers: int) -> Choi
 
 
 @lru_cache(maxsize=4)
-def group(data: str | None, seed: int, writers: int, test_writers: int, groups: int) -> Groups:
+def group(data: str | None, seed: int, writers: int, test_writers: int, groups: int) -> WriterGroups:
     """Groups of 33, 33 and 34 of the writers who are not tested on, whatever letters they have.
 
     In the order of their names, as LEAF cuts its files, if there are enough; else each group is drawn by
@@ -87,11 +87,11 @@ def group(data: str | None, seed: int, writers: int, test_writers: int, groups: 
     if sum(sizes) <= len(pool):
         ends = np.cumsum(sizes).tolist()
         cut = [tuple(pool[end - size : end]) for end, size in zip(ends, sizes, strict=True)]
-        return Groups(tuple(cut), disjoint=True)
+        return WriterGroups(tuple(cut), disjoint=True)
     rng = np.random.default_rng([seed, 1])
     most = max(2, len(pool) // 3)
     drawn = [rng.choice(len(pool), min(size, most), replace=False) for size in sizes]
-    return Groups(tuple(tuple(pool[i] for i in sorted(each)) for each in drawn), disjoint=False)
+    return WriterGroups(tuple(tuple(pool[i] for i in sorted(each)) for each in drawn), disjoint=False)
 
 
 def notes_on_writers(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.theory import SlushChain, absorption_bound, chvatal_bound
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,12 @@ class Numbers:
     blue: list[float]
     log10_red: list[float | None]  # None where the chance is 0
     chvatal: list[float]  # 1 less the bound, from the majority on
+
+
+class AbsorptionFound(TypedDict):
+    """What the cells returned."""
+
+    numbers: Numbers
 
 
 @dataclass(frozen=True)
@@ -50,14 +59,14 @@ def compute(n: int, k: int, alpha: int) -> Numbers:
     )
 
 
-def cells(config: Config, seed: int) -> list[Cell]:  # noqa: ARG001
+def cells(config: Config, seed: int) -> Plan:  # noqa: ARG001
     """One: it takes a millisecond."""
-    return [Cell(compute, {"n": config.n, "k": config.k, "alpha": config.alpha}, Numbers)]
+    return {"numbers": Cell(compute, {"n": config.n, "k": config.k, "alpha": config.alpha}, Numbers)}
 
 
-def result(config: Config, found: Sequence[Numbers]) -> AbsorptionResult:
+def result(config: Config, found: AbsorptionFound) -> AbsorptionResult:
     """The paper's two statements about the figure, judged."""
-    (numbers,) = found
+    numbers = found["numbers"]
     n, half = config.n, (config.n + 1) // 2
     above = all(numbers.blue[b] >= absorption_bound(n, b) for b in range(half, n + 1))
     below = [b for b in range(half, n + 1) if numbers.blue[b] < numbers.chvatal[b - half]]
@@ -83,6 +92,13 @@ def result(config: Config, found: Sequence[Numbers]) -> AbsorptionResult:
     )  # fmt: skip
 
 
+def figures(result: AbsorptionResult) -> dict[str, Figure]:
+    """B_b with the bounds, linear and on a log scale; exact, so it can only be what the result holds."""
+    from folkmoot.report.theory_figures import absorption
+
+    return {"absorption": absorption(SlushChain(result.n, result.k, result.alpha))}
+
+
 EXPERIMENT = Experiment(
     name="absorption",
     about="chance that all end blue, from b blue of 61, with the paper's bounds",
@@ -94,4 +110,5 @@ EXPERIMENT = Experiment(
     quick=Config(),
     cells=cells,
     result=result,
+    figures=figures,
 )

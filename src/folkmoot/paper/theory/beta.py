@@ -10,20 +10,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import numpy as np
 
 from folkmoot.accuracy import log_odds, standard_error
 from folkmoot.arrays import Floats
+from folkmoot.checks import least_alpha
 from folkmoot.comparison import RuleName, compare
 from folkmoot.datasets import beta_accuracies, beta_parameters
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
-from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.protocols import Slush, SnowProtocol, named_protocol
+from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, panels
 from folkmoot.sampling import Everyone
 from folkmoot.theory import LocalSlushChain
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import Votes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _ROUNDS = 50
 _BETA = 20  # of Snowflake and Snowball
@@ -61,7 +66,7 @@ QUICK = Config(
 
 
 @dataclass(frozen=True)
-class Mean:
+class Average:
     """An average over draws and its standard error."""
 
     value: float
@@ -69,15 +74,15 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Point:
+class BetaPoint:
     """One mean and variance: local Slush, the majority, and their difference on the same profiles."""
 
     mean: float
     variance: float
-    local: Mean
-    majority: Mean
-    gap: Mean  # majority less local Slush, as the paper draws it
-    slush: Mean  # global alpha
+    local: Average
+    majority: Average
+    gap: Average  # majority less local Slush, as the paper draws it
+    slush: Average  # global alpha
     settled: float
 
 
@@ -93,12 +98,20 @@ class ExactPoint:
 
 
 @dataclass(frozen=True)
-class Others:
+class OtherRules:
     """Rules beyond the paper on a few draws."""
 
     mean: float
     variance: float
-    accuracies: dict[str, Mean]
+    accuracies: dict[str, Average]
+
+
+class BetaFound(TypedDict):
+    """What the cells returned, by mean and variance."""
+
+    exact: dict[tuple[float, float], ExactPoint | None]
+    others: dict[tuple[float, float], OtherRules]
+    points: dict[tuple[float, float], BetaPoint]
 
 
 @dataclass(frozen=True)
@@ -107,25 +120,25 @@ class BetaResult(Result):
 
     n: int
     k: int
-    points: tuple[Point, ...]
+    points: tuple[BetaPoint, ...]
     exact: tuple[ExactPoint, ...]
-    others: tuple[Others, ...]
+    others: tuple[OtherRules, ...]
     updates: int
 
 
-def point(mean: float, variance: float, n: int, k: int, draws: int, profiles: int, seed: int) -> Point:
+def point(mean: float, variance: float, n: int, k: int, draws: int, profiles: int, seed: int) -> BetaPoint:
     """Simulate one mean and variance."""
     local, global_, counted, settled = [], [], [], []
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
-        talks = {_LOCAL: Slush(k, StrongConfidence(p)), _SLUSH: Slush(k, k // 2 + 1)}
+        talks = {_LOCAL: Slush(k, StrongConfidence(p)), _SLUSH: Slush(k, least_alpha(k))}
         found = _compared(votes, talks, truth, seed + draw, rules=(_MAJORITY,))
         local.append(found.accuracy(_LOCAL))
         settled.append(found.settled)
         global_.append(found.accuracy(_SLUSH))
         counted.append(found.accuracy(_MAJORITY))
     gap = np.array(counted) - np.array(local)
-    return Point(
+    return BetaPoint(
         mean, variance, _mean(local), _mean(counted), _mean(gap), _mean(global_), float(np.mean(settled))
     )
 
@@ -148,23 +161,23 @@ def exact_point(
     return ExactPoint(mean, variance, float(np.mean(exact)), float(np.mean(simulated)), error)
 
 
-def others(mean: float, variance: float, n: int, k: int, draws: int, profiles: int, seed: int) -> Others:
+def others(mean: float, variance: float, n: int, k: int, draws: int, profiles: int, seed: int) -> OtherRules:
     """Snowflake, Snowball, weighted Slush, weighted majority and Dawid-Skene on a few draws."""
     found: dict[str, list[float]] = {}
-    alpha = k // 2 + 1
+    alpha = least_alpha(k)
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
         talks: dict[str, SnowProtocol[Any]] = {
             _LOCAL: Slush(k, StrongConfidence(p)),
             _SLUSH: Slush(k, alpha),
             "weighted Slush": Slush(k, alpha, weights=np.maximum(log_odds(p, 2), 0).tolist()),
-            "Snowflake": Snowflake(k, alpha, _BETA),
-            "Snowball": Snowball(k, alpha, _BETA),
+            "Snowflake": named_protocol("snowflake", k, alpha, beta=_BETA),
+            "Snowball": named_protocol("snowball", k, alpha, beta=_BETA),
         }
         report = _compared(votes, talks, truth, seed + draw, rules=_COUNTED, skills=p)
         for name in (*talks, *_COUNTED):
             found.setdefault(name, []).append(report.accuracy(name))
-    return Others(mean, variance, {name: _mean(values) for name, values in found.items()})
+    return OtherRules(mean, variance, {name: _mean(values) for name, values in found.items()})
 
 
 def _profiles(
@@ -190,9 +203,9 @@ def _compared(
     )  # fmt: skip
 
 
-def _mean(values: Sequence[float] | Floats) -> Mean:
+def _mean(values: Sequence[float] | Floats) -> Average:
     array = np.asarray(values, dtype=np.float64)
-    return Mean(float(array.mean()), standard_error(array) or 0.0)
+    return Average(float(array.mean()), standard_error(array) or 0.0)
 
 
 def _concave(mean: float, variance: float) -> bool:
@@ -200,31 +213,30 @@ def _concave(mean: float, variance: float) -> bool:
     return min(beta_parameters(mean, variance)) >= 1
 
 
-def cells(config: Config, seed: int) -> list[Cell]:
+def cells(config: Config, seed: int) -> Plan:
     """A cell for every point, exact point and point of the other rules."""
     common = {"n": config.n, "k": config.k, "profiles": config.profiles, "seed": seed}
 
-    def over(means: Sequence[float], function: Any, returns: Any, **more: Any) -> list[Cell]:
-        return [
-            Cell(function, {"mean": mean, "variance": variance, **common, **more}, returns)
+    def over(means: Sequence[float], function: Any, returns: Any, **more: Any) -> dict[Any, Cell]:
+        return {
+            (mean, variance): Cell(function, {"mean": mean, "variance": variance, **common, **more}, returns)
             for variance in config.variances
             for mean in means
             if _concave(mean, variance)
-        ]
+        }
 
     limits = {"draws": config.draws, "most_states": config.most_states}
-    return [
-        *over(config.exact_means, exact_point, ExactPoint | None, **limits),
-        *over(config.other_means, others, Others, draws=config.other_draws),
-        *over(config.means, point, Point, draws=config.draws),
-    ]
+    return {
+        "exact": over(config.exact_means, exact_point, ExactPoint | None, **limits),
+        "others": over(config.other_means, others, OtherRules, draws=config.other_draws),
+        "points": over(config.means, point, BetaPoint, draws=config.draws),
+    }
 
 
-def result(config: Config, found: Sequence[Point | ExactPoint | Others | None]) -> BetaResult:
+def result(config: Config, found: BetaFound) -> BetaResult:
     """Is local Slush ahead of the majority, and more so as the variance grows? Is simulation exact?"""
-    points = tuple(each for each in found if isinstance(each, Point))
-    exact = tuple(each for each in found if isinstance(each, ExactPoint))
-    beyond = tuple(each for each in found if isinstance(each, Others))
+    points, beyond = tuple(found["points"].values()), tuple(found["others"].values())
+    exact = tuple(each for each in found["exact"].values() if each is not None)
     common = set.intersection(
         *({each.mean for each in points if each.variance == v} for v in config.variances)
     )
@@ -286,12 +298,12 @@ class _Lead:
     variance: float
     value: float
     error: float
-    below: Mean  # means below 1/2
-    above: Mean
-    most: Point
+    below: Average  # means below 1/2
+    above: Average
+    most: BetaPoint
 
 
-def _lead(points: Sequence[Point], variance: float, means: set[float]) -> _Lead:
+def _lead(points: Sequence[BetaPoint], variance: float, means: set[float]) -> _Lead:
     here = [each for each in points if each.variance == variance and each.mean in means]
     whole = _averaged(here)
     most = max(here, key=lambda each: -each.gap.value)
@@ -300,12 +312,12 @@ def _lead(points: Sequence[Point], variance: float, means: set[float]) -> _Lead:
     return _Lead(variance, whole.value, whole.error, below, above, most)
 
 
-def _averaged(points: Sequence[Point]) -> Mean:
+def _averaged(points: Sequence[BetaPoint]) -> Average:
     """The mean lead of some points; their draws are independent."""
     if not points:
-        return Mean(0.0, 0.0)
+        return Average(0.0, 0.0)
     error = float(np.sqrt(np.sum([each.gap.error**2 for each in points])) / len(points))
-    return Mean(float(np.mean([-each.gap.value for each in points])), error)
+    return Average(float(np.mean([-each.gap.value for each in points])), error)
 
 
 def _lead_finding(lead: _Lead) -> Finding:
@@ -321,7 +333,7 @@ def _lead_finding(lead: _Lead) -> Finding:
     )
 
 
-def _others_finding(each: Others) -> Finding:
+def _others_finding(each: OtherRules) -> Finding:
     shown = ", ".join(f"{name} {found.value:.3f}" for name, found in each.accuracies.items())
     return Finding(
         f"other rules, mean {each.mean:g}, variance {each.variance:g}",
@@ -329,6 +341,50 @@ def _others_finding(each: Others) -> Finding:
         shown,
         reason="weights from the true accuracies; standard errors in the JSON",
     )
+
+
+def figures(result: BetaResult) -> dict[str, Figure]:
+    """Left: accuracies. Middle: majority less local Slush. Right: the density at a mean of one half."""
+    from scipy.stats import beta as beta_law
+
+    variances = sorted({each.variance for each in result.points})
+    figure, axes = panels(len(variances), 3, size=(4.2, 2.7))
+    x = np.linspace(0.001, 0.999, 300)
+    for row, variance in enumerate(variances):
+        left, middle, right = axes[3 * row : 3 * row + 3]
+        here = [each for each in result.points if each.variance == variance]
+        means = [each.mean for each in here]
+        for name, colour in (("majority", ORANGE), ("slush", GREEN), ("local", BLUE)):
+            shown = {"slush": "Slush, one alpha", "local": "Slush, local alpha"}.get(name, name)
+            values = [getattr(each, name) for each in here]
+            left.errorbar(
+                means, [v.value for v in values], [v.error for v in values],
+                color=colour, label=shown, lw=1.2, marker=".", ms=4,
+            )  # fmt: skip
+        exact = [each for each in result.exact if each.variance == variance]
+        if exact:
+            left.plot(
+                [each.mean for each in exact], [each.exact for each in exact],
+                "kD", ms=5, mfc="none", label="exact, local alpha",
+            )  # fmt: skip
+        left.plot(means, means, color=GREY, ls=":", lw=1, label="mean participant")
+        middle.axhline(0, color=GREY, lw=0.8)
+        middle.errorbar(
+            means, [each.gap.value for each in here], [each.gap.error for each in here],
+            color=BLUE, lw=1.2, marker=".", ms=4,
+        )  # fmt: skip
+        right.fill_between(x, beta_law(*beta_parameters(0.5, variance)).pdf(x), color=GREY, alpha=0.5)
+        left.set(ylabel="accuracy", ylim=(0, 1.02))
+        left.set_title(f"variance {variance:g}", fontsize=10, loc="left")
+        middle.set(ylabel="majority - local Slush")
+        right.set(yticks=[], ylim=(0, None))
+        if row == len(variances) - 1:
+            for each in (left, middle):
+                each.set_xlabel("mean accuracy of the learners")
+            right.set_xlabel("accuracy of a learner")
+    axes[0].legend(frameon=False, fontsize=7)
+    axes[2].set_title("density at mean 0.5", fontsize=10, loc="left")
+    return {"beta": figure}
 
 
 EXPERIMENT = Experiment(
@@ -342,4 +398,5 @@ EXPERIMENT = Experiment(
     quick=QUICK,
     cells=cells,
     result=result,
+    figures=figures,
 )

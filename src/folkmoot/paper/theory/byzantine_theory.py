@@ -11,11 +11,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
+from folkmoot.checks import least_alpha
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.report.palette import GREY, SERIES, panels
 from folkmoot.theory import SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,15 @@ class MaliciousCurve:
     gap: list[float]
 
 
+class ByzantineTheoryFound(TypedDict):
+    """What the cells returned."""
+
+    theorem: dict[tuple[int, int], Signs]  # by n and k
+    conjecture: dict[tuple[int, int, int], Conjecture]  # by n, k and alpha
+    curves: dict[int, MaliciousCurve]  # by f
+    faulty: list[float]
+
+
 @dataclass(frozen=True)
 class ByzantineTheoryResult(Result):
     """The thresholds by f and delta, and the gap by p."""
@@ -86,7 +101,7 @@ def signs(n: int, k: int, accuracies: list[float]) -> Signs:
     """The theorem for every alpha and every f < alpha that leaves more honest participants than liars."""
     ahead = behind = 0
     equal, mixed = [], []
-    for alpha in range(k // 2 + 1, k + 1):
+    for alpha in range(least_alpha(k), k + 1):
         for f in range(min(alpha, (n + 1) // 2)):
             chain = SlushChain(n, k, alpha, byzantine=f)
             found = [accuracy_gap(chain, p).sign for p in accuracies]
@@ -135,39 +150,33 @@ def faulty(n: int, f: int, extra: int, p: float) -> list[float]:
     return [counted, *(majority_accuracy(n, p, delta=delta, byzantine=f) for delta in (extra // 2, extra))]
 
 
-def cells(config: Config, seed: int) -> list[Cell]:  # noqa: ARG001
+def cells(config: Config, seed: int) -> Plan:  # noqa: ARG001
     """The theorem by n and k, the conjecture by setting, the lines of the picture, and faulty votes."""
-    grid = [
-        Cell(signs, {"n": n, "k": k, "accuracies": list(config.accuracies)}, Signs)
-        for n in config.sizes
-        for k in config.queries
-        if k <= n
-    ]
-    tables = [
-        Cell(
-            conjecture,
-            {"n": n, "k": k, "alpha": alpha, "most_liars": config.most_liars, "deltas": list(config.deltas)},
-            Conjecture,
-        )
-        for n, k, alpha in config.settings
-    ]
     n, k, alpha = config.settings[0]
-    lines = [
-        Cell(curve, {"n": n, "k": k, "alpha": alpha, "f": f, "points": config.points}, MaliciousCurve)
-        for f in config.drawn
-    ]
-    return [*grid, *tables, *lines, Cell(faulty, {"n": n, "f": 5, "extra": 4, "p": 0.6}, list[float])]
+    tried = {"most_liars": config.most_liars, "deltas": list(config.deltas)}
+    return {
+        "theorem": {
+            (n, k): Cell(signs, {"n": n, "k": k, "accuracies": list(config.accuracies)}, Signs)
+            for n in config.sizes
+            for k in config.queries
+            if k <= n
+        },
+        "conjecture": {
+            (n, k, alpha): Cell(conjecture, {"n": n, "k": k, "alpha": alpha, **tried}, Conjecture)
+            for n, k, alpha in config.settings
+        },
+        "curves": {
+            f: Cell(curve, {"n": n, "k": k, "alpha": alpha, "f": f, "points": config.points}, MaliciousCurve)
+            for f in config.drawn
+        },
+        "faulty": Cell(faulty, {"n": n, "f": 5, "extra": 4, "p": 0.6}, list[float]),
+    }
 
 
-def result(
-    config: Config, found: Sequence[Signs | Conjecture | MaliciousCurve | list[float]]
-) -> ByzantineTheoryResult:
+def result(config: Config, found: ByzantineTheoryFound) -> ByzantineTheoryResult:
     """The theorem with its cases of equality, the conjecture, and what faulty votes amount to."""
-    grid = [each for each in found if isinstance(each, Signs)]
-    tables = [each for each in found if isinstance(each, Conjecture)]
-    curves = [each for each in found if isinstance(each, MaliciousCurve)]
-    (votes,) = [each for each in found if isinstance(each, list)]
-    findings = [*_theorem(grid), *_faulty(votes)]
+    tables = list(found["conjecture"].values())
+    findings = [*_theorem(list(found["theorem"].values())), *_faulty(found["faulty"])]
     usual: list[int | None] = []  # what delta must be where a query cannot ask for more than half of all
     for each in tables:
         half = (each.n + 1) // 2
@@ -210,7 +219,8 @@ def result(
             "delta = f'/2, the votes that f' silent wrong votes add to what the majority needs (f' even).",
             "The crossing is unique: p_th > 1/2 exactly when P_S at p = 1/2 exceeds the supermajority there.",
         ),
-        deltas=list(config.deltas), conjecture=tables, p=drawn_accuracies(config.points), curves=curves,
+        deltas=list(config.deltas), conjecture=tables,
+        p=drawn_accuracies(config.points), curves=list(found["curves"].values()),
     )  # fmt: skip
 
 
@@ -276,6 +286,32 @@ def _by_liars(liars: Sequence[int], least: Sequence[int | None]) -> str:
     return ", ".join(parts)
 
 
+def figures(result: ByzantineTheoryResult) -> dict[str, Figure]:
+    """p_th for several delta on the left, the gap for several f on the right."""
+    figure, (left, right) = panels(1, 2, size=(5.6, 4.0))
+    shown = result.conjecture[0]
+    name = rf"n={shown.n}, $\alpha$={shown.alpha}, k={shown.k}"
+    for i, (delta, colour) in enumerate(zip(result.deltas, SERIES, strict=False)):
+        heights = [np.nan if row[i] is None else row[i] for row in shown.p_th]
+        label = rf"$\delta$={delta}: $f'$={2 * delta} faulty"
+        left.plot(shown.f, heights, color=colour, marker="o", ms=4, label=label)
+    left.axhline(0.5, color=GREY, lw=0.8, ls=":")
+    left.set(xlabel="perfectly malicious participants f", ylabel=r"$p_{th}$ (Slush ahead below)", title=name)
+    left.set_ylim(top=1.22)
+    left.set_yticks([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+    left.legend(frameon=False, fontsize=8, ncols=2, loc="upper center")
+    for curve, colour in zip(result.curves, SERIES, strict=False):
+        right.plot(result.p, curve.gap, color=colour, label=f"f={curve.f}")
+    right.axhline(0, color=GREY, lw=0.8)
+    right.axvline(0.5, color=GREY, lw=0.8, ls=":")
+    right.set(
+        xlabel="accuracy p of an honest participant", ylabel=r"$\Delta P = P_{Maj} - P_S$",
+        title=rf"{name}, $\delta$=0", xlim=(result.p[0], 0.8),
+    )  # fmt: skip
+    right.legend(frameon=False, fontsize=8)
+    return {"byzantine-theory": figure}
+
+
 EXPERIMENT = Experiment(
     name="byzantine-theory",
     about="malicious and faulty participants: who is ahead, and the conjecture",
@@ -288,4 +324,5 @@ EXPERIMENT = Experiment(
     quick=Config(sizes=(5, 11, 31), queries=(2, 3, 5, 10), settings=((101, 20, 14), (31, 20, 18)), points=71),
     cells=cells,
     result=result,
+    figures=figures,
 )

@@ -6,15 +6,20 @@ after some rounds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from scipy.stats import binom
 
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
+from folkmoot.checks import least_alpha
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.report.palette import SERIES, panels
 from folkmoot.sampling import Others
 from folkmoot.theory import SlushChain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Config:
 
 
 @dataclass(frozen=True)
-class Setting:
+class QuerySetting:
     """One k and alpha: exact figures of the whole network."""
 
     k: int
@@ -41,6 +46,12 @@ class Setting:
     right_after: list[float]  # chance that more than half hold the right answer by then
 
 
+class DesignFound(TypedDict):
+    """What the cells returned."""
+
+    settings: dict[int, list[QuerySetting]]  # by k
+
+
 @dataclass(frozen=True)
 class DesignResult(Result):
     """All settings."""
@@ -49,23 +60,23 @@ class DesignResult(Result):
     p: float
     byzantine: int
     rounds: tuple[int, ...]
-    settings: tuple[Setting, ...]
+    settings: tuple[QuerySetting, ...]
 
 
-def settings_of(n: int, p: float, k: int, rounds: list[int], byzantine: int) -> list[Setting]:
+def settings_of(n: int, p: float, k: int, rounds: list[int], byzantine: int) -> list[QuerySetting]:
     """Every threshold of one sample size."""
     start = binom.pmf(np.arange(n + 1), n, p)
-    return [_setting(n, p, k, alpha, rounds, byzantine, start) for alpha in range(k // 2 + 1, k + 1)]
+    return [_setting(n, p, k, alpha, rounds, byzantine, start) for alpha in range(least_alpha(k), k + 1)]
 
 
 def _setting(
     n: int, p: float, k: int, alpha: int, rounds: list[int], byzantine: int, start: np.ndarray
-) -> Setting:
+) -> QuerySetting:
     chain = SlushChain(n, k, alpha, sampling=Others())
     liars = None
     if byzantine < alpha:
         liars = SlushChain(n, k, alpha, byzantine=byzantine, sampling=Others()).accuracy(p)
-    return Setting(
+    return QuerySetting(
         k=k,
         alpha=alpha,
         accuracy=chain.accuracy(p),
@@ -76,15 +87,15 @@ def _setting(
     )
 
 
-def cells(config: Config, seed: int) -> list[Cell]:  # noqa: ARG001
+def cells(config: Config, seed: int) -> Plan:  # noqa: ARG001
     """One for each sample size."""
     common = {"n": config.n, "p": config.p, "rounds": list(config.rounds), "byzantine": config.byzantine}
-    return [Cell(settings_of, {**common, "k": k}, list[Setting]) for k in config.ks]
+    return {"settings": {k: Cell(settings_of, {**common, "k": k}, list[QuerySetting]) for k in config.ks}}
 
 
-def result(config: Config, found: Sequence[list[Setting]]) -> DesignResult:
+def result(config: Config, found: DesignFound) -> DesignResult:
     """Settings that stand out."""
-    settings = tuple(each for group in found for each in group)
+    settings = tuple(each for of_k in found["settings"].values() for each in of_k)
     fifty = config.rounds.index(50) if 50 in config.rounds else len(config.rounds) - 1
     horizon = config.rounds[fifty]
     usable = [each for each in settings if each.open_after[fifty] < 0.01]
@@ -115,7 +126,7 @@ def result(config: Config, found: Sequence[list[Setting]]) -> DesignResult:
     )  # fmt: skip
 
 
-def _found(what: str, each: Setting, horizon: int) -> Finding:
+def _found(what: str, each: QuerySetting, horizon: int) -> Finding:
     liars = "f >= alpha" if each.with_liars is None else f"{each.with_liars:.4f}"
     return Finding(
         what,
@@ -128,6 +139,54 @@ def _found(what: str, each: Setting, horizon: int) -> Finding:
     )
 
 
+def figures(result: DesignResult) -> dict[str, Figure]:
+    """Four maps over (k, alpha), and accuracy by rounds for a few settings."""
+    figure, axes = panels(2, 3, size=(4.6, 3.8))
+    last = result.rounds.index(50) if 50 in result.rounds else len(result.rounds) - 1
+    _map(axes[0], result, "accuracy when all agree", [each.accuracy for each in result.settings])
+    title = f"accuracy with {result.byzantine} liars (blank: too many)"
+    _map(axes[1], result, title, [each.with_liars for each in result.settings])
+    _map(axes[2], result, "queries a participant", [each.queries for each in result.settings], log=True)
+    title = f"open after {result.rounds[last]} rounds"
+    opens = [max(each.open_after[last], 1e-12) for each in result.settings]
+    _map(axes[3], result, title, opens, log=True)
+    chosen = [each for each in result.settings if each.k == 10]
+    for place, each in enumerate(chosen):
+        axes[4].plot(
+            result.rounds, each.right_after, marker=".", color=SERIES[place], label=f"alpha={each.alpha}"
+        )
+        axes[5].plot(each.queries, each.accuracy, "o", color=SERIES[place])
+        axes[5].annotate(f" {each.alpha}", (each.queries, each.accuracy), fontsize=8)
+    axes[4].set(xscale="log", xlabel="rounds a participant (k = 10)", ylabel="more than half right by then")
+    axes[4].set_xticks(result.rounds, [str(each) for each in result.rounds])
+    axes[4].legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axes[5].set(xscale="log", xlabel="queries a participant (k = 10, alpha beside it)", ylabel="accuracy")
+    few, many = min(each.queries for each in chosen), max(each.queries for each in chosen)
+    ticks = [tick for tick in (20, 50, 100, 200, 500, 1000, 2000) if few / 1.5 <= tick <= many * 1.5]
+    axes[5].set_xticks(ticks, [str(tick) for tick in ticks])
+    axes[5].set_xticks([], minor=True)
+    return {"design": figure}
+
+
+def _map(axes: Any, result: DesignResult, title: str, values: list[Any], *, log: bool = False) -> None:
+    from matplotlib.colors import LogNorm
+
+    ks = sorted({each.k for each in result.settings})
+    alphas = sorted({each.alpha for each in result.settings})
+    table = np.full((len(alphas), len(ks)), np.nan)
+    for each, value in zip(result.settings, values, strict=True):
+        if value is not None:
+            table[alphas.index(each.alpha), ks.index(each.k)] = value
+    norm = LogNorm() if log else None
+    shown = axes.imshow(table, origin="lower", aspect="auto", cmap="viridis", norm=norm)
+    every = max(1, len(ks) // 8)
+    axes.set_xticks(range(0, len(ks), every), [str(k) for k in ks[::every]])
+    axes.set_yticks(range(0, len(alphas), 3), [str(alpha) for alpha in alphas[::3]])
+    axes.set(xlabel="k", ylabel="alpha")
+    axes.set_title(title, fontsize=10, loc="left")
+    axes.figure.colorbar(shown, ax=axes)
+
+
 EXPERIMENT = Experiment(
     name="design",
     about="how accuracy and queries change with k, alpha and rounds: a chart to read settings from",
@@ -136,4 +195,5 @@ EXPERIMENT = Experiment(
     quick=Config(ks=(4, 6, 8, 10, 14, 20)),
     cells=cells,
     result=result,
+    figures=figures,
 )

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.report.palette import GREY, SERIES, panels
 from folkmoot.theory import SlushChain, accuracy_gap, threshold_accuracy
 from folkmoot.theory.votes_law import log_votes_law
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _SHADED = (7, 10)  # alpha and k of the shaded region, which compares with delta = 1
 _TABLE_1 = "0.6 (table 1)"  # the paper's p_th for it
+_DASHES = ((0, (6, 2)), (0, (4, 2)), (0, (2, 2)), (0, (1, 2)))
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class Config:
 
 
 @dataclass(frozen=True)
-class Slush:
+class SlushLine:
     """P_Maj - P_S of one query, and where it crosses the supermajorities."""
 
     alpha: int
@@ -39,13 +44,22 @@ class Slush:
     p_th: list[float | None]  # one for each delta; None where the two rules never differ
 
 
+class HomogeneousFound(TypedDict):
+    """What the cells returned."""
+
+    solid: dict[tuple[int, int], SlushLine]  # by alpha and k
+    same: SlushLine
+    unanimous: SlushLine
+    dashed: dict[int, list[float]]  # by delta
+
+
 @dataclass(frozen=True)
 class HomogeneousResult(Result):
     """The curves of the figure, over ``p``."""
 
     n: int
     p: list[float]
-    slush: list[Slush]
+    slush: list[SlushLine]
     deltas: list[int]
     supermajorities: list[list[float]]  # P_Maj - P_delta, one list for each delta
     shaded: int  # the place in ``slush`` of the query whose region is shaded, against the first delta
@@ -56,7 +70,7 @@ def accuracies(points: int) -> list[float]:
     return [float(p) for p in np.linspace(0.5, 1.0, points)]
 
 
-def slush(n: int, k: int, alpha: int, deltas: list[int], points: int) -> Slush:
+def slush(n: int, k: int, alpha: int, deltas: list[int], points: int) -> SlushLine:
     """One solid line of the figure, exactly."""
     from scipy.optimize import minimize_scalar
 
@@ -67,7 +81,7 @@ def slush(n: int, k: int, alpha: int, deltas: list[int], points: int) -> Slush:
     around = (max(0.5, 0.5 + (top - 1) * step), min(1.0, 0.5 + (top + 1) * step))
     best = minimize_scalar(lambda p: -accuracy_gap(chain, p).value, bounds=around, method="bounded")
     crossings = [threshold_accuracy(n, k, alpha, delta=delta) for delta in deltas]
-    return Slush(
+    return SlushLine(
         alpha=alpha, k=k,
         gap=[gap.value for gap in gaps], signs=[gap.sign for gap in gaps],
         peak=-float(best.fun), peak_at=float(best.x),
@@ -81,29 +95,32 @@ def supermajority(n: int, delta: int, points: int) -> list[float]:
     return [math.fsum(np.exp(log_votes_law(p, n)[half : half + delta]).tolist()) for p in accuracies(points)]
 
 
-def cells(config: Config, seed: int) -> list[Cell]:  # noqa: ARG001
+def cells(config: Config, seed: int) -> Plan:  # noqa: ARG001
     """One for each solid line, one for each dashed line, and the two cases beyond the figure."""
-    n, deltas, points = config.n, list(config.deltas), config.points
-    # With alpha = ceil(n/2) Slush is the majority; n = k = alpha = 5 wants more votes than delta = 1.
-    queries = [(n, alpha, k, deltas) for alpha, k in config.queries]
-    queries += [(n, (n + 1) // 2, n, deltas), (5, 5, 5, [1])]
-    solid = [
-        Cell(slush, {"n": m, "k": k, "alpha": alpha, "deltas": ds, "points": points}, Slush)
-        for m, alpha, k, ds in queries
-    ]
-    dashed = [Cell(supermajority, {"n": n, "delta": d, "points": points}, list[float]) for d in deltas]
-    return solid + dashed
+    n, points = config.n, config.points
+
+    def line(n: int, alpha: int, k: int, *deltas: int) -> Cell:
+        arguments = {"n": n, "k": k, "alpha": alpha, "deltas": list(deltas), "points": points}
+        return Cell(slush, arguments, SlushLine)
+
+    return {
+        "solid": {(alpha, k): line(n, alpha, k, *config.deltas) for alpha, k in config.queries},
+        # With alpha = ceil(n/2) Slush is the majority; n = k = alpha = 5 wants more votes than delta = 1.
+        "same": line(n, (n + 1) // 2, n, *config.deltas),
+        "unanimous": line(5, 5, 5, 1),
+        "dashed": {
+            delta: Cell(supermajority, {"n": n, "delta": delta, "points": points}, list[float])
+            for delta in config.deltas
+        },
+    }
 
 
-def result(config: Config, found: Sequence[Slush | list[float]]) -> HomogeneousResult:
+def result(config: Config, found: HomogeneousFound) -> HomogeneousResult:
     """The two theorems of the figure, the shaded region, and how large the gap gets."""
-    curves = [each for each in found if isinstance(each, Slush)]
-    dashed = [each for each in found if not isinstance(each, Slush)]
-    *lines, same, five = curves
+    lines, same = list(found["solid"].values()), found["same"]
     n = config.n
-    shaded = config.queries.index(_SHADED)
-    end = lines[shaded].p_th[0] or 0.0
-    never = five.p_th[0] == 0  # then Slush is never ahead
+    end = found["solid"][_SHADED].p_th[0] or 0.0
+    never = found["unanimous"].p_th[0] == 0  # then Slush is never ahead
     ahead = all(sign > 0 for line in lines for sign in line.signs[1:-1])
     fair = all(line.signs[0] == 0 for line in lines)
     equal = not any(same.signs)
@@ -169,8 +186,47 @@ def result(config: Config, found: Sequence[Slush | list[float]]) -> HomogeneousR
             "Below p = 1/2 everything is mirrored: there Slush is ahead of the majority.",
         ),
         n=n, p=accuracies(config.points), slush=lines, deltas=list(config.deltas),
-        supermajorities=dashed, shaded=shaded,
+        supermajorities=list(found["dashed"].values()), shaded=config.queries.index(_SHADED),
     )  # fmt: skip
+
+
+def figures(result: HomogeneousResult) -> dict[str, Figure]:
+    """As in the paper on the left; the p_th of every pair of lines on the right."""
+    figure, (left, right) = panels(1, 2, size=(5.6, 4.0))
+    p = np.array(result.p)
+    for line, colour in zip(result.slush, SERIES, strict=False):
+        left.plot(p, line.gap, color=colour, label=rf"Slush $\alpha$={line.alpha}, k={line.k}")
+    for i, (delta, gap) in enumerate(zip(result.deltas, result.supermajorities, strict=True)):
+        left.plot(p, gap, color=GREY, lw=1.2, ls=_DASHES[i % 4], label=rf"supermajority $\delta$={delta}")
+    line = result.slush[result.shaded]
+    own = SERIES[result.shaded]
+    solid, dashed = np.array(line.gap), np.array(result.supermajorities[0])
+    left.fill_between(
+        p, solid, dashed, where=(dashed > solid).tolist(), interpolate=True, color=own, alpha=0.2, lw=0
+    )
+    if line.p_th[0] is not None:
+        left.axvline(line.p_th[0], color=own, lw=0.8, ls=":")
+        left.annotate(
+            rf"$p_{{th}}$ = {line.p_th[0]:.4f}", (line.p_th[0], 1), (4, -2),
+            xycoords=("data", "axes fraction"), textcoords="offset points", va="top",
+        )  # fmt: skip
+    left.set(
+        xlim=(0.5, 0.8), ylim=(0, None), xlabel="accuracy p of a participant",
+        ylabel=r"$\Delta P = P_{Maj} - P$", title=f"n = {result.n}",
+    )  # fmt: skip
+    left.legend(frameon=False, fontsize=8, loc="upper right", bbox_to_anchor=(1, 0.92))
+    for line, colour in zip(result.slush, SERIES, strict=False):
+        heights = [np.nan if value is None else value for value in line.p_th]
+        right.plot(
+            result.deltas, heights, color=colour, marker="o", label=rf"$\alpha$={line.alpha}, k={line.k}"
+        )
+    right.axhline(0.5, color=GREY, lw=0.8, ls=":")
+    right.set(
+        xlabel=r"$\delta$ of the supermajority", ylabel=r"$p_{th}$", xticks=result.deltas,
+        title="below, Slush is ahead of the supermajority",
+    )  # fmt: skip
+    right.legend(frameon=False, fontsize=8, loc="upper left")
+    return {"homogeneous": figure}
 
 
 EXPERIMENT = Experiment(
@@ -185,4 +241,5 @@ EXPERIMENT = Experiment(
     quick=Config(points=51),
     cells=cells,
     result=result,
+    figures=figures,
 )

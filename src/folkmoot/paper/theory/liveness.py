@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from folkmoot.adversaries import PerfectlyMalicious, Stalling
 from folkmoot.datasets import homogeneous_votes
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
-from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.protocols import named_protocol
+from folkmoot.report.palette import SERIES, panels
 from folkmoot.simulation import deliberate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _ATTACKS: dict[str, type[Stalling | PerfectlyMalicious]] = {
     "stalling": Stalling,
@@ -50,6 +54,12 @@ class LivenessRow:
     rounds: list[float]
 
 
+class LivenessFound(TypedDict):
+    """What the cells returned."""
+
+    rows: dict[tuple[str, int, str], LivenessRow]  # by protocol, alpha and attack
+
+
 @dataclass(frozen=True)
 class LivenessResult(Result):
     """All lines over the numbers of attackers."""
@@ -66,7 +76,7 @@ def line(
 ) -> LivenessRow:  # fmt: skip
     """One protocol under one attack."""
     votes, truth, _ = homogeneous_votes(n, p, inputs, seed)
-    rule = _protocol(protocol, k, alpha, beta)
+    rule = named_protocol(protocol.lower(), k, alpha, beta=beta)
     found: dict[str, list[float]] = {"accuracy": [], "undecided": [], "unsettled": [], "rounds": []}
     for count in byzantine:
         outcome = deliberate(
@@ -86,13 +96,7 @@ def line(
     return LivenessRow(f"{protocol}, alpha={alpha}", attack, **found)
 
 
-def _protocol(name: str, k: int, alpha: int, beta: int) -> SnowProtocol[Any]:
-    if name == "Slush":
-        return Slush(k, alpha)
-    return (Snowflake if name == "Snowflake" else Snowball)(k, alpha, beta)
-
-
-def cells(config: Config, seed: int) -> list[Cell]:
+def cells(config: Config, seed: int) -> Plan:
     """One for each protocol, alpha and attack."""
     common = {
         "n": config.n, "p": config.p, "k": config.k, "beta": config.beta, "inputs": config.inputs,
@@ -100,17 +104,21 @@ def cells(config: Config, seed: int) -> list[Cell]:
     }  # fmt: skip
     kinds = [("Slush", alpha) for alpha in config.alphas]
     kinds += [(name, config.alphas[1]) for name in ("Snowflake", "Snowball")]
-    return [
-        Cell(line, {**common, "protocol": name, "alpha": alpha, "attack": attack}, LivenessRow)
-        for name, alpha in kinds
-        for attack in _ATTACKS
-    ]
+    return {
+        "rows": {
+            (name, alpha, attack): Cell(
+                line, {**common, "protocol": name, "alpha": alpha, "attack": attack}, LivenessRow
+            )
+            for name, alpha in kinds
+            for attack in _ATTACKS
+        }
+    }
 
 
-def result(config: Config, found: Sequence[LivenessRow]) -> LivenessResult:
+def result(config: Config, found: LivenessFound) -> LivenessResult:
     """How many attackers each protocol bears before one input in a hundred is split at the end."""
     findings = []
-    for each in found:
+    for each in found["rows"].values():
         if each.attack == "stalling":
             broken = next(
                 (f for f, open_ in zip(config.byzantine, each.unsettled, strict=True) if open_ > 0.01), None
@@ -130,12 +138,13 @@ def result(config: Config, found: Sequence[LivenessRow]) -> LivenessResult:
             f"n={config.n}, p={config.p}, k={config.k}, {config.inputs} inputs, {config.rounds} rounds. A "
             "stalling participant sees all honest colours and names the one that is behind.",
         ),
-        n=config.n, byzantine=config.byzantine, rounds=config.rounds, lines=tuple(found),
+        n=config.n, byzantine=config.byzantine, rounds=config.rounds, lines=tuple(found["rows"].values()),
     )  # fmt: skip
 
 
-def _verdict(config: Config, found: Sequence[LivenessRow]) -> str:
-    stalled, misled = found[0], found[1]  # the first protocol under both attacks
+def _verdict(config: Config, found: LivenessFound) -> str:
+    first = config.alphas[0]
+    stalled, misled = (found["rows"]["Slush", first, attack] for attack in ("stalling", "malicious"))
     split = _first(config.byzantine, [open_ > 0.5 for open_ in stalled.unsettled])
     wrong = _first(config.byzantine, [right < 0.5 for right in misled.accuracy])
     return (
@@ -149,6 +158,26 @@ def _first(counts: Sequence[int], reached: Sequence[bool]) -> str:
     return f"over {counts[-1]}" if at is None else str(at)
 
 
+def figures(result: LivenessResult) -> dict[str, Figure]:
+    """Left: inputs on which the honest stay split. Right: accuracy; dashed under perfectly malicious ones."""
+    figure, (left, right) = panels(1, 2, size=(5.0, 3.6))
+    names = list(dict.fromkeys(each.protocol for each in result.lines))
+    for each in result.lines:
+        colour = SERIES[names.index(each.protocol)]
+        stalling = each.attack == "stalling"
+        style = "-" if stalling else "--"
+        label = each.protocol if stalling else None
+        left.plot(result.byzantine, each.unsettled, style, color=colour, marker=".", label=label)
+        right.plot(result.byzantine, each.accuracy, style, color=colour, marker=".")
+    left.set(
+        xlabel="attackers", ylabel=f"inputs still split after {result.rounds} rounds", ylim=(-0.02, 1.02)
+    )
+    right.set(xlabel="attackers", ylabel="accuracy", ylim=(-0.02, 1.02))
+    left.legend(frameon=False, fontsize=8)
+    right.set_title("solid: stalling, dashed: perfectly malicious", fontsize=9, loc="left")
+    return {"liveness": figure}
+
+
 EXPERIMENT = Experiment(
     name="liveness",
     about="the stalling attack: how many participants can keep the others from agreeing",
@@ -157,4 +186,5 @@ EXPERIMENT = Experiment(
     quick=Config(inputs=100, byzantine=(0, 4, 8, 12, 20, 30)),
     cells=cells,
     result=result,
+    figures=figures,
 )

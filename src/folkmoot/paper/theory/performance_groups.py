@@ -13,15 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import expit, xlog1py, xlogy
 
 from folkmoot.arrays import Floats
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.report.palette import GREY, SERIES, panels
 from folkmoot.theory import SlushChain, performance_groups_bound
 from folkmoot.theory.votes_law import log_choose
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _FAR = 60.0  # |logit p1| at which p1 is 0 or 1 for every purpose
 
@@ -39,7 +44,7 @@ class Config:
 
 
 @dataclass(frozen=True)
-class Groups:
+class TwoGroups:
     """One pair of groups."""
 
     n1: int
@@ -54,6 +59,12 @@ class Groups:
     one_crossing: bool  # no sign on the grid contradicts the crossings
 
 
+class PerformanceGroupsFound(TypedDict):
+    """What the cells returned."""
+
+    groups: dict[tuple[int, int], TwoGroups]  # by n1 and n2
+
+
 @dataclass(frozen=True)
 class PerformanceGroupsResult(Result):
     """Every pair of groups, over the same grid."""
@@ -62,7 +73,7 @@ class PerformanceGroupsResult(Result):
     alpha: int
     p1: list[float]
     p2: list[float]
-    groups: list[Groups]
+    groups: list[TwoGroups]
 
 
 def grid(points: int) -> list[float]:
@@ -124,7 +135,7 @@ def gaps(chain: SlushChain, n1: int, p1: Sequence[float], p2: Sequence[float]) -
 
 def compute(
     n1: int, n2: int, k: int, alpha: int, looked_at: list[float], p1_points: int, p2_points: int
-) -> Groups:
+) -> TwoGroups:
     """All about one pair of groups."""
     chain = SlushChain(n1 + n2, k, alpha)
     p1, p2 = grid(p1_points), grid(p2_points)
@@ -133,7 +144,7 @@ def compute(
     seen = np.abs(gap) > 1e-13
     beyond = np.array(p1)[:, None] > np.array(lines)
     n = n1 + n2
-    return Groups(
+    return TwoGroups(
         n1=n1, n2=n2, bound=performance_groups_bound(n1, n2),
         crossing=lines, sufficient=[sufficient(chain, n1, p) for p in p2],
         mean=[(n1 * here + n2 * p) / n for here, p in zip(lines, p2, strict=True)],
@@ -143,36 +154,30 @@ def compute(
     )  # fmt: skip
 
 
-def cells(config: Config, seed: int) -> list[Cell]:  # noqa: ARG001
+def cells(config: Config, seed: int) -> Plan:  # noqa: ARG001
     """One for each pair of groups."""
-    return [
-        Cell(
-            compute,
-            {
-                "n1": n1,
-                "n2": n2,
-                "k": config.k,
-                "alpha": config.alpha,
-                "looked_at": list(config.looked_at),
-                "p1_points": config.p1_points,
-                "p2_points": config.p2_points,
-            },
-            Groups,
-        )
-        for n1, n2 in config.groups
-    ]
+    common = {
+        "k": config.k, "alpha": config.alpha, "looked_at": list(config.looked_at),
+        "p1_points": config.p1_points, "p2_points": config.p2_points,
+    }  # fmt: skip
+    return {
+        "groups": {
+            (n1, n2): Cell(compute, {"n1": n1, "n2": n2, **common}, TwoGroups) for n1, n2 in config.groups
+        }
+    }
 
 
-def result(config: Config, found: Sequence[Groups]) -> PerformanceGroupsResult:
+def result(config: Config, found: PerformanceGroupsFound) -> PerformanceGroupsResult:
     """The theorem in its parts: that p_max exists, its value at p2 = 0, and what it bounds."""
+    groups = list(found["groups"].values())
     findings = []
-    for each in found:
+    for each in groups:
         for p2, (cross, enough) in zip(config.looked_at, each.table, strict=True):
             findings += _about(each, p2, cross, enough)
-    above = all(cross > 0.5 for each in found for cross, _ in each.table)
-    meets = all(abs(each.table[0][1] - each.bound) < 1e-9 for each in found if config.looked_at[0] == 0)
-    signs = all(each.one_crossing for each in found)
-    beyond = [each for each in found if each.table[0][0] > each.bound]
+    above = all(cross > 0.5 for each in groups for cross, _ in each.table)
+    meets = all(abs(each.table[0][1] - each.bound) < 1e-9 for each in groups if config.looked_at[0] == 0)
+    signs = all(each.one_crossing for each in groups)
+    beyond = [each for each in groups if each.table[0][0] > each.bound]
     findings += [
         Finding(
             "p_max > 1/2 for p2 < 1/2",
@@ -189,7 +194,7 @@ def result(config: Config, found: Sequence[Groups]) -> PerformanceGroupsResult:
         Finding(
             "p_max as a bound on where Slush wins",
             "Slush wins on [0, p_max], p_max <= ceil(n/2)/(1+n1)",
-            f"at p2 = 0 Slush wins beyond it for {len(beyond)} of {len(found)} pairs of groups",
+            f"at p2 = 0 Slush wins beyond it for {len(beyond)} of {len(groups)} pairs of groups",
             reason="all kappa_b < 1 is sufficient, not necessary: the bound is on that, not on the region",
             holds=not beyond,
         ),
@@ -201,10 +206,10 @@ def result(config: Config, found: Sequence[Groups]) -> PerformanceGroupsResult:
             holds=signs,
         ),
     ]
-    first = found[0]
+    first = groups[0]
     weaker = [i for i, p in enumerate(grid(config.p2_points)) if p < 0.5]
-    mean = [each.mean[i] for each in found for i in weaker]
-    vote = [each.majority[i] for each in found for i in weaker]
+    mean = [each.mean[i] for each in groups for i in weaker]
+    vote = [each.majority[i] for each in groups for i in weaker]
     findings.append(
         Finding(
             "mean accuracy of all participants at the crossing, p2 < 1/2",
@@ -231,11 +236,11 @@ def result(config: Config, found: Sequence[Groups]) -> PerformanceGroupsResult:
             "Crossings are right to all decimals shown; the coloured gap to about 1e-15.",
         ),
         k=config.k, alpha=config.alpha,
-        p1=grid(config.p1_points), p2=grid(config.p2_points), groups=list(found),
+        p1=grid(config.p1_points), p2=grid(config.p2_points), groups=groups,
     )  # fmt: skip
 
 
-def _about(each: Groups, p2: float, cross: float, enough: float) -> list[Finding]:
+def _about(each: TwoGroups, p2: float, cross: float, enough: float) -> list[Finding]:
     name = f"n1={each.n1}, n2={each.n2}, p2={p2:g}"
     within = cross <= each.bound
     if within:
@@ -283,6 +288,40 @@ def _zero(rising: Callable[[float], float]) -> float:
     return float(expit(brentq(rising, -_FAR, _FAR, xtol=1e-13)))
 
 
+def figures(result: PerformanceGroupsResult) -> dict[str, Figure]:
+    """The borders for all groups on the left; how much it matters for the middle pair on the right."""
+    figure, (left, right) = panels(1, 2, size=(5.6, 4.6))
+    for each, colour in zip(result.groups, SERIES, strict=False):
+        left.plot(each.crossing, result.p2, color=colour, label=rf"$n_1$={each.n1}, $n_2$={each.n2}")
+        left.plot(each.sufficient, result.p2, color=colour, lw=1, ls="--", label="_sufficient")
+        left.plot([each.bound], [0], color=colour, marker="D", ms=6, ls="none", clip_on=False, label="_bound")
+    left.plot([], [], color=GREY, lw=1, ls="--", label=r"all $\kappa_b < 1$")
+    left.plot([], [], color=GREY, marker="D", ms=6, ls="none", label=r"$\lceil n/2\rceil/(1+n_1)$")
+    left.axhline(0.5, color=GREY, lw=0.6, ls=":")
+    left.axvline(0.5, color=GREY, lw=0.6, ls=":")
+    left.text(0.03, 0.05, "Slush ahead", color=GREY)
+    left.set(
+        xlim=(0, 1), ylim=(0, 1), xlabel=r"$p_1$", ylabel=r"$p_2$",
+        title=rf"Slush = majority, $\alpha$={result.alpha}, k={result.k}",
+    )  # fmt: skip
+    left.legend(frameon=False, fontsize=8, loc="upper right")
+
+    shown = result.groups[len(result.groups) // 2]
+    gap = np.array(shown.gap)
+    top = float(np.abs(gap).max())
+    levels = np.linspace(-top, top, 21)
+    filled = right.contourf(result.p1, result.p2, gap.T, levels=levels, cmap="RdBu_r")
+    right.plot(shown.crossing, result.p2, color="black", lw=1.4, label="equal, exactly")
+    right.axvline(shown.bound, color="black", lw=0.9, ls="--", label=rf"bound {shown.bound:.4f}")
+    right.set(
+        xlim=(0, 1), ylim=(0, 1), xlabel=r"$p_1$", ylabel=r"$p_2$",
+        title=rf"$P_{{Maj}} - P_S$, $n_1$={shown.n1}, $n_2$={shown.n2} (blue: Slush ahead)",
+    )  # fmt: skip
+    right.legend(frameon=False, fontsize=8, loc="upper right")
+    figure.colorbar(filled, ax=right, format="%+.3f")
+    return {"performance-groups": figure}
+
+
 EXPERIMENT = Experiment(
     name="performance-groups",
     about="two groups of different accuracy: where Slush beats the majority",
@@ -294,4 +333,5 @@ EXPERIMENT = Experiment(
     quick=Config(groups=((51, 50), (71, 30), (91, 10)), p1_points=41, p2_points=21),
     cells=cells,
     result=result,
+    figures=figures,
 )

@@ -9,14 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import numpy as np
 from scipy.special import betainc, expit, logit
 
 from folkmoot.checks import required_votes
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.report.palette import BLUE, GREY, RED, SERIES, panels
 from folkmoot.theory import SlushChain, threshold_accuracy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # The tables as printed; rows are {alpha, k}, n and f.
 _TABLE_1: Final = {
@@ -32,7 +36,8 @@ _TABLE_3: Final = {
     5: ("0.47", "0.67", "0.83", "0.87"),
     10: ("0.47", "0.67", "0.83", "0.87"),
 }
-_Q: Final = 0.55  # table 2, with k = 10 and alpha = 7
+_Q: Final = 0.55  # of table 2
+_QUERY_2: Final = (10, 7)  # k and alpha of table 2
 _STEP: Final = 0.001  # of the search for equal doubles
 
 
@@ -63,7 +68,7 @@ PRINTED: Final = (
         for (alpha, k), row in _TABLE_1.items()
         for delta, value in enumerate(row)
     ),
-    *(Printed(2, f"n={n}", f"q={_Q}", value, n, 10, 7, q=_Q) for n, value in _TABLE_2.items()),
+    *(Printed(2, f"n={n}", f"q={_Q}", value, n, *_QUERY_2, q=_Q) for n, value in _TABLE_2.items()),
     *(
         Printed(3, f"f={f}", f"delta={delta}", value, 101, 20, 14, byzantine=f, delta=delta)
         for f, row in _TABLE_3.items()
@@ -89,7 +94,7 @@ class Crossing:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ThresholdEntry:
     """An entry of a table beside the exact value."""
 
     table: int
@@ -101,11 +106,19 @@ class Entry:
     agrees: bool
 
 
+class ThresholdsFound(TypedDict):
+    """What the cells returned."""
+
+    crossings: dict[Printed, Crossing]
+    continued: dict[int, float]  # by n
+    limits: dict[tuple[int, int, float], float]  # by alpha, k and q
+
+
 @dataclass(frozen=True)
 class ThresholdsResult(Result):
     """The entries of the three tables, and table 2 continued."""
 
-    entries: list[Entry]
+    entries: list[ThresholdEntry]
     q: float
     sizes: list[int]
     continued: list[float]  # p_th for each of the sizes
@@ -162,29 +175,32 @@ def large_n_limit(k: int, alpha: int, q: float) -> float:
     return float(expit(theta(brentq(balance, q, 1 - 1e-9, xtol=1e-13))))
 
 
-def cells(config: Config, seed: int) -> list[Cell]:  # noqa: ARG001
+def cells(config: Config, seed: int) -> Plan:  # noqa: ARG001
     """One for each entry, one for each further n, one for each limit."""
-    entries = [
-        Cell(
-            crossing,
-            {"n": e.n, "k": e.k, "alpha": e.alpha, "byzantine": e.byzantine, "delta": e.delta, "q": e.q},
-            Crossing,
-        )
-        for e in PRINTED
-    ]
-    further = [Cell(continued, {"n": n, "k": 10, "alpha": 7, "q": _Q}, float) for n in config.sizes]
-    limits = [Cell(large_n_limit, {"k": k, "alpha": alpha, "q": q}, float) for alpha, k, q in _limits(config)]
-    return entries + further + limits
+    k, alpha = _QUERY_2
+    asked = [(alpha, k, _Q), *((alpha, k, q) for alpha, k in _TABLE_1 for q in config.shares)]
+    return {
+        "crossings": {
+            e: Cell(
+                crossing,
+                {"n": e.n, "k": e.k, "alpha": e.alpha, "byzantine": e.byzantine, "delta": e.delta, "q": e.q},
+                Crossing,
+            )
+            for e in PRINTED
+        },
+        "continued": {
+            n: Cell(continued, {"n": n, "k": k, "alpha": alpha, "q": _Q}, float) for n in config.sizes
+        },
+        "limits": {
+            (alpha, k, q): Cell(large_n_limit, {"k": k, "alpha": alpha, "q": q}, float)
+            for alpha, k, q in asked
+        },
+    }
 
 
 def continued(n: int, k: int, alpha: int, q: float) -> float:
     """Another column of table 2."""
     return threshold_accuracy(n, k, alpha, q=q)
-
-
-def _limits(config: Config) -> list[tuple[int, int, float]]:
-    """Table 2's limit first, then those of all queries of table 1."""
-    return [(7, 10, _Q), *((alpha, k, q) for alpha, k in _TABLE_1 for q in config.shares)]
 
 
 def judge(entry: Printed, found: Crossing, repeats: bool) -> tuple[str, bool]:
@@ -210,20 +226,23 @@ def judge(entry: Printed, found: Crossing, repeats: bool) -> tuple[str, bool]:
     return f"a lower bound, of unknown origin: {seen}", False
 
 
-def result(config: Config, found: Sequence[Crossing | float]) -> ThresholdsResult:
+def result(config: Config, found: ThresholdsFound) -> ThresholdsResult:
     """Every entry beside the exact value, and the answer to the question under table 2."""
-    crossings = [each for each in found if isinstance(each, Crossing)]
-    numbers = [each for each in found if not isinstance(each, Crossing)]
-    values, (limit, *limits) = numbers[: len(config.sizes)], numbers[len(config.sizes) :]
+    values, limits = list(found["continued"].values()), found["limits"]
+    k, alpha = _QUERY_2
+    limit = limits[alpha, k, _Q]
     rows: dict[str, list[float]] = {}
     for entry in PRINTED:
         if entry.table == 3:
             rows.setdefault(entry.row, []).append(entry.number)
     entries, findings = [], []
-    for entry, here in zip(PRINTED, crossings, strict=True):
+    for entry in PRINTED:
+        here = found["crossings"][entry]
         repeats = entry.row == "f=10" and rows["f=10"] == rows["f=5"]
         reason, agrees = judge(entry, here, repeats)
-        entries.append(Entry(entry.table, entry.row, entry.column, entry.number, here.exact, reason, agrees))
+        entries.append(
+            ThresholdEntry(entry.table, entry.row, entry.column, entry.number, here.exact, reason, agrees)
+        )
         findings.append(
             Finding(
                 f"table {entry.table}, {entry.row}, {entry.column}",
@@ -234,7 +253,7 @@ def result(config: Config, found: Sequence[Crossing | float]) -> ThresholdsResul
                 agrees,
             )
         )
-    least = min(value - q for value, (_, _, q) in zip(limits, _limits(config)[1:], strict=True))
+    least = min(limits[alpha, k, q] - q for alpha, k in _TABLE_1 for q in config.shares)
     falls = "falls" if values == sorted(values, reverse=True) else "does not fall steadily"
     findings += [
         Finding(
@@ -274,6 +293,51 @@ def result(config: Config, found: Sequence[Crossing | float]) -> ThresholdsResul
     )  # fmt: skip
 
 
+def figures(result: ThresholdsResult) -> dict[str, Figure]:
+    """Tables 1 and 3 by delta (rows of table 3 side by side), table 2 by n on the way to its limit."""
+    figure, (first, second, third) = panels(1, 3, size=(4.6, 4.0))
+    for axes, table, title in (
+        (first, 1, "table 1, n=101"),
+        (third, 3, r"table 3, n=101, $\alpha$=14, k=20"),
+    ):
+        rows: dict[str, list[ThresholdEntry]] = {}
+        for entry in result.entries:
+            if entry.table == table:
+                rows.setdefault(entry.row, []).append(entry)
+        for i, ((name, entries), colour) in enumerate(zip(rows.items(), SERIES, strict=False)):
+            label = name.replace("alpha", r"$\alpha$")
+            x = [delta + (i - 1.5) * 0.08 * (table == 3) for delta in range(len(entries))]
+            axes.plot(x, [e.exact for e in entries], color=colour, marker="o", ms=4, label=label)
+            axes.plot(x, [e.printed for e in entries], color=colour, marker="x", ls="none", ms=8)
+            _lines(axes, x, entries, colour)
+        _ends(axes, title, r"$\delta$ of the supermajority", list(range(len(entries))))
+        axes.legend(frameon=False, fontsize=8, loc="upper left")
+    printed = [entry for entry in result.entries if entry.table == 2]
+    second.plot(result.sizes, result.continued, color=BLUE, marker="o", ms=4, label="exact")
+    x = [int(entry.row.removeprefix("n=")) for entry in printed]
+    second.plot(x, [e.printed for e in printed], color=RED, marker="x", ls="none", ms=8, label="printed")
+    _lines(second, x, printed, RED)
+    second.axhline(result.limit, color=BLUE, lw=0.8, ls="--", label=f"limit {result.limit:.4f}")
+    second.axhline(result.q, color=GREY, lw=0.8, ls=":", label=f"q = {result.q}")
+    second.set_xscale("log")
+    _ends(second, rf"table 2, q={result.q}, $\alpha$=7, k=10", "participants n", None)
+    second.legend(frameon=False, fontsize=8, loc="center right")
+    return {"thresholds": figure}
+
+
+def _lines(axes: Any, x: Sequence[float], entries: list[ThresholdEntry], colour: str) -> None:
+    """From each printed value to the exact one, where they are not the same to two decimals."""
+    for where, entry in zip(x, entries, strict=True):
+        if abs(entry.exact - entry.printed) > 0.01:
+            axes.plot([where] * 2, [entry.printed, entry.exact], color=colour, lw=0.8, ls=":", label="_gap")
+
+
+def _ends(axes: Any, title: str, x: str, ticks: list[int] | None) -> None:
+    axes.set(title=title, xlabel=x, ylabel=r"$p_{th}$ (points exact, crosses printed)", ylim=(0.42, 1.0))
+    if ticks is not None:
+        axes.set_xticks(ticks)
+
+
 EXPERIMENT = Experiment(
     name="thresholds",
     about="accuracy up to which Slush beats supermajorities, exact beside printed",
@@ -285,4 +349,5 @@ EXPERIMENT = Experiment(
     quick=Config(sizes=(51, 101, 201, 501, 1001, 2001), shares=(0.51, 0.7, 0.9)),
     cells=cells,
     result=result,
+    figures=figures,
 )

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
-from folkmoot.paper.experiment import Cell, Experiment, Finding, Result
-from folkmoot.paper.femnist.ensemble import MAJORITY, Talk
+from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.paper.femnist.ensemble import MAJORITY, TalkSettings
 from folkmoot.paper.femnist.single_writers import votes_cell
 from folkmoot.paper.femnist.writer_votes import CASE, DIGITS, KIND, MemberVotes
 from folkmoot.paper.femnist.writers import notes_on_writers
+from folkmoot.paper.trust.attack_panels import attacked, other_tasks
 from folkmoot.paper.trust.attacks import ATTACKS, CLIQUE, HONEST, NOBODY, STEALTHY, WRONG
 from folkmoot.paper.trust.curves import TrustCurve, curves_of, find
 from folkmoot.paper.trust.goals import MOST_LIARS, beyond, findings
 from folkmoot.paper.trust.points import TALKED, UNEVEN, Point, hear
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _TASK_STORIES: Final = (WRONG, CLIQUE, STEALTHY)  # on the other tasks
 
@@ -36,7 +40,20 @@ class Config:
     task_seeds: int = 1
     task_liars: tuple[int, ...] = (40, 60)
     task_inputs: int = 1500
-    talk: Talk = field(default_factory=lambda: Talk(rounds=15, repeats=1))
+    talk: TalkSettings = field(default_factory=lambda: TalkSettings(rounds=15, repeats=1))
+
+
+class TrustVotes(TypedDict):
+    """What the first cells returned."""
+
+    case: dict[int, MemberVotes]  # by seed
+    more_classes: dict[tuple[str, int], MemberVotes]  # by task and seed
+
+
+class TrustFound(TrustVotes):
+    """What all cells returned."""
+
+    heard: dict[tuple[str, int, str, tuple[int, ...]], list[Point]]  # by task, seed, story and liars
 
 
 @dataclass(frozen=True)
@@ -48,13 +65,14 @@ class TrustResult(Result):
     curves: tuple[TrustCurve, ...]
 
 
-def cells(config: Config, seed: int) -> list[Cell]:
+def cells(config: Config, seed: int) -> Plan:
     """The forests: of each seed for the case of letters, of the first ones for the tasks of more classes."""
     tasks = [task for task in config.tasks if task != UNEVEN]
-    return [
-        *(_forests(config, seed + i) for i in range(config.seeds)),
-        *(_forests(config, seed + i, task) for task in tasks for i in range(config.task_seeds)),
-    ]
+    some = range(seed, seed + config.task_seeds)
+    return {
+        "case": {each: _forests(config, each) for each in range(seed, seed + config.seeds)},
+        "more_classes": {(task, each): _forests(config, each, task) for task in tasks for each in some},
+    }
 
 
 def _forests(config: Config, seed: int, task: str = CASE) -> Cell:
@@ -65,37 +83,38 @@ def _forests(config: Config, seed: int, task: str = CASE) -> Cell:
     return Cell(cell.function, {**cell.arguments, "task": task, "most": config.task_inputs}, cell.returns)
 
 
-def then(config: Config, found: Sequence[MemberVotes]) -> list[Cell]:
+def then(config: Config, found: TrustVotes) -> Plan:
     """A cell for each story and number of liars; honest first votes are listened to once for all numbers."""
-    case, others = found[: config.seeds], found[config.seeds :]
-    told = list(dict.fromkeys(each.story for each in ATTACKS if each.story != HONEST))
-    jobs: list[tuple[MemberVotes, str, str, list[int]]] = []
-    for votes in case:
-        jobs.append((votes, CASE, HONEST, [0, *config.liars]))
-        jobs += [(votes, CASE, story, [f]) for story in told for f in config.liars]
-    more = [task for task in config.tasks if task != UNEVEN for _ in range(config.task_seeds)]
-    uneven = case if UNEVEN in config.tasks else ()  # the same forests
-    for votes, task in [*((votes, UNEVEN) for votes in uneven), *zip(others, more, strict=True)]:
-        jobs.append((votes, task, HONEST, [0]))
-        jobs += [(votes, task, story, [f]) for story in _TASK_STORIES for f in config.task_liars]
-    return [
-        Cell(
-            hear,
-            {
-                "votes": votes, "task": task, "story": story, "wanted": config.writers, "liars": liars,
-                "per_class": task != CASE, "talk": config.talk,
-            },
-            list[Point],
-        )
-        for votes, task, story, liars in jobs
-    ]  # fmt: skip
+    heard: dict[tuple[str, int, str, tuple[int, ...]], Cell] = {}
+
+    def listen(votes: MemberVotes, task: str, story: str, *liars: int) -> None:
+        arguments = {
+            "votes": votes, "task": task, "story": story, "wanted": config.writers, "liars": list(liars),
+            "per_class": task != CASE, "talk": config.talk,
+        }  # fmt: skip
+        heard[task, votes.seed, story, liars] = Cell(hear, arguments, list[Point])
+
+    told = dict.fromkeys(each.story for each in ATTACKS if each.story != HONEST)
+    for votes in found["case"].values():
+        listen(votes, CASE, HONEST, 0, *config.liars)
+        for story in told:
+            for f in config.liars:
+                listen(votes, CASE, story, f)
+    tasks = dict(found["more_classes"])
+    if UNEVEN in config.tasks:  # the same forests
+        tasks = {(UNEVEN, seed): votes for seed, votes in found["case"].items()} | tasks
+    for (task, _), votes in tasks.items():
+        listen(votes, task, HONEST, 0)
+        for story in _TASK_STORIES:
+            for f in config.task_liars:
+                listen(votes, task, story, f)
+    return {"heard": heard}
 
 
-def result(config: Config, found: Sequence[Any]) -> TrustResult:
+def result(config: Config, found: TrustFound) -> TrustResult:
     """The goals, judged."""
-    forests = config.seeds + config.task_seeds * sum(task != UNEVEN for task in config.tasks)
-    first: MemberVotes = found[0]
-    points = tuple(point for each in found[forests:] for point in each)
+    first = found["case"][min(found["case"])]
+    points = tuple(point for each in found["heard"].values() for point in each)
     curves = curves_of(points)
     goals = findings(curves, CASE)
     more = [finding for task in config.tasks for finding in findings(curves, task)]
@@ -165,6 +184,13 @@ def _notes(config: Config, first: MemberVotes, points: Sequence[Point]) -> tuple
     )
 
 
+def figures(result: TrustResult) -> dict[str, Figure]:
+    """Every attack on the case of letters; and the other tasks, if there are any."""
+    tasks = other_tasks(result.curves)
+    drawn = {"trust": attacked(result.curves, result.participants)}
+    return drawn if tasks is None else drawn | {"tasks": tasks}
+
+
 EXPERIMENT = Experiment(
     name="trust",
     about="trust learnt by listening, against twelve kinds of liar, up to 80 of 101",
@@ -184,6 +210,7 @@ EXPERIMENT = Experiment(
     ),
     cells=cells,
     result=result,
+    figures=figures,
     then=then,
     needs_data=True,
 )

@@ -26,7 +26,7 @@ from folkmoot.simulation.kernels.rounds import (
 )
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.kernels.urns import Urns
-from folkmoot.simulation.options import Options
+from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import LARGEST, Piece
 
@@ -170,9 +170,7 @@ def play(
                             add_weighted(
                                 sums, flat, who[j] * whole, c, weights[min(i, rows - 1), who[j]], width
                             )
-                        for m in range(width):
-                            if reaches(sums[m], alpha[i], total, size):
-                                won[m] = c
+                        mark_weighted(won, sums, alpha[i], total, size, c, width)
                     else:
                         counts[:width] = _ZERO
                         j = 0
@@ -277,6 +275,14 @@ def add_weighted(sums: Array, said: Array, a: int, c: int, weight: float, width:
     total, wanted, one = sums[:width], np.int8(c), said[a : a + width]
     for m in range(width):
         total[m] += weight if one[m] == wanted else 0.0
+
+
+@njit(cache=True, nogil=True)
+def mark_weighted(won: Array, sums: Array, alpha: int, total: float, size: int, c: int, width: int) -> None:
+    """Colour c wins where what names it reaches alpha."""
+    winner, tally, wanted = won[:width], sums[:width], np.int8(c)
+    for m in range(width):
+        winner[m] = wanted if reaches(tally[m], alpha, total, size) else winner[m]
 
 
 @njit(cache=True, nogil=True)

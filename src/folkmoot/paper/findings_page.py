@@ -1,28 +1,30 @@
-"""The report of ``folkmoot reproduce``: for each experiment the claim, the paper's numbers, ours, why."""
+"""The page of ``folkmoot reproduce``: for each experiment the claim, the paper's numbers, ours, why."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-from matplotlib.figure import Figure
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from folkmoot.paper.experiment import Experiment, Finding, Result
 from folkmoot.report.page import Page
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _WORDS = {True: "yes", False: "no", None: ""}
 
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """An experiment that ran, or ``failure``, why it did not."""
+    """An experiment that ran, or ``failure``, why it did not; ``complaints`` are about stored cells."""
 
     experiment: Experiment[Any]
     result: Result | None = None
-    figure: Figure | None = None
+    figures: Mapping[str, Figure] = field(default_factory=dict)  # by name
     seconds: float = 0.0
     failure: str | None = None
+    complaints: Sequence[str] = ()
 
 
 def page(done: Sequence[Done], about: Mapping[str, object]) -> str:
@@ -44,8 +46,9 @@ def page(done: Sequence[Done], about: Mapping[str, object]) -> str:
             result.text(f"Not run: {each.failure}")
             continue
         result.strong(each.result.verdict)
-        if each.figure is not None:
-            result.figure(each.figure, each.experiment.about)
+        for name, figure in each.figures.items():
+            caption = each.experiment.about
+            result.figure(figure, caption if name == each.experiment.name else f"{caption}: {name}")
         result.table(*findings_table(each.result.findings))
         for note in each.result.notes:
             result.text(note)

@@ -1,19 +1,20 @@
-"""Trust under attack: accuracy and agreement by the number of liars, a pair of panels for each attack."""
+"""Pictures of trust under attack: accuracy and agreement by the number of liars, and the other tasks."""
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-from matplotlib.figure import Figure
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from folkmoot.paper.femnist.ensemble import MAJORITY, SLUSH
 from folkmoot.paper.femnist.writer_votes import CASE
-from folkmoot.paper.trust.against_liars import TrustResult
 from folkmoot.paper.trust.attacks import ATTACKS, CLIQUE, NOBODY, STEALTHY, WRONG
 from folkmoot.paper.trust.curves import TrustCurve, find
 from folkmoot.paper.trust.goals import NAMES
 from folkmoot.paper.trust.points import ALONE, DAWID_SKENE, HEEDING, PER_CLASS, TALKED
 from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     MAJORITY: {"color": "black", "ls": "--"},
@@ -27,35 +28,51 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
 _COLUMNS: Final = 4
 
 
-def draw(result: TrustResult) -> Figure:
-    """Accuracy above agreement for every attack; below them the other tasks at their largest numbers."""
-    attacks = [each.name for each in ATTACKS if find(result.curves, CASE, each.name, TALKED).marks]
-    tasks = [task for task in dict.fromkeys(each.task for each in result.curves) if task != CASE]
-    rows = 2 * -(-len(attacks) // _COLUMNS) + bool(tasks)
-    figure, axes = panels(rows, _COLUMNS, size=(3.3, 2.1))
+def attacked(curves: Sequence[TrustCurve], participants: int) -> Figure:
+    """Accuracy above agreement for every attack on the case of letters."""
+    attacks = [each.name for each in ATTACKS if find(curves, CASE, each.name, TALKED).marks]
+    figure, axes = panels(2 * -(-len(attacks) // _COLUMNS), _COLUMNS, size=(3.3, 2.1))
+    for each in axes:
+        each.set_axis_off()
     for place, attack in enumerate(attacks):
         top = 2 * _COLUMNS * (place // _COLUMNS) + place % _COLUMNS
-        _accuracy(axes[top], result, attack)
-        _agreement(axes[top + _COLUMNS], result, attack)
+        above, below = axes[top], axes[top + _COLUMNS]
+        for each in (above, below):
+            each.set_axis_on()
+        _accuracy(above, curves, attack)
+        _agreement(below, curves, attack, participants)
         if place % _COLUMNS == 0:
-            axes[top].set_ylabel("accuracy")
-            axes[top + _COLUMNS].set_ylabel("agreement")
-    for each in axes[2 * len(attacks) :]:
-        each.set_axis_off()
-    for each, task in zip(axes[_COLUMNS * (rows - 1) :], tasks, strict=False):
-        each.set_axis_on()
-        _task(each, result, task)
+            above.set_ylabel("accuracy")
+            below.set_ylabel("agreement")
+    _legend(figure, axes)
+    return figure
+
+
+def other_tasks(curves: Sequence[TrustCurve]) -> Figure | None:
+    """The other tasks at their largest numbers of liars; None if there are none."""
+    tasks = [task for task in dict.fromkeys(each.task for each in curves) if task != CASE]
+    if not tasks:
+        return None
+    figure, axes = panels(1, len(tasks), size=(4.2, 3.0))
+    for each, task in zip(axes, tasks, strict=True):
+        _task(each, curves, task)
+    axes[0].set_ylabel("accuracy")
+    _legend(figure, axes, columns=min(4, 2 * len(tasks)))
+    return figure
+
+
+def _legend(figure: Figure, axes: Sequence[Any], columns: int = 4) -> None:
+    """One for all panels."""
     shown: dict[str, Any] = {}
     for each in axes:
         for line, label in zip(*each.get_legend_handles_labels(), strict=True):
             shown.setdefault(label, line)
-    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=4, frameon=False)
-    return figure
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=columns, frameon=False)
 
 
-def _accuracy(axes: Any, result: TrustResult, attack: str) -> None:
+def _accuracy(axes: Any, curves: Sequence[TrustCurve], attack: str) -> None:
     for method, style in _STYLES.items():
-        curve = find(result.curves, CASE, attack, method)
+        curve = find(curves, CASE, attack, method)
         if method == HEEDING:
             curve = TrustCurve(CASE, attack, method, [mark for mark in curve.marks if mark.liars])
         marks = [mark for mark in curve.marks if mark.accuracy is not None]
@@ -71,25 +88,23 @@ def _accuracy(axes: Any, result: TrustResult, attack: str) -> None:
     axes.set_title(attack, fontsize=10, loc="left")
 
 
-def _agreement(axes: Any, result: TrustResult, attack: str) -> None:
+def _agreement(axes: Any, curves: Sequence[TrustCurve], attack: str, participants: int) -> None:
     for method, style in _STYLES.items():
-        marks = [
-            each for each in find(result.curves, CASE, attack, method).marks if each.agreement is not None
-        ]
+        marks = [each for each in find(curves, CASE, attack, method).marks if each.agreement is not None]
         if method == HEEDING:
             marks = [each for each in marks if each.liars]
         axes.plot([each.liars for each in marks], [each.agreement for each in marks], lw=1.6, **style)
     axes.axhline(0.97, color=GREY, lw=0.6, ls=":")
-    axes.set(ylim=(0.45, 1.02), xlabel=f"liars of {result.participants}")
+    axes.set(ylim=(0.45, 1.02), xlabel=f"liars of {participants}")
 
 
-def _task(axes: Any, result: TrustResult, task: str) -> None:
+def _task(axes: Any, curves: Sequence[TrustCurve], task: str) -> None:
     """A column of marks for each attack."""
-    most = max(mark.liars for each in result.curves if each.task == task for mark in each.marks)
+    most = max(mark.liars for each in curves if each.task == task for mark in each.marks)
     columns = [(NOBODY, 0), (WRONG, most), (CLIQUE, most), (STEALTHY, most)]
     for place, (method, style) in enumerate(_STYLES.items()):
         for column, (attack, liars) in enumerate(columns):
-            mark = find(result.curves, task, attack, method).at(liars)
+            mark = find(curves, task, attack, method).at(liars)
             if mark is not None and mark.accuracy is not None and method not in (ALONE, HEEDING):
                 label = method if column == 0 else None
                 at = column + 0.1 * (place - 3)

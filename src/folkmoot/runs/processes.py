@@ -1,0 +1,146 @@
+"""The nodes of a moot as processes of this machine, with keys and ports of their own and one roster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from folkmoot.network import identity
+from folkmoot.network.control import DOOR
+from folkmoot.network.journal import Journal
+from folkmoot.network.operation import Settings, run
+from folkmoot.network.roster import Roster
+from folkmoot.runs.held_ports import HeldPorts
+
+# What every node needs: loaded once by the server that forks them, instead of by each.
+PRELOADED = ("folkmoot.network.operation", "sklearn.pipeline", "sklearn.linear_model", "skops.io")
+
+
+@dataclass
+class Nodes:
+    """The processes of a moot, by place in its roster; their ports stay theirs until ``stop``."""
+
+    folder: Path
+    roster: Roster
+    settings: list[Settings]
+    ports: HeldPorts
+    processes: list[BaseProcess | None] = field(default_factory=list)
+
+    def start(self, place: int) -> None:
+        """Start one, or start it again."""
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(list(PRELOADED))
+        process = context.Process(target=_node, args=(self.settings[place],), daemon=True)
+        process.start()
+        self.processes[place] = process
+
+    def signal(self, place: int, number: int) -> None:
+        """Send a signal to one that is there."""
+        process = self.processes[place]
+        if process is not None and process.pid is not None and process.is_alive():
+            os.kill(process.pid, number)
+
+    def kill(self, place: int) -> None:
+        """End one without warning, as a crash does."""
+        self.signal(place, signal.SIGKILL)
+        process = self.processes[place]
+        if process is not None:
+            process.join(10.0)
+        (self.settings[place].folder / DOOR).unlink(missing_ok=True)
+
+    def wait(
+        self, places: Sequence[int], seconds: float, report: Callable[[int], None] | None = None
+    ) -> None:
+        """Until their doors are open."""
+        end = time.monotonic() + seconds
+        while True:
+            there = sum((self.settings[place].folder / DOOR).is_file() for place in places)
+            if report is not None:
+                report(there)
+            if there == len(places):
+                self._wait_for_each_other(places)
+                return
+            for place in places:
+                process = self.processes[place]
+                if process is None or not process.is_alive():
+                    log = self.settings[place].folder / "log.jsonl"
+                    raise RuntimeError(f"node {self.roster[place].name} did not start: see {log}")
+            if time.monotonic() > end:
+                raise RuntimeError(f"only {there} of {len(places)} nodes started within {seconds:.0f} s")
+            time.sleep(0.05)
+
+    def _wait_for_each_other(self, places: Sequence[int], seconds: float = 10.0) -> None:
+        """Until all have said in their logs that they are connected; some may not be there at all."""
+        end = time.monotonic() + seconds
+        whole = all(process is not None and process.is_alive() for process in self.processes)
+        logs = [self.settings[place].folder / "log.jsonl" for place in places]
+        while whole and time.monotonic() < end:
+            if all('"all peers connected"' in log.read_text() for log in logs):
+                return
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Ask all to leave, and end those who do not."""
+        for place in range(len(self.processes)):
+            self.signal(place, signal.SIGCONT)
+            self.signal(place, signal.SIGTERM)
+        end = time.monotonic() + 10.0
+        for process in self.processes:
+            if process is not None:
+                process.join(max(0.1, end - time.monotonic()))
+                if process.is_alive():
+                    process.kill()
+        self.ports.close()
+
+
+def _node(settings: Settings) -> None:
+    """The body of a node's process: ``folkmoot node run`` with its log in a file."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us; it stops us
+    with (settings.folder / "log.jsonl").open("a") as log:
+        os.dup2(log.fileno(), sys.stderr.fileno())
+        try:
+            run(settings, Journal(settings.log_level, log))
+        except (ValueError, OSError, RuntimeError) as error:
+            print(f"folkmoot: {error}", file=log, flush=True)
+            raise SystemExit(2) from None
+
+
+def prepare(
+    folder: Path,
+    models: Sequence[str],
+    attacks: dict[int, str],
+    log_level: str = "info",
+    holdouts: dict[int, Path] | None = None,
+) -> Nodes:
+    """Keys, a roster and held ports for one node a model; nobody is started yet."""
+    ports = HeldPorts(len(models))
+    identities = [
+        identity.create(folder / name_of(place), name=name_of(place), listen=f"127.0.0.1:{port}")
+        for place, port in enumerate(ports.numbers)
+    ]
+    roster = Roster(each.member() for each in identities)
+    roster.write(folder / "roster.toml")
+    settings = [
+        Settings(
+            folder=folder / name_of(place),
+            roster=folder / "roster.toml",
+            model=model,
+            log_level=log_level,
+            attack=attacks.get(place),
+            holdout=(holdouts or {}).get(place),
+        )
+        for place, model in enumerate(models)
+    ]
+    return Nodes(folder, roster, settings, ports, [None] * len(models))
+
+
+def name_of(place: int) -> str:
+    """The name of a node, its folder and its files, by its place."""
+    return f"node{place:03d}"
