@@ -54,6 +54,15 @@ def test_the_architecture_page_names_every_module() -> None:
         assert module.name in page, module
 
 
+def test_the_walk_of_a_vote_is_short_and_its_files_are_there() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    walk = page[page.index("## The walk of one vote") : page.index("## One word a thing")]
+    files = re.findall(r"^\d+\. `([\w/]+\.py)`", walk, flags=re.M)
+    assert 10 < len(files) == len(set(files)) <= 15
+    for file in files:
+        assert (ROOT / "src" / "folkmoot" / file).is_file(), file
+
+
 def test_theory_commands_of_the_readme_work() -> None:
     commands = re.findall(r"^\$ folkmoot (theory .*)$", (ROOT / "README.md").read_text(), flags=re.M)
     assert commands

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, Snowball, Snowflake, StrongConfidence, deliberate
+from folkmoot.checks import default_query, least_alpha
 from folkmoot.protocols import SnowProtocol
 
 
@@ -59,3 +60,26 @@ def test_a_protocol_waits_for_accuracies(protocol: SnowProtocol[object]) -> None
             ValueError, match=r"give them, StrongConfidence\(p\); in an estimator they come from"
         ):
             use()
+
+
+def test_the_least_alpha_is_the_least_that_two_colours_cannot_both_reach() -> None:
+    for k in range(1, 50):
+        assert least_alpha(k) == next(alpha for alpha in range(1, k + 1) if 2 * alpha > k)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ((101,), (10, 6)),
+        ((11,), (10, 6)),
+        ((10,), (9, 5)),  # all others
+        ((2,), (1, 1)),
+        ((1,), (1, 1)),  # refused later, with a better message
+        ((101, 20), (20, 11)),
+        ((101, None, 8), (10, 8)),
+        ((5, None, 0), (4, 0)),  # a motion's 0 is "each its own"
+        ((5, 20, 15), (20, 15)),
+    ],
+)
+def test_k_and_alpha_where_they_are_not_given(arguments: tuple[int, ...], expected: tuple[int, int]) -> None:
+    assert default_query(*arguments) == expected

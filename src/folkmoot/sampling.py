@@ -30,9 +30,23 @@ class SamplingLaw(Protocol):
 
 @dataclass(frozen=True)
 class Everyone:
-    """The paper's law H(n, b, k, alpha): k of all n nodes, the asker included."""
+    """The paper's law H(n, b, k, alpha): k of all n nodes, the asker included.
+
+    Examples
+    --------
+    Two of three are blue, and all answers must be the same. While the red one also asks itself it cannot
+    turn; if it asks the two others only, it does.
+
+    >>> from folkmoot import Everyone, Others
+    >>> from folkmoot.theory import SlushChain
+    >>> print(SlushChain(3, k=3, alpha=3, sampling=Everyone()).blue)
+    [0. 0. 0. 1.]
+    >>> print(SlushChain(3, k=2, alpha=2, sampling=Others()).blue)
+    [0. 0. 1. 1.]
+    """
 
     def urn(self, n: int, k: int) -> int:
+        """All n nodes, or ValueError if they are fewer than k."""
         if checks.integer("k", k, least=1) > n:
             raise ValueError(f"k must satisfy 1 <= k <= n: got k={k}, n={n}")
         return n
@@ -48,9 +62,22 @@ class Everyone:
 
 @dataclass(frozen=True)
 class Others:
-    """What a real node does: k of the n - 1 others. It does not ask itself."""
+    """What a real node does: k of the n - 1 others. It does not ask itself.
+
+    Examples
+    --------
+    Three of five are right at the start. All end right a little less often if nobody can ask itself:
+
+    >>> from folkmoot import Everyone, Others
+    >>> from folkmoot.theory import SlushChain
+    >>> print(f"{SlushChain(5, k=3, alpha=2, sampling=Others()).blue[3]:.3f}")
+    0.700
+    >>> print(f"{SlushChain(5, k=3, alpha=2, sampling=Everyone()).blue[3]:.3f}")
+    0.719
+    """
 
     def urn(self, n: int, k: int) -> int:
+        """The n - 1 others, or ValueError if they are fewer than k."""
         if checks.integer("k", k, least=1) > n - 1:
             raise ValueError(
                 f"k must satisfy 1 <= k <= n-1 when the asker does not ask itself: got k={k}, n={n}"
@@ -103,9 +130,30 @@ def log_binomials(x: Ints, most: int) -> Floats:
 
 
 class Neighbours:
-    """k of a node's neighbours on a graph: an adjacency matrix, or a networkx graph over 0..n-1.
+    """k of a node's neighbours on a graph.
 
-    Edges may have a direction: row i of the matrix says whom i may ask.
+    Parameters
+    ----------
+    graph : array-like, sparse matrix or networkx graph, shape (n, n)
+        An adjacency matrix whose row i says whom participant i may ask (what is not 0), or a graph whose
+        nodes are 0..n-1. Edges may have a direction; nobody is its own neighbour.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, the nodes are not 0..n-1, or a node is its own neighbour.
+
+    Examples
+    --------
+    On a ring of four everybody can ask two:
+
+    >>> from folkmoot import Neighbours
+    >>> ring = Neighbours([[0, 1, 0, 1], [1, 0, 1, 0], [0, 1, 0, 1], [1, 0, 1, 0]])
+    >>> ring.check(n=4, k=2)
+    >>> ring.check(n=4, k=3)
+    Traceback (most recent call last):
+        ...
+    ValueError: every node must have at least k=3 neighbours: node 0 has 2
     """
 
     def __init__(self, graph: Any) -> None:
@@ -166,20 +214,36 @@ class Neighbours:
 
 
 class Trusting:
-    """k of those an asker trusts, drawn in proportion to trust; row i of the (n, n) matrix is asker i's.
+    """k of those an asker trusts, drawn in proportion to trust.
 
-    Trust of 0 or less means never asked; the diagonal is ignored; in a row only ratios matter. Peers are
-    drawn one after the other, each in proportion to trust among those not drawn yet (successive sampling;
-    Plackett-Luce). So a query hears k different voices: with replacement one much trusted peer could
-    fill it and reach alpha by itself. Equal trust is ``Others()``, and trust of 0 and 1 ``Neighbours``. The
-    price: a peer is asked at most once a query, so that shares of the answers lag behind shares of trust
+    Peers are drawn one after the other, each in proportion to trust among those not drawn yet (successive
+    sampling; Plackett-Luce). So a query hears k different voices: with replacement one much trusted peer
+    could fill it and reach alpha by itself. Equal trust is ``Others()``, and trust of 0 and 1 ``Neighbours``.
+    The price: a peer is asked at most once a query, so that shares of the answers lag behind shares of trust
     where k is not small.
 
     An asker that trusts fewer than k asks all of those, with k and alpha scaled by ``SnowProtocol.scaled``:
     two of two instead of ten of ten. One that trusts nobody asks nobody and keeps its colour.
 
-    With ``weighted`` answers also weigh as the asker trusts who gave them, rescaled to k. Trust then
-    counts twice, in who is asked and in what is heard; without it, k voices are k votes.
+    Parameters
+    ----------
+    trust : array-like of float, shape (asker, peer)
+        Row i is the trust of asker i. Trust of 0 or less means never asked; the diagonal is ignored; in a row
+        only ratios matter.
+    weighted : bool, default False
+        With True, an answer also weighs as much as the asker trusts the peer that gave it, rescaled to k.
+        Trust then counts twice, in who is asked and in what is heard. With False, k voices are k votes.
+
+    Examples
+    --------
+    Participant 0 trusts nobody but participant 1; participant 2 trusts nobody:
+
+    >>> from folkmoot import Trusting
+    >>> law = Trusting([[0, 1, 0], [2, 0, 4], [0, 0, 0]])
+    >>> law.trusted
+    array([1, 2, 0])
+    >>> law.weights[1]
+    array([0.5, 0. , 1. ])
     """
 
     def __init__(self, trust: npt.ArrayLike, *, weighted: bool = False) -> None:

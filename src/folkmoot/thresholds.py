@@ -20,9 +20,22 @@ from folkmoot.arrays import Ints
 
 @dataclass(frozen=True, repr=False)
 class StrongConfidence:
-    """``alpha=StrongConfidence(p)``: every participant the threshold that its accuracy ``p[i]`` asks for.
+    """The ``alpha`` of a protocol that gives every participant the threshold that its accuracy asks for.
 
-    Without ``p`` the accuracies are still to come: an estimator fills in those of the holdout.
+    The better a participant is, the more answers it wants before it gives up its own (section 5).
+
+    Parameters
+    ----------
+    p : array-like of float, shape (participant,), optional
+        The accuracy of each participant. Default: not known yet; an estimator fills in the accuracies on the
+        holdout.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, StrongConfidence
+    >>> protocol = Slush(k=10, alpha=StrongConfidence([0.5, 0.7, 0.95]))
+    >>> protocol.thresholds(3)
+    array([ 6,  7, 10])
     """
 
     p: tuple[float, ...] | None
@@ -42,7 +55,7 @@ class StrongConfidence:
                 "come from the holdout"
             )
         size = checks.integer("k", k, least=1)
-        least = size // 2 + 1
+        least = checks.least_alpha(size)
         alphas = [max(least, math.ceil(size * Fraction(repr(value)))) for value in self.p]
         return np.array(alphas, dtype=np.int64)
 

@@ -22,7 +22,32 @@ Source: TypeAlias = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class VoteTable:
-    """Votes with the names of their rows (workers), columns (tasks) and colours (labels)."""
+    """Votes with the names of their rows (workers), columns (tasks) and colours (labels).
+
+    Parameters
+    ----------
+    votes : ndarray of int, shape (worker, task)
+        What each said to each: a place in ``labels``, or -1 for nothing.
+    workers : list of str
+        Who voted; numbers before words, and by value.
+    tasks : list of str
+        On what, in the order of the file.
+    labels : list of str
+        The answers there are, in the order of ``workers``.
+    truth : ndarray of int, shape (task,), or None
+        The right answers as places in ``labels``, -1 where one is not known; None if none were read.
+    gold : ndarray of int, shape (task,), or None
+        The same for tasks that anchor the workers' trust.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot import VoteTable
+    >>> votes = np.array([[0, 1], [1, -1]])
+    >>> table = VoteTable(votes, ["ann", "bob"], ["t1", "t2"], ["no", "yes"], truth=None)
+    >>> table.labels[table.votes[1, 0]]
+    'yes'
+    """
 
     votes: Votes
     workers: list[str]
@@ -41,9 +66,42 @@ def read_votes(
     worker: str = "worker",
     label: str = "label",
 ) -> VoteTable:
-    """The votes in ``path``, and the right labels in ``truth`` and ``gold`` for the tasks that they name.
+    """Read votes, and right labels for all tasks or some, from CSV, TSV, gzipped or parquet files.
 
-    ``task``, ``worker`` and ``label`` are the names of the columns, in all of the files.
+    Parameters
+    ----------
+    path : str or path-like
+        The votes: a row each, with who says what to which task. Further columns are ignored.
+    truth : str or path-like, optional
+        The right labels: a row for each task that is known.
+    gold : str or path-like, optional
+        The same for tasks that anchor the workers' trust.
+    task : str, default "task"
+        The name of the column of tasks, in all of the files.
+    worker : str, default "worker"
+        The name of the column that says who voted.
+    label : str, default "label"
+        The name of the column of labels, in all of the files.
+
+    Returns
+    -------
+    VoteTable
+        The votes as numbers, with the names of workers, tasks and labels.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from folkmoot import read_votes
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "votes.csv")
+    ...     _ = path.write_text("task;who;label\\nt1;ann;no\\nt1;bob;yes\\nt2;ann;yes\\n")
+    ...     table = read_votes(path, worker="who")
+    >>> table.workers, table.labels
+    (['ann', 'bob'], ['no', 'yes'])
+    >>> table.votes
+    array([[ 0,  1],
+           [ 1, -1]])
     """
     cast = _cast(path, {"task": task, "worker": worker, "label": label})
     told, golden = _told(truth, "truth", task, label), _told(gold, "label", task, label)

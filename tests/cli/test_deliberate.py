@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
@@ -179,6 +180,14 @@ def test_other_formats_and_columns(files: tuple[Path, Path], tmp_path: Path) -> 
     assert found | {"seconds": 0} == usual | {"seconds": 0}
 
 
+def test_parquet_without_pyarrow_is_one_line_that_says_what_to_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "votes.parquet").write_bytes(b"PAR1")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert_refused('pip install "folkmoot[data]"', "deliberate", tmp_path / "votes.parquet")
+
+
 def test_few_participants_adapt_k_and_say_so(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text(
@@ -218,7 +227,7 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--protocol", "paxos"], "--protocol must be one of slush, snowflake, snowball: got 'paxos'"),
+        (["--protocol", "paxos"], "protocol must be one of slush, snowflake, snowball: got 'paxos'"),
         (["--attack", "ddos"], "--attack must be one of malicious, constant"),
         (["--byzantine", "21"], "0 <= byzantine < n: got byzantine=21, n=21"),
         (["--byzantine", "3"], "--attack malicious must know the truth: give --truth TRUTH.csv"),

@@ -11,7 +11,7 @@ import pytest
 from folkmoot import Slush, read_votes
 from folkmoot.adversaries import PerfectlyMalicious, handed_in
 from folkmoot.baselines import majority
-from folkmoot.cli.gold import read_gold
+from folkmoot.cli.gold_tasks import read_gold
 from folkmoot.simulation.self_anchored import listen_first
 from folkmoot.trust import Anchor
 from support.command import assert_refused, run, run_json

@@ -103,7 +103,7 @@ def test_protocols_and_the_same_seed(table: Path) -> None:
         (["--drop", "hight"], "has no column 'hight'"),
         (["--drop", "age,pressure,town"], "must have a column to predict 'ill' from"),
         (["--model", "xgboost"], "model must be one of rf, logistic, nearest, tree"),
-        (["--protocol", "snow"], "--protocol must be one of slush, snowflake, snowball: got 'snow'"),
+        (["--protocol", "snow"], "protocol must be one of slush, snowflake, snowball: got 'snow'"),
         (["--alpha", "most"], "--alpha must be a whole number or 'local': got 'most'"),
         (["--k", "4", "--alpha", "2"], "alpha must satisfy k/2 < alpha <= k: got alpha=2, k=4"),
         (["--test-groups", "0.95"], "12 groups are too few to leave 11 of them out"),

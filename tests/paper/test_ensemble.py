@@ -16,7 +16,7 @@ from folkmoot.paper.femnist.ensemble import (
     SLUSH,
     Lead,
     Members,
-    Talk,
+    TalkSettings,
     answers,
     lead,
     methods,
@@ -32,7 +32,7 @@ def members() -> Members:
     return Members(votes, truth, validation=skill[:, 0].round(1), cautious=skill[:, 0])
 
 
-TALK = Talk(repeats=4)
+TALK = TalkSettings(repeats=4)
 
 
 def test_majority_by_hand(members: Members) -> None:

@@ -15,13 +15,13 @@ from folkmoot.paper.experiment import Cell, cells_of, filled
 from folkmoot.paper.femnist import byzantine_forests, group_networks, single_writers, training_sizes
 from folkmoot.paper.femnist.byzantine_forests import STRONG, WEAK, turning_order
 from folkmoot.paper.femnist.byzantine_sweep import statistics_finding
-from folkmoot.paper.femnist.ensemble import PAPER, Talk
+from folkmoot.paper.femnist.ensemble import PAPER, TalkSettings
 from folkmoot.paper.femnist.group_networks import representative_order
 from folkmoot.paper.femnist.writer_votes import MemberVotes, Packed
 from folkmoot.paper.runner import run
 from folkmoot.paper.store import Store
 
-TALK = Talk(repeats=3)
+TALK = TalkSettings(repeats=3)
 INDIVIDUAL = single_writers.Config(writers=21, test_writers=(1, 3, 6), families=("rf",), trees=10, talk=TALK)
 BYZANTINE = byzantine_forests.Config(
     writers=21, test_writers=(1, 3, 6), trees=10, byzantine=(0, 2, 7), talk=TALK

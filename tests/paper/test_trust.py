@@ -12,7 +12,7 @@ import pytest
 
 from folkmoot.paper.experiment import Finding, cells_of
 from folkmoot.paper.femnist import byzantine_forests
-from folkmoot.paper.femnist.ensemble import MAJORITY, SLUSH, Talk
+from folkmoot.paper.femnist.ensemble import MAJORITY, SLUSH, TalkSettings
 from folkmoot.paper.femnist.writer_votes import CASE, DIGITS, MemberVotes, Packed
 from folkmoot.paper.runner import run
 from folkmoot.paper.store import Store
@@ -49,7 +49,7 @@ from folkmoot.paper.trust.points import (
 from folkmoot.votes import Votes
 
 N, INPUTS = 31, 600
-TALK = Talk(k=6, alpha=4, rounds=15, repeats=1)
+TALK = TalkSettings(k=6, alpha=4, rounds=15, repeats=1)
 SMALL = against_liars.Config(
     writers=21, test_writers=8, trees=10, seeds=2, liars=(8,), tasks=(UNEVEN, DIGITS),
     task_liars=(8,), task_inputs=200, talk=TALK,

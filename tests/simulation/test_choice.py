@@ -12,7 +12,7 @@ from folkmoot import Everyone, Neighbours, Slush, Snowball, Trusting, deliberate
 from folkmoot.adversaries import ConstantColour, Knows, RandomColour, Silent
 from folkmoot.simulation.kernels import bitsliced, choice, explicit, flip, shared, table
 from folkmoot.simulation.kernels.arguments import Results
-from folkmoot.simulation.options import Options
+from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import Piece
 

@@ -10,7 +10,7 @@ import pytest
 
 from folkmoot import Slush, Snowball, Snowflake, Trusting, deliberate
 from folkmoot.adversaries import ConstantColour, PerfectlyMalicious, Silent
-from folkmoot.simulation.options import Batch
+from folkmoot.simulation.play_options import Batch
 from support.outcomes import assert_bits_depend_on_the_seed_alone, same
 
 BATCHES = ["independent", "shared"]

@@ -18,7 +18,7 @@ from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomColour
 from folkmoot.aggregation import Mean
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
-from folkmoot.simulation.options import Batch
+from folkmoot.simulation.play_options import Batch
 from folkmoot.theory import LocalSlushChain
 
 
@@ -37,7 +37,9 @@ def main() -> None:
         deliberate(votes, protocol, sampling=law, batch=batch, rounds=5, adversaries=adversaries, truth=truth)
     deliberate(votes, Slush(5, 3), rounds=5, record=True)
     deliberate(votes, Slush(5, 3), rounds=5, schedule="lockstep")
-    agree(np.random.default_rng(0).random((12, 3)), Mean())
+    numbers = np.random.default_rng(0).random((12, 3))
+    agree(numbers, Mean())
+    agree(numbers, Mean(), k=4)
     assert LocalSlushChain([3, 3, 4, 4, 4], 5).accuracy([0.6] * 5) > 0
 
 

@@ -19,26 +19,84 @@ from folkmoot.votes import UNCOLOURED, Colour, Votes
 
 
 class Knows(Flag):
-    """What an adversary must know beyond the query itself."""
+    """What an adversary must know beyond the query itself.
+
+    Attributes
+    ----------
+    NOTHING
+        It needs the query alone.
+    OWN_VOTE
+        What its own model answers.
+    TRUTH
+        The right answer, which no real node has.
+    POPULATION
+        The current colours of others, without having asked.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Knows, PerfectlyMalicious, Stalling
+    >>> Knows.TRUTH in PerfectlyMalicious.knows
+    True
+    >>> Stalling.knows
+    <Knows.POPULATION: 4>
+    """
 
     NOTHING = 0
-    OWN_VOTE = auto()  # what its own model answers
-    TRUTH = auto()  # the right answer, which no real node has
-    POPULATION = auto()  # the current colours of others, without having asked
+    OWN_VOTE = auto()
+    TRUTH = auto()
+    POPULATION = auto()
 
 
 class Sees(Enum):
-    """The one observation an adversary is shown when it is asked."""
+    """The one observation an adversary is shown when it is asked.
 
-    NOTHING = 0  # always 0
-    DIE = 1  # a colour drawn uniformly
-    ASKER = 2  # the number of the asking participant
-    RUNNER_UP = 3  # the second most common honest colour, or -1 if the first two are level
-    TARGET = 4  # the current colour of the participant it follows
+    Attributes
+    ----------
+    NOTHING
+        Always 0.
+    DIE
+        A colour drawn uniformly.
+    ASKER
+        The number of the asking participant.
+    RUNNER_UP
+        The second most common honest colour, or -1 if the first two are level.
+    TARGET
+        The current colour of the participant it follows.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Copycat, Sees
+    >>> Copycat.sees
+    <Sees.TARGET: 4>
+    >>> Copycat.sees is Sees.TARGET
+    True
+    """
+
+    NOTHING = 0
+    DIE = 1
+    ASKER = 2
+    RUNNER_UP = 3
+    TARGET = 4
 
 
 class Adversary(ABC):
-    """A Byzantine behaviour. Subclasses say what they know and see, and give a pure answer."""
+    """A Byzantine behaviour. Subclasses say what they know and see, and give a pure answer.
+
+    ``ATTACKS`` has those of the command line by name.
+
+    Examples
+    --------
+    A behaviour of your own: vote 0 if the asker's number is even, else be silent.
+
+    >>> from folkmoot.adversaries import Adversary, Sees
+    >>> class Picky(Adversary):
+    ...     sees = Sees.ASKER
+    ...
+    ...     def answer(self, seen, *, vote, truth, classes):
+    ...         return 0 if seen % 2 == 0 else -1
+    >>> [Picky().answer(asker, vote=1, truth=1, classes=2) for asker in range(4)]
+    [0, -1, 0, -1]
+    """
 
     knows: ClassVar[Knows] = Knows.NOTHING
     sees: ClassVar[Sees] = Sees.NOTHING
@@ -78,7 +136,38 @@ def wrong(truth: Colour, classes: int) -> Colour:
 def handed_in(
     votes: Votes, adversaries: Mapping[int, Adversary], truth: npt.ArrayLike | None, classes: int
 ) -> Votes:
-    """The first votes that a centralised rule would see: the adversaries' rows as they choose them."""
+    """The first votes that a centralised rule would see: the adversaries' rows as they choose them.
+
+    Parameters
+    ----------
+    votes : ndarray of int, shape (participant, input)
+        What every participant's model answers: colours, -1 for none.
+    adversaries : mapping of int to Adversary
+        The Byzantine participants by number.
+    truth : array-like of int, shape (input,), or None
+        The right colours, for adversaries that must know them.
+    classes : int
+        The number of colours.
+
+    Returns
+    -------
+    ndarray of int, shape (participant, input)
+        The votes with the rows of the adversaries replaced.
+
+    Examples
+    --------
+    Two liars of five turn a vote that everybody else wins two to one:
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import PerfectlyMalicious, handed_in
+    >>> from folkmoot.baselines import majority
+    >>> votes = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]])
+    >>> majority(votes)
+    array([1, 1, 1])
+    >>> liars = {3: PerfectlyMalicious(), 4: PerfectlyMalicious()}
+    >>> majority(handed_in(votes, liars, truth=[1, 1, 1], classes=2))
+    array([0, 0, 0])
+    """
     result = votes.copy()
     inputs = votes.shape[1]
     right = np.full(inputs, UNCOLOURED) if truth is None else np.asarray(truth)

@@ -10,7 +10,19 @@ from folkmoot.votes import Colour
 
 @dataclass(frozen=True)
 class ConstantColour(Adversary):
-    """Always ``colour``."""
+    """Says the same colour whatever the input.
+
+    Parameters
+    ----------
+    colour : int, default 0
+        The colour that it stands for.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import ConstantColour
+    >>> ConstantColour(2).answer(0, vote=1, truth=1, classes=3)
+    2
+    """
 
     colour: Colour = 0
 

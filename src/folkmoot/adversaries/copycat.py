@@ -15,7 +15,21 @@ from folkmoot.votes import Colour
 
 @dataclass(frozen=True)
 class Copycat(Adversary):
-    """Repeats the current colour of participant ``target``."""
+    """Repeats the current colour of another participant.
+
+    Parameters
+    ----------
+    target : int, default 0
+        The participant that it repeats.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Copycat
+    >>> Copycat(target=4).answer(1, vote=0, truth=0, classes=2)
+    1
+    >>> Copycat(target=4).renumbered({4: 2})
+    Copycat(target=2)
+    """
 
     target: int = 0
 

@@ -13,7 +13,14 @@ from folkmoot.votes import Colour
 
 @dataclass(frozen=True)
 class Equivocating(Adversary):
-    """Participant i hears colour i mod C."""
+    """Tells each asker something else, the same asker always the same: participant i hears colour i mod C.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Equivocating
+    >>> [Equivocating().answer(asker, vote=1, truth=1, classes=2) for asker in range(4)]
+    [0, 1, 0, 1]
+    """
 
     sees = Sees.ASKER
 

@@ -10,7 +10,18 @@ from folkmoot.votes import UNCOLOURED, Colour
 
 @dataclass(frozen=True)
 class PerfectlyFaulty(Adversary):
-    """Hurts the centralised vote, which cannot tell, and not the talk, which can."""
+    """Gives a wrong first vote and is silent afterwards.
+
+    It hurts a centralised vote, which cannot tell, and not the talk, which can.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import PerfectlyFaulty
+    >>> PerfectlyFaulty().first_vote(vote=1, truth=1, classes=2)
+    0
+    >>> PerfectlyFaulty().answer(0, vote=1, truth=1, classes=2)
+    -1
+    """
 
     knows = Knows.TRUTH
 

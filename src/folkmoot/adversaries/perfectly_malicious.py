@@ -10,7 +10,16 @@ from folkmoot.votes import Colour
 
 @dataclass(frozen=True)
 class PerfectlyMalicious(Adversary):
-    """Definition "Perfectly Byzantine participant"."""
+    """Knows the right answer and always gives a wrong one (definition "Perfectly Byzantine participant").
+
+    All of them name the same wrong colour, the one after the right one, which is the strongest choice.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import PerfectlyMalicious
+    >>> [PerfectlyMalicious().answer(0, vote=truth, truth=truth, classes=3) for truth in range(3)]
+    [1, 2, 0]
+    """
 
     knows = Knows.TRUTH
 

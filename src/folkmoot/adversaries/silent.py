@@ -14,7 +14,18 @@ from folkmoot.votes import UNCOLOURED, Colour
 
 @dataclass(frozen=True)
 class Silent(Adversary, NumberAdversary):
-    """Its first vote counts in a centralised rule; afterwards it is gone."""
+    """Gives its first vote, then never answers.
+
+    The first vote counts in a centralised rule. In numbers an asker counts its own number instead.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Silent
+    >>> Silent().first_vote(vote=1, truth=1, classes=2)
+    1
+    >>> Silent().answer(0, vote=1, truth=1, classes=2)
+    -1
+    """
 
     knows = Knows.OWN_VOTE
 

@@ -23,6 +23,16 @@ class Stalling(Adversary, NumberAdversary):
 
     In numbers it pulls apart: everybody hears the end of the honest range that is on its own side. A trimming
     rule cannot tell that from an honest answer, and a lie beyond the end would move it no further.
+
+    Examples
+    --------
+    Honest numbers lie between 1 and 3; those who ask hold 1.5 and 2.5:
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import Observation, Stalling
+    >>> low, high, own, die = np.array(1.0), np.array(3.0), np.array(2.0), np.array(0.5)
+    >>> Stalling().answer_number(Observation(low, high, np.array([1.5, 2.5]), own, die))
+    array([1., 3.])
     """
 
     knows = Knows.POPULATION

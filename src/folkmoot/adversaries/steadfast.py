@@ -13,7 +13,14 @@ from folkmoot.votes import Colour
 
 @dataclass(frozen=True)
 class Steadfast(Adversary):
-    """Says its own first vote to everybody, always."""
+    """Says its own first vote to everybody, always.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Steadfast
+    >>> Steadfast().answer(0, vote=0, truth=1, classes=2)
+    0
+    """
 
     knows = Knows.OWN_VOTE
 

@@ -9,6 +9,7 @@ import typer
 from folkmoot import __version__
 from folkmoot.cli import deliberate, demo, learn, reproduce, theory
 from folkmoot.cli.network import ask, init_node, local, manage_roster, motions, run_node
+from folkmoot.cli.options import ListingCommand
 
 app = typer.Typer(
     name="folkmoot",
@@ -21,11 +22,11 @@ app.add_typer(theory.app, name="theory")
 app.add_typer(init_node.app, name="node")
 app.add_typer(manage_roster.app, name="roster")
 app.command()(demo.demo)
-app.command()(learn.learn)
+app.command(cls=ListingCommand)(learn.learn)
 app.command()(reproduce.reproduce)
-app.command()(deliberate.deliberate)
+app.command(cls=ListingCommand)(deliberate.deliberate)
 app.command()(local.local)
-app.command()(ask.ask)
+app.command(cls=ListingCommand)(ask.ask)
 app.command()(motions.motions)
 app.command()(motions.truth)
 app.command()(motions.evidence)

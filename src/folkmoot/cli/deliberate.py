@@ -9,7 +9,6 @@ import typer
 
 from folkmoot.cli.options import (
     INT,
-    PROTOCOLS,
     AlphaOrLocal,
     Beta,
     Json,
@@ -22,8 +21,6 @@ from folkmoot.cli.options import (
     Seed,
     TaskColumn,
     WorkerColumn,
-    named_protocol,
-    smallest_alpha,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -71,7 +68,7 @@ def deliberate(
         str,
         typer.Option(
             "--attack",
-            help="malicious, constant, random, silent, faulty, stalling, equivocating or copycat.",
+            help="One of: {attacks}.",
         ),
     ] = "malicious",
     trust: Annotated[
@@ -93,7 +90,7 @@ def deliberate(
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
     from folkmoot.adversaries import handed_in
-    from folkmoot.cli.gold import check_gold, read_gold, trust_as_dict, trust_in_words
+    from folkmoot.cli.gold_tasks import check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparison import compare
     from folkmoot.vote_files import read_votes
 
@@ -154,12 +151,14 @@ def deliberate(
 def _protocol(
     table: VoteTable, seen: Votes, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
 ) -> SnowProtocol[Any]:
+    from folkmoot.checks import DEFAULT_K, default_query
     from folkmoot.comparison import judged_accuracies
+    from folkmoot.protocols import named_protocol
     from folkmoot.thresholds import StrongConfidence
 
     participants = len(table.workers)
-    size = min(10, max(1, participants - 1)) if k is None else k
-    if k is None and size < 10:
+    size, least = default_query(participants, k)
+    if k is None and size < DEFAULT_K:
         notes.append(f"only {participants} participants: k = {size}")
     threshold: int | StrongConfidence
     if alpha == "local":
@@ -171,8 +170,8 @@ def _protocol(
         threshold = StrongConfidence(judged_accuracies(seen, len(table.labels), table.truth))
     else:
         given = whole_alpha(alpha)
-        threshold = smallest_alpha(size) if given is None else given
-    return named_protocol(name, size, threshold, beta)
+        threshold = least if given is None else given
+    return named_protocol(name, size, threshold, beta=beta)
 
 
 def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[int, Adversary]:
@@ -199,6 +198,8 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
+    from folkmoot.protocols import PROTOCOLS
+
     consensus = report.line(report.talk)
     return {
         "participants": report.participants,

@@ -20,8 +20,6 @@ from folkmoot.cli.options import (
     Repeats,
     RoundsEach,
     Seed,
-    named_protocol,
-    smallest_alpha,
     whole_alpha,
 )
 from folkmoot.cli.output import collected_warnings, print_json, progress_bars
@@ -85,6 +83,7 @@ def learn(
     """Let every group of a table fit a model of its own, and all agree on the test rows."""
     from folkmoot import checks
     from folkmoot.datasets import read_table
+    from folkmoot.protocols import named_protocol
     from folkmoot.thresholds import StrongConfidence
 
     folder = check_folder(out)
@@ -105,14 +104,9 @@ def learn(
         raise ValueError(f"--group must name at least two participants: all rows of {data} are of one")
     if jobs == 0:
         raise ValueError("--jobs must be a number of processes, or -1 for one a core: got 0")
-    size = min(10, participants - 1) if k is None else k
-    threshold: int | StrongConfidence
-    if alpha == "local":
-        threshold = StrongConfidence()
-    else:
-        given = whole_alpha(alpha)
-        threshold = smallest_alpha(size) if given is None else given
-    rule = named_protocol(protocol, size, threshold, beta)
+    local = alpha == "local"
+    size, threshold = checks.default_query(participants, k, None if local else whole_alpha(alpha))
+    rule = named_protocol(protocol, size, StrongConfidence() if local else threshold, beta=beta)
     everyone, most = checks.population(participants, 0 if byzantine is None else byzantine)
 
     # Heavy, so only once the table is known to be good.

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from folkmoot.protocols import SnowProtocol
     from folkmoot.sampling import Everyone, Others
-    from folkmoot.thresholds import StrongConfidence
 
-PROTOCOLS = ("slush", "snowflake", "snowball")
 SAMPLING = ("everyone", "others")
 
 
@@ -65,20 +63,20 @@ def whole_alpha(text: str | None) -> int | None:
         raise ValueError(f"--alpha must be a whole number or 'local': got {text!r}") from None
 
 
-def smallest_alpha(k: int) -> int:
-    """The default threshold: the least that two colours cannot both reach."""
-    return k // 2 + 1
+class ListingCommand(TyperCommand):
+    """A command whose help names the protocols and attacks there are; only its help imports them."""
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """As usual, with the names in place of ``{protocols}`` and ``{attacks}``."""
+        from folkmoot.adversaries import ATTACKS
+        from folkmoot.protocols import PROTOCOLS
 
-def named_protocol(name: str, k: int, alpha: int | StrongConfidence, beta: int) -> SnowProtocol[Any]:
-    """The protocol that ``--protocol`` names."""
-    from folkmoot.protocols import Slush, Snowball, Snowflake
-
-    if name not in PROTOCOLS:
-        raise ValueError(f"--protocol must be one of {', '.join(PROTOCOLS)}: got {name!r}")
-    if name == "slush":
-        return Slush(k, alpha)
-    return (Snowflake if name == "snowflake" else Snowball)(k, alpha, beta)
+        for option in self.params:
+            text = getattr(option, "help", None)
+            if text:
+                named = text.replace("{protocols}", ", ".join(PROTOCOLS))
+                vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
+        super().format_help(ctx, formatter)
 
 
 def named_law(name: str) -> Everyone | Others:
@@ -154,8 +152,8 @@ Seed = Annotated[
     int,
     typer.Option("--seed", help="The same seed, the same result.", parser=seed_number, metavar="<int>"),
 ]
-Protocol = Annotated[str, typer.Option("--protocol", help="slush, snowflake or snowball.")]
-Beta = Annotated[int, typer.Option("--beta", help="Wins in a row that decide (snowflake, snowball).", **INT)]
+Protocol = Annotated[str, typer.Option("--protocol", help="One of: {protocols}.")]
+Beta = Annotated[int, typer.Option("--beta", help="Wins in a row that decide, if it decides.", **INT)]
 KOrAll = Annotated[
     int | None,
     typer.Option("--k", help="Peers asked in a query.", show_default="10, or all others", **INT),

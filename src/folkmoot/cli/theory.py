@@ -24,7 +24,6 @@ from folkmoot.cli.options import (
     Steps,
     named_law,
     parse_accuracies,
-    smallest_alpha,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -270,9 +269,10 @@ def _need_steps(steps: int | None, per_node: bool) -> None:
 
 
 def _chain(n: int, k: int, alpha: int | None, byzantine: int, sampling: str) -> SlushChain:
+    from folkmoot.checks import least_alpha
     from folkmoot.theory import SlushChain
 
-    threshold = smallest_alpha(k) if alpha is None else alpha
+    threshold = least_alpha(k) if alpha is None else alpha
     return SlushChain(n, k, threshold, byzantine=byzantine, sampling=named_law(sampling))
 
 

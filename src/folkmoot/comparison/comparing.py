@@ -15,7 +15,7 @@ from folkmoot.comparison.lines import central_lines, single_lines, stacking_line
 from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Report
 from folkmoot.comparison.rules import NEEDS, RuleName, wanted_rules
 from folkmoot.comparison.scene import Scene, one_each
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols import SnowProtocol, protocols_in_words
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
 from folkmoot.trust import Anchor
 from folkmoot.votes import Votes, packed_bytes
@@ -154,9 +154,7 @@ def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> s
 def _protocols(protocol: object) -> dict[str, SnowProtocol[Any]]:
     named: dict[str, Any] = dict(protocol) if isinstance(protocol, Mapping) else {CONSENSUS: protocol}
     if not named or not all(isinstance(each, SnowProtocol) for each in named.values()):
-        raise TypeError(
-            f"protocol must be Slush, Snowflake or Snowball, or several by name: got {protocol!r}"
-        )
+        raise TypeError(f"protocol must be {protocols_in_words()}, or several by name: got {protocol!r}")
     taken = {"mean participant", *NEEDS} & set(named)
     if taken:
         raise ValueError(f"protocol must have names that no other line has: got {', '.join(sorted(taken))}")

@@ -70,12 +70,49 @@ def read_table(
     test_rows: float | None = None,
     seed: int = 0,
 ) -> MootData:
-    """The rows of a file by participant, and rows to test on.
+    """Read the rows of a file by participant, and rows to test on.
 
-    Test rows are those of the file ``test`` (the same columns; ``group`` may be missing); or a share
-    ``test_rows`` of every participant's rows; or all rows of a share ``test_groups`` of the groups (a fifth,
-    if nothing is said; at least one of them, and two must be left), which then take no part. Drawn by
-    ``seed``.
+    Test rows are those of a file of their own, a share of every participant's rows, or all rows of a share of
+    the participants, which then take no part. If none of the three is given, a fifth of them are left out.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A table with a header: CSV, TSV, gzipped or parquet.
+    target : str
+        The column to predict.
+    group : str
+        The column that says whose row it is.
+    drop : sequence of str, default ()
+        Columns to leave out.
+    test : str or path-like, optional
+        Test on the rows of this file, which has the same columns; ``group`` may be missing.
+    test_groups : float, optional
+        Or on this share of the participants: at least one of them, and two must be left.
+    test_rows : float, optional
+        Or on this share of every participant's rows.
+    seed : int, default 0
+        Which participants or rows are tested on.
+
+    Returns
+    -------
+    MootData
+        Numbers, or numbered words, of every row, with its class and its participant.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from folkmoot.datasets import read_table
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "patients.csv")
+    ...     rows = [f"{i},{i % 3},{('no', 'yes')[i % 2]}" for i in range(12)]
+    ...     _ = path.write_text("\\n".join(["age,clinic,ill", *rows]))
+    ...     data = read_table(path, "ill", "clinic", test_rows=0.25)
+    >>> data.participants, data.classes
+    (array([0, 1, 2]), array(['no', 'yes'], dtype='<U3'))
+    >>> data.X.shape, data.X_test.shape
+    ((9, 1), (3, 1))
     """
     given = {"test": test, "test_groups": test_groups, "test_rows": test_rows}
     both = [name for name, value in given.items() if value is not None]

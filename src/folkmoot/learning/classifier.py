@@ -39,7 +39,7 @@ from folkmoot.learning.participants import (
 )
 from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.sampling import Sampling, check_sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import Trust
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from folkmoot.comparison import Report
 
 _REPEATS = 100  # deliberations behind predict_proba where theory has no closed form
-_SLUSH = Slush(k=10, alpha=6)
+_SLUSH = Slush(checks.DEFAULT_K, checks.least_alpha(checks.DEFAULT_K))
 
 
 class ProtocolWarning(UserWarning):
@@ -170,8 +170,7 @@ class ConsensusClassifier(TransformerMixin, ClassifierMixin, ConsensusEstimator)
         return self
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.protocol, SnowProtocol):
-            raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {self.protocol!r}")
+        check_protocol(self.protocol)
         check_trust(self.trust)
         check_sampling(self.sampling)
         if self.trust is not None and self.sampling is not None:

@@ -22,6 +22,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import numpy as np
 
+from folkmoot.checks import default_query
 from folkmoot.network.account import Account, account, find
 from folkmoot.network.fields import parse_address
 from folkmoot.network.motion import CHUNK_BYTES, Motion
@@ -179,7 +180,7 @@ class ControlServer:
         others = self._node.seat.n - 1
         if others < 1:
             raise ValueError("a moot must have two participants at least: add others to the roster")
-        k = min(10, others) if put.k is None else put.k
+        k, alpha = default_query(self._node.seat.n, put.k, put.alpha)
         if not 1 <= k <= others:
             raise ValueError(f"k must satisfy 1 <= k <= {others}, the number of others: got k={k}")
         labels = put.labels or tuple(self._labels or ())
@@ -193,7 +194,7 @@ class ControlServer:
             seconds=put.seconds,
             protocol=put.protocol,
             k=k,
-            alpha=k // 2 + 1 if put.alpha is None else put.alpha,
+            alpha=alpha,
             beta=put.beta,
             rounds=put.rounds,
             pace=put.pace,

@@ -17,13 +17,8 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Array
 from folkmoot.network.packing import packed_size
-from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
+from folkmoot.protocols import SnowProtocol, named_protocol, protocol_called
 
-PROTOCOLS: Final[dict[str, type[SnowProtocol[Any]]]] = {
-    "slush": Slush,
-    "snowflake": Snowflake,
-    "snowball": Snowball,
-}
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 LOCAL: Final = 0  # alpha: each participant its own, by its track record (strong confidence)
 CHUNK_BYTES: Final = 256 * 1024
@@ -69,15 +64,12 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
     def rule(self, alpha: int) -> SnowProtocol[Any]:
         """The protocol, for a participant with this threshold."""
-        kind: Any = PROTOCOLS[self.protocol]
-        rule: SnowProtocol[Any] = kind(self.k, alpha, self.beta) if kind.decides else kind(self.k, alpha)
-        return rule
+        return named_protocol(self.protocol, self.k, alpha, beta=self.beta)
 
     def check(self) -> None:
         """ValueError, with what is wrong, unless every field holds what it may."""
-        if self.protocol not in PROTOCOLS:
-            raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}: got {self.protocol!r}")
-        checks.query(self.k, self.k // 2 + 1 if self.alpha == LOCAL else self.alpha)
+        protocol_called(self.protocol)
+        checks.query(self.k, checks.least_alpha(self.k) if self.alpha == LOCAL else self.alpha)
         checks.integer("beta", self.beta, least=1)
         if not 1 <= self.beta <= 1000:
             raise ValueError(f"beta must satisfy 1 <= beta <= 1000: got beta={self.beta}")
@@ -99,7 +91,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
     def _check_decisions(self) -> None:
         """Protocols that decide have tables and counters, which a node must be able to hold."""
-        if not PROTOCOLS[self.protocol].decides:
+        if not protocol_called(self.protocol).decides:
             return
         if self.classes**3 * self.beta > MOST_STEPS:
             raise ValueError(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from folkmoot.accuracy import laplace_accuracy, log_odds
+from folkmoot.checks import least_alpha
 from folkmoot.network.storage import Storage
 from folkmoot.network.verdict import first_votes
 from folkmoot.thresholds import StrongConfidence
@@ -72,7 +73,7 @@ class TrackRecords:
     def threshold(self, fingerprint: str, k: int) -> int:
         """The own local threshold: strong confidence in the own record, the least majority without one."""
         record = self.read().get(fingerprint)
-        return k // 2 + 1 if record is None else int(StrongConfidence([record.accuracy]).thresholds(k)[0])
+        return least_alpha(k) if record is None else int(StrongConfidence([record.accuracy]).thresholds(k)[0])
 
     def weights(self, members: Sequence[str], classes: int) -> list[float]:
         """What a participant's answer weighs: log-odds of its record, nothing if worse than a guess.

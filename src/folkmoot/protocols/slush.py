@@ -19,7 +19,32 @@ def take(colour: Colour, won: Colour) -> Colour:
 
 @dataclass(frozen=True)
 class Slush(SnowProtocol[Colour]):
-    """Slush(k, alpha): no memory but the colour; an uncoloured node takes the first colour that wins."""
+    """Slush: take the colour that wins the query, else keep your own.
+
+    A node has no memory but its colour and never decides by itself. An uncoloured node (-1) takes the first
+    colour that wins.
+
+    Parameters
+    ----------
+    k : int
+        How many peers are asked in a query.
+    alpha : int, sequence of int, or StrongConfidence
+        How many equal answers make a colour win, k/2 < alpha <= k: one threshold for all, one for each
+        participant, or ``StrongConfidence(p)``.
+    weights : sequence of float, optional
+        One for each participant: its answer counts so much, and the tally is rescaled to k.
+
+    Examples
+    --------
+    Seven of ten answers turn a red node (0) blue (1); six do not.
+
+    >>> from folkmoot import Slush
+    >>> rule = Slush(k=10, alpha=7)
+    >>> rule.update(0, [3, 7])
+    1
+    >>> rule.update(0, [4, 6])
+    0
+    """
 
     def start(self, colour: Colour) -> Colour:
         """The first vote is the state."""

@@ -32,7 +32,28 @@ def reaches(tally: Any, alpha: Any, total: Any = 1, size: Any = 1) -> Any:
 
 
 def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
-    """The colour that at least alpha answers name, or UNCOLOURED; alpha > k/2, so at most one does."""
+    """The colour that at least alpha answers name, or UNCOLOURED; alpha > k/2, so at most one does.
+
+    Parameters
+    ----------
+    tally : sequence of float
+        How many answers name colour 0, 1, and so on.
+    alpha : int
+        How many are needed.
+
+    Returns
+    -------
+    int
+        The colour that won the query, or -1 (UNCOLOURED) if none did.
+
+    Examples
+    --------
+    >>> from folkmoot.protocols import winner
+    >>> winner([3, 7], alpha=6)
+    1
+    >>> winner([5, 5], alpha=6)
+    -1
+    """
     for colour, count in enumerate(tally):
         if reaches(count, alpha):
             return colour
@@ -41,10 +62,36 @@ def winner(tally: Tally | Sequence[float], alpha: int) -> Colour:
 
 @dataclass(frozen=True)
 class SnowProtocol(ABC, Generic[State]):
-    """A protocol: k answers are asked for; alpha of them, k/2 < alpha <= k, make a colour win the query.
+    """A protocol: a node asks k peers, and a colour that alpha of them name wins the query.
 
-    ``alpha`` is one threshold for all, one for each participant, or ``StrongConfidence(p)``. With
-    ``weights``, one per participant, the tally is weighted and rescaled to k (the paper's outlook).
+    What follows from that is the rule of a subclass: ``Slush``, ``Snowflake`` or ``Snowball``. Weighted
+    tallies are the paper's outlook.
+
+    Parameters
+    ----------
+    k : int
+        How many peers are asked in a query.
+    alpha : int, sequence of int, or StrongConfidence
+        How many equal answers make a colour win, k/2 < alpha <= k: one threshold for all, one for each
+        participant, or ``StrongConfidence(p)``.
+    weights : sequence of float, optional
+        One for each participant: its answer counts so much, and the tally is rescaled to k.
+
+    Raises
+    ------
+    ValueError
+        If a threshold is not within k/2 < alpha <= k, or a weight is negative or infinite.
+
+    Examples
+    --------
+    In a population of six nobody can ask ten others. Unanimity stays unanimity:
+
+    >>> from folkmoot.protocols import Slush, SnowProtocol
+    >>> protocol = Slush(k=10, alpha=10)
+    >>> isinstance(protocol, SnowProtocol)
+    True
+    >>> protocol.scaled(participants=6)
+    Slush(k=5, alpha=5, weights=None)
     """
 
     k: int
@@ -154,7 +201,7 @@ class SnowProtocol(ABC, Generic[State]):
 
 
 def _scaled(alpha: int, k: int, size: int) -> int:
-    least, new_least = k // 2 + 1, size // 2 + 1
+    least, new_least = checks.least_alpha(k), checks.least_alpha(size)
     if k == least:  # k is 1 or 2: the only threshold there is
         return new_least
     return new_least + ((alpha - least) * (size - new_least) * 2 + (k - least)) // (2 * (k - least))

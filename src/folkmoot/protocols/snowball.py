@@ -30,7 +30,38 @@ class Ball(NamedTuple):
 
 @dataclass(frozen=True)
 class Snowball(Deciding[Ball]):
-    """Snowball(k, alpha, beta): answers with the colour of most wins, decides like Snowflake."""
+    """Snowball: Snowflake whose node answers with the colour that has won most queries so far.
+
+    It decides like Snowflake, after ``beta`` queries in a row that one colour has won.
+
+    Parameters
+    ----------
+    k : int
+        How many peers are asked in a query.
+    alpha : int, sequence of int, or StrongConfidence
+        How many equal answers make a colour win, k/2 < alpha <= k: one threshold for all, one for each
+        participant, or ``StrongConfidence(p)``.
+    beta : int, default 20
+        How many queries in a row one colour must win before the node decides.
+    weights : sequence of float, optional
+        One for each participant: its answer counts so much, and the tally is rescaled to k.
+
+    Examples
+    --------
+    After two wins of colour 0, two of colour 1 are a tie, and a tie changes nothing. The third does.
+
+    >>> from folkmoot import Snowball
+    >>> rule = Snowball(k=10, alpha=7, beta=20)
+    >>> state = rule.start(0)
+    >>> for tally in ([7, 3], [7, 3], [3, 7], [3, 7], [3, 7]):
+    ...     state = rule.update(state, tally)
+    ...     print(rule.colour(state), state.wins)
+    0 (1,)
+    0 (2,)
+    0 (2, 1)
+    0 (2, 2)
+    1 (2, 3)
+    """
 
     counts_wins: ClassVar[bool] = True
 

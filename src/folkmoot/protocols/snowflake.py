@@ -45,7 +45,37 @@ class Deciding(SnowProtocol[State]):
 
 @dataclass(frozen=True)
 class Snowflake(Deciding[Flake]):
-    """Snowflake(k, alpha, beta)."""
+    """Snowflake: Slush that counts how often in a row a colour has won, and decides at beta.
+
+    A query without a winner ends the streak. A node that has decided stops asking and never changes.
+
+    Parameters
+    ----------
+    k : int
+        How many peers are asked in a query.
+    alpha : int, sequence of int, or StrongConfidence
+        How many equal answers make a colour win, k/2 < alpha <= k: one threshold for all, one for each
+        participant, or ``StrongConfidence(p)``.
+    beta : int, default 20
+        How many queries in a row one colour must win before the node decides.
+    weights : sequence of float, optional
+        One for each participant: its answer counts so much, and the tally is rescaled to k.
+
+    Examples
+    --------
+    A tie ends the streak; two wins in a row then decide.
+
+    >>> from folkmoot import Snowflake
+    >>> rule = Snowflake(k=10, alpha=7, beta=2)
+    >>> state = rule.start(0)
+    >>> for tally in ([3, 7], [5, 5], [2, 8], [0, 10]):
+    ...     state = rule.update(state, tally)
+    ...     print(state)
+    Flake(colour=1, streak=1, decided=False)
+    Flake(colour=1, streak=0, decided=False)
+    Flake(colour=1, streak=1, decided=False)
+    Flake(colour=1, streak=2, decided=True)
+    """
 
     def start(self, colour: Colour) -> Flake:
         """Undecided, no query won yet."""

@@ -240,7 +240,7 @@ def _simulated(
     faults = {i: "left during the talk" for i, place in enumerate(spoke) if place in gone}
     return compare(
         own,
-        Slush(account.k, account.k // 2 + 1).scaled(len(spoke) - len(faults)),
+        Slush(account.k, checks.least_alpha(account.k)).scaled(len(spoke) - len(faults)),
         truth=truth,
         adversaries={i: ATTACKS[config.attack]() for i in lying},
         faults=faults,

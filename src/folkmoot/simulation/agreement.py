@@ -20,15 +20,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """The end of ``agree`` over a batch of inputs. The axis of outputs is there if ``values`` had one."""
+    """The end of ``agree`` over a batch of inputs. The axis of outputs is there if ``values`` had one.
 
-    numbers: Floats  # (participant, input[, output]): the number held at the end; NaN for the Byzantine
-    honest: Bools  # (participant,): who followed the rule
-    spread: Floats  # (input,): highest less lowest honest number at the end, in the worst output
-    settled: Bools  # (input,): the spread is within the tolerance
-    rounds: Ints  # (input,): rounds that were played
-    queries: int  # requests to single peers in all; one carries all inputs
-    history: Floats | None = None  # (input, round): the spread at the start and after each, with record=True
+    Parameters
+    ----------
+    numbers : ndarray of float, shape (participant, input) or (participant, input, output)
+        The number held at the end; NaN for the Byzantine.
+    honest : ndarray of bool, shape (participant,)
+        Who followed the rule.
+    spread : ndarray of float, shape (input,)
+        Highest less lowest honest number at the end, in the worst output.
+    settled : ndarray of bool, shape (input,)
+        Whether the spread is within the tolerance.
+    rounds : ndarray of int, shape (input,)
+        How many rounds were played.
+    queries : int
+        Requests to single peers in all; one carries all inputs.
+    history : ndarray of float, shape (input, round), optional
+        The spread at the start and after each round; None unless ``record=True``.
+
+    Examples
+    --------
+    On the first input all are close enough from the start; the second takes a round, in which each of the
+    four asks the three others.
+
+    >>> from folkmoot import agree
+    >>> from folkmoot.aggregation import Median
+    >>> values = [[1.0, 0.0], [1.0, 5.0], [1.1, 9.0], [1.1, 9.5]]
+    >>> agreement = agree(values, Median(), tolerance=0.2)
+    >>> print(agreement.settled, agreement.rounds, agreement.decision)
+    [ True  True] [0 1] [1.05 7.  ]
+    >>> agreement.queries
+    12
+    """
+
+    numbers: Floats
+    honest: Bools
+    spread: Floats
+    settled: Bools
+    rounds: Ints
+    queries: int
+    history: Floats | None = None
 
     @cached_property
     def decision(self) -> Floats:

@@ -47,19 +47,52 @@ def agree(
 
     Parameters
     ----------
-    values : (participant, input) or (participant, input, output) first numbers.
-    rule : such as ``TrimmedMean()``; what a node makes of its own number and the answers.
-    adversaries : Byzantine participants by number, such as ``{3: FarAway()}``.
-    k : peers that a node asks a round, drawn uniformly among the others; ``None``: all others, which is what
-        the guarantees of the rules are for.
-    rounds : at the most.
-    tolerance : an input is settled when the honest spread (highest less lowest number, in the worst output)
-        is at most this, in the unit of the values.
-    relative : the same as a share of the input's first honest spread; 1e-3 if neither is given. Spreads
-        that are rounding errors of the first numbers count as settled.
-    seed : the same seed gives the same bits.
-    record : keep the history of the spread, for ``Agreement.plot``.
-    progress : called with (done, all) inputs as the work goes on.
+    values : array-like of float, shape (participant, input) or (participant, input, output)
+        Everybody's first numbers.
+    rule : Rule
+        What a node makes of its own number and the answers, such as ``TrimmedMean()``.
+    adversaries : mapping of int to NumberAdversary, optional
+        The Byzantine participants by number, such as ``{3: FarAway()}``.
+    k : int, optional
+        How many peers a node asks a round, drawn uniformly among the others. Default: all others, which is
+        what the guarantees of the rules are for.
+    rounds : int, default 50
+        How many rounds are played at the most.
+    tolerance : float, optional
+        An input is settled when the honest spread (highest less lowest number, in the worst output) is at
+        most this, in the unit of the values.
+    relative : float, optional
+        The same as a share of the input's first honest spread, instead of ``tolerance``. Default: 1e-3 if
+        neither is given. Spreads that are rounding errors of the first numbers count as settled.
+    seed : int, default 0
+        The same seed gives the same bits.
+    record : bool, default False
+        Keep the history of the spread, for ``Agreement.plot``.
+    progress : callable, optional
+        Called with (done, all) inputs as the work goes on.
+
+    Returns
+    -------
+    Agreement
+        The numbers held at the end, how far apart they are, and what it cost.
+
+    Raises
+    ------
+    ValueError
+        If a first number is not finite, everybody is Byzantine, or the rule cannot combine so few numbers.
+
+    Examples
+    --------
+    The fifth participant lies. It moves the mean, and not the mean without the extremes:
+
+    >>> from folkmoot import agree
+    >>> from folkmoot.adversaries import FarAway
+    >>> from folkmoot.aggregation import Mean, TrimmedMean
+    >>> values = [[1.0], [2.0], [3.0], [2.5], [2.0]]
+    >>> agree(values, Mean(), adversaries={4: FarAway()}).decision
+    array([200002.3])
+    >>> agree(values, TrimmedMean(), adversaries={4: FarAway()}).decision
+    array([2.5])
     """
     first = _numbers(values)
     talk = _Talk(first, rule, check_adversaries(adversaries, len(first), NumberAdversary), k, seed)

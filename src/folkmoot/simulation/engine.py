@@ -12,7 +12,7 @@ from folkmoot.arrays import Progress
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
-from folkmoot.simulation.options import Batch, Options
+from folkmoot.simulation.play_options import Batch, Options
 from folkmoot.simulation.results import no_results, outcome_of
 from folkmoot.simulation.setting import Schedule, Setting
 from folkmoot.simulation.sharing import share
@@ -41,23 +41,67 @@ def deliberate(
 
     Parameters
     ----------
-    votes : (participant, input) first votes, colours 0..C-1, -1 for none.
-    protocol : ``Slush``, ``Snowflake`` or ``Snowball``.
-    adversaries : Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
-    truth : the right colours, for adversaries that must know them.
-    rounds : rounds per participant at the most; in a round each honest one asks once, on average.
-    sampling : ``Others()`` (default), ``Everyone()`` (the paper's law), ``Neighbours(graph)`` or
-        ``Trusting(trust)``.
-    schedule : "one" participant at a time (drawn uniformly), or "lockstep", all at once.
-    batch : "independent", a schedule for each input; or "shared", where one query carries all inputs.
-    repeats : play everything so many times, each with its own randomness.
-    seed : the same seed gives the same bits, on one thread or many.
-    record : keep the history for ``Outcome.plot`` and ``Outcome.explain`` (uses the explicit kernel).
-    permute : in the bit-sliced kernel, seat honest participants anew for each input if all ask alike; the
-        other kernels do not, and Byzantine ones keep their seats (docs/simulation.md on the variance).
-    keys : a number >= 0 for each input that seeds its randomness, instead of its position. With
+    votes : array-like of int, shape (participant, input)
+        Everybody's first votes: colours 0..C-1, -1 for none.
+    protocol : SnowProtocol
+        ``Slush``, ``Snowflake`` or ``Snowball``.
+    adversaries : mapping of int to Adversary, optional
+        The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
+    truth : array-like of int, shape (input,), optional
+        The right colours, for adversaries that must know them.
+    rounds : int, default 50
+        Rounds per participant at the most; in a round each honest one asks once, on average.
+    sampling : Others, Everyone, Neighbours or Trusting, optional
+        Whom a participant asks: ``Others()``, which is the default, ``Everyone()`` (the paper's law),
+        ``Neighbours(graph)`` or ``Trusting(trust)``.
+    schedule : {"one", "lockstep"}, default "one"
+        One participant at a time, drawn uniformly, or all at once.
+    batch : {"independent", "shared"}, default "independent"
+        A schedule for each input, or one query that carries all inputs.
+    repeats : int, default 1
+        Play everything so many times, each with its own randomness.
+    seed : int, default 0
+        The same seed gives the same bits, on one thread or many.
+    threads : int, optional
+        How many threads play. Default: as many as there are cores.
+    record : bool, default False
+        Keep the history for ``Outcome.plot`` and ``Outcome.explain`` (uses the explicit kernel).
+    classes : int, optional
+        The number of colours C. Default: one more than the largest vote, and at least 2.
+    permute : bool, default True
+        In the bit-sliced kernel, seat honest participants anew for each input if all ask alike. The other
+        kernels do not, and Byzantine ones keep their seats (docs/simulation.md on the variance).
+    keys : array-like of int, shape (input,), optional
+        A number >= 0 for each input that seeds its randomness, instead of its position. With
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
-    progress : called with (done, all) as the work goes on.
+    progress : callable, optional
+        Called with (done, all) as the work goes on.
+
+    Returns
+    -------
+    Outcome
+        The colours held at the end, which inputs are settled, and what it cost.
+
+    Raises
+    ------
+    ValueError
+        If a vote is no colour, fewer than k peers can be asked, everybody is Byzantine, or an adversary must
+        know the truth and is not given it.
+
+    Examples
+    --------
+    Nine of eleven are right about five inputs. Two wrong answers turn nobody, as three are needed; if four of
+    the nine lie, the wrong colour wins.
+
+    >>> import numpy as np
+    >>> from folkmoot import Slush, deliberate
+    >>> from folkmoot.adversaries import PerfectlyMalicious
+    >>> votes = np.array([[1] * 5] * 9 + [[0] * 5] * 2)
+    >>> deliberate(votes, Slush(k=5, alpha=3)).decision
+    array([1, 1, 1, 1, 1])
+    >>> liars = {i: PerfectlyMalicious() for i in range(4)}
+    >>> deliberate(votes, Slush(k=5, alpha=3), adversaries=liars, truth=[1] * 5).decision
+    array([0, 0, 0, 0, 0])
     """
     setting = Setting.checked(votes, protocol, adversaries, truth, sampling, schedule, rounds, classes)
     options = Options.checked(

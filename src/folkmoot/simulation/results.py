@@ -8,7 +8,7 @@ import numpy as np
 
 from folkmoot.outcome import Change, Outcome
 from folkmoot.simulation.kernels.arguments import Results
-from folkmoot.simulation.options import Options
+from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
 from folkmoot.votes import UNCOLOURED
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, Sees
 from folkmoot.arrays import Array, Bools, Ints
-from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.protocols.snow import reaches
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting, check_sampling, log_tail
@@ -53,8 +53,7 @@ class Setting:
         classes: int | None,
     ) -> Setting:
         """The setting, or an error that names what is wrong with it."""
-        if not isinstance(protocol, SnowProtocol):
-            raise TypeError(f"protocol must be Slush, Snowflake or Snowball: got {protocol!r}")
+        check_protocol(protocol)
         cast = check_votes(votes, classes)
         count = class_count(cast, classes)
         if count > 127:

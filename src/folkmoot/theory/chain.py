@@ -49,17 +49,43 @@ def warn_if_not_absorbing(byzantine: int, alpha: int, stacklevel: int = 3) -> No
 class SlushChain:
     """Slush among n participants as a birth-death chain over b = 0..n-byzantine blue honest ones.
 
-    Parameters
-    ----------
-    n : participants in all.
-    k, alpha : sample size and threshold, k/2 < alpha <= k.
-    byzantine : how many always answer red (perfectly malicious); a warning if >= alpha.
-    sampling : ``Everyone()``, the paper's law and the default here (the asker may draw itself), or
-        ``Others()``, the law of a real network and the default of ``deliberate`` (k of the others).
-
     All arrays run over b = 0..n-byzantine and are read-only. States with n - alpha < b < alpha are
     frozen: neither colour reaches the threshold, so ``blue`` and ``red`` are both 0 there (the
-    paper's R_b + B_b = 1 needs alpha <= ceil(n/2)).
+    paper's R_b + B_b = 1 needs alpha <= ceil(n/2)). A step is one honest participant, drawn uniformly,
+    asking once.
+
+    Parameters
+    ----------
+    n : int
+        Participants in all.
+    k : int
+        How many of them are asked in a query.
+    alpha : int
+        How many equal answers make a colour win, k/2 < alpha <= k.
+    byzantine : int, default 0
+        How many of the n always answer red (perfectly malicious).
+    sampling : Everyone or Others, default Everyone()
+        ``Everyone()`` is the paper's law: the asker may draw itself. ``Others()`` is the law of a real
+        network and the default of ``deliberate``: k of the others.
+
+    Warns
+    -----
+    ByzantineThresholdWarning
+        If ``byzantine`` >= ``alpha``.
+
+    Examples
+    --------
+    Two or three of five are right at the start:
+
+    >>> from folkmoot.theory import SlushChain
+    >>> SlushChain(5, k=3, alpha=2).blue
+    array([0. , 0. , 0.28125, 0.71875, 1. , 1. ])
+
+    With three of three needed, two against one is frozen: nobody can change any more.
+
+    >>> chain = SlushChain(3, k=3, alpha=3)
+    >>> print(chain.blue, chain.red)
+    [0. 0. 0. 1.] [1. 0. 0. 0.]
     """
 
     def __init__(
@@ -184,9 +210,19 @@ class SlushChain:
     def accuracy(self, p: Accuracies, *, steps: int | None = None) -> float:
         """P_S, the chance that the network ends right (equation "Slush prob homogeneous").
 
-        ``p`` is the accuracy of every honest participant, or one value for each. With ``steps=T``,
-        the chance that more than half of the honest participants are right after T steps, a step
-        being one participant asking once (the paper's "50 rounds per node" are ``50 * chain.honest``).
+        Parameters
+        ----------
+        p : float or array-like of float, shape (honest,)
+            The accuracy of every honest participant, or one value for each.
+        steps : int, optional
+            Stop after so many steps (the paper's "50 rounds per node" are ``50 * chain.honest``).
+            Default: go on until nothing changes any more.
+
+        Returns
+        -------
+        float
+            The chance that all honest participants end blue; with ``steps``, that more than half of them
+            are blue then.
         """
         start = log_votes_law(p, self.honest)
         if steps is None:
@@ -199,11 +235,13 @@ class SlushChain:
     def expected_steps(self) -> Floats:
         """Expected steps until all honest participants agree, from each b.
 
-        inf in a frozen state, and where the expectation exceeds the largest double.
+        In the mixed states the sum over the visits to each y is taken from positive terms only: starting
+        in b, the chain spends c B_min(b,y) R_max(b,y) / (lambda_y (B_{y+1} - B_y)) steps in y.
 
-        A step is one honest participant, drawn uniformly, asking once. In the mixed states the sum
-        over the visits to each y is taken from positive terms only: starting in b, the chain spends
-        c B_min(b,y) R_max(b,y) / (lambda_y (B_{y+1} - B_y)) steps in y.
+        Returns
+        -------
+        ndarray of float, shape (honest + 1,)
+            The expectation; inf in a frozen state, and where it exceeds the largest double.
         """
         c = self.honest
         first, last = self._mixed
@@ -230,23 +268,66 @@ class SlushChain:
     def distribution(self, start: int | npt.ArrayLike, steps: int) -> Floats:
         """The exact law of b after ``steps`` steps, from b = ``start`` or from a law over b.
 
-        A step is one honest participant, drawn uniformly, asking once. This is the real process:
-        with f >= alpha the all-blue state is left again.
+        This is the real process: with f >= alpha the all-blue state is left again.
+
+        Parameters
+        ----------
+        start : int or array-like of float, shape (honest + 1,)
+            How many are blue at the start, or the chance of each number.
+        steps : int
+            How many steps to take.
+
+        Returns
+        -------
+        ndarray of float, shape (honest + 1,)
+            The chance of each b after these steps.
         """
         return self._evolve(self._start(start), steps, backward=False)
 
     def blue_after(self, steps: int) -> Floats:
-        """From each b, the chance that all honest participants are blue after ``steps`` steps."""
+        """From each b, the chance that all honest participants are blue after ``steps`` steps.
+
+        Parameters
+        ----------
+        steps : int
+            How many steps to take.
+
+        Returns
+        -------
+        ndarray of float, shape (honest + 1,)
+            The chance for each b at the start.
+        """
         return self._evolve(self._start(self.honest), steps, backward=True)
 
     def red_after(self, steps: int) -> Floats:
-        """From each b, the chance that all honest participants are red after ``steps`` steps."""
+        """From each b, the chance that all honest participants are red after ``steps`` steps.
+
+        Parameters
+        ----------
+        steps : int
+            How many steps to take.
+
+        Returns
+        -------
+        ndarray of float, shape (honest + 1,)
+            The chance for each b at the start.
+        """
         return self._evolve(self._start(0), steps, backward=True)
 
     def open_after(self, steps: int) -> Floats:
         """From each b, the chance that the honest participants do not all agree after ``steps`` steps.
 
         From its own terms: right also where it is far below the rounding error of 1 - blue - red.
+
+        Parameters
+        ----------
+        steps : int
+            How many steps to take.
+
+        Returns
+        -------
+        ndarray of float, shape (honest + 1,)
+            The chance for each b at the start.
         """
         undecided = np.ones(self.honest + 1)
         undecided[[0, -1]] = 0.0

@@ -27,7 +27,23 @@ from folkmoot.theory.votes_law import Accuracies, log_choose, log_votes_law
 
 
 class Gap(NamedTuple):
-    """A difference too small for a double: ``sign * exp(log_magnitude)``; sign 0 with -inf for none."""
+    """A difference, also one too small for a double: ``sign * exp(log_magnitude)``.
+
+    Parameters
+    ----------
+    sign : {-1, 0, 1}
+        The sign of the difference; 0 if there is none.
+    log_magnitude : float
+        The logarithm of its absolute value; -inf if there is no difference.
+
+    Examples
+    --------
+    >>> from folkmoot.theory import Gap
+    >>> Gap(sign=-1, log_magnitude=0.0).value
+    -1.0
+    >>> Gap(sign=1, log_magnitude=-1000.0).value
+    0.0
+    """
 
     sign: int
     log_magnitude: float
@@ -39,7 +55,28 @@ class Gap(NamedTuple):
 
 
 def log_control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
-    """log kappa_b for b = 0..n-byzantine; nan where kappa_b would be 0/0 (see ``control_ratio``)."""
+    """log kappa_b for b = 0..n-byzantine; nan where kappa_b would be 0/0 (see ``control_ratio``).
+
+    Parameters
+    ----------
+    chain : SlushChain
+        The network.
+    p : float or array-like of float, shape (honest,)
+        The accuracy of every honest participant, or one value for each.
+
+    Returns
+    -------
+    ndarray of float, shape (honest + 1,)
+        The logarithm of the control ratio for each number b of blue participants.
+
+    Examples
+    --------
+    At p = 1/2 the talk neither helps nor harms: every ratio that exists is 1.
+
+    >>> from folkmoot.theory import SlushChain, log_control_ratio
+    >>> log_control_ratio(SlushChain(5, k=3, alpha=2), 0.5)
+    array([ 0.,  0.,  0.,  0., nan, nan])
+    """
     c, n = chain.honest, chain.n
     b = np.arange(c + 1)
     mirror = n - b
@@ -65,6 +102,26 @@ def control_ratio(chain: SlushChain, p: Accuracies) -> Floats:
 
     Slush is more accurate than the majority if kappa_b < 1 for every b in ceil(n/2)..n-alpha, and
     less if all are above 1. nan where it is 0/0: for b > n - alpha, in frozen states, and for b < f.
+
+    Parameters
+    ----------
+    chain : SlushChain
+        The network.
+    p : float or array-like of float, shape (honest,)
+        The accuracy of every honest participant, or one value for each.
+
+    Returns
+    -------
+    ndarray of float, shape (honest + 1,)
+        The control ratio for each number b of blue participants.
+
+    Examples
+    --------
+    Of b in ceil(n/2)..n-alpha there is one here, b = 3. Its ratio is above 1: the majority is ahead.
+
+    >>> from folkmoot.theory import SlushChain, control_ratio
+    >>> control_ratio(SlushChain(5, k=3, alpha=2), 0.75).round(12)
+    array([0.00411523, 0.03703704, 0.33333333, 3. , nan, nan])
     """
     with np.errstate(over="ignore"):
         return np.asarray(np.exp(log_control_ratio(chain, p)), dtype=np.float64)
@@ -78,6 +135,31 @@ def accuracy_gap(
     The term of b right votes is paired with that of n - b, as in the proof of theorem "Slush vs
     Majority hom": P(n-b) B_{n-b} (kappa_b - 1). What is left unpaired has one sign. For unequal p the
     ratios carry the rounding of the law of the votes: a gap below 1e-13 of its terms is noise.
+
+    Parameters
+    ----------
+    chain : SlushChain
+        The network.
+    p : float or array-like of float, shape (honest,)
+        The accuracy of every honest participant, or one value for each.
+    delta : int, default 0
+        How many votes beyond ceil(n/2) the majority needs.
+    q : float or Fraction, optional
+        The share of the votes that it needs instead, 1/2 < q <= 1.
+
+    Returns
+    -------
+    Gap
+        The difference: sign 1 if the majority is more accurate, -1 if Slush is.
+
+    Examples
+    --------
+    >>> from folkmoot.theory import SlushChain, accuracy_gap
+    >>> print(f"{accuracy_gap(SlushChain(101, k=10, alpha=8), 0.6).value:.4f}")
+    0.0089
+    >>> gap = accuracy_gap(SlushChain(2001, k=10, alpha=6), 0.9)
+    >>> print(gap.sign, f"{gap.log_magnitude:.1f}")
+    1 -669.4
     """
     needed = checks.required_votes(chain.n, delta, q)
     c, n = chain.honest, chain.n
@@ -119,9 +201,42 @@ def threshold_accuracy(
 ) -> float:
     """p_th, the accuracy at which Slush and the (super)majority are equally good (tables 1 to 3).
 
-    Below p_th Slush is the more accurate, above it the majority; the crossing is unique. 1.0 if
-    Slush is ahead for every p in (0, 1), 0.0 if the majority is, nan if the two never differ. ``sampling`` is
-    the paper's ``Everyone()`` unless it is ``Others()``.
+    Below p_th Slush is the more accurate, above it the majority; the crossing is unique.
+
+    Parameters
+    ----------
+    n : int
+        Participants in all; odd unless ``q`` is given.
+    k : int
+        How many of them are asked in a query.
+    alpha : int
+        How many equal answers make a colour win, k/2 < alpha <= k.
+    delta : int, optional
+        How many votes beyond ceil(n/2) the majority needs. Default: 0.
+    q : float or Fraction, optional
+        The share of the votes that it needs instead, 1/2 < q <= 1.
+    byzantine : int, default 0
+        How many of the n always answer red (wrong).
+    sampling : Everyone or Others, default Everyone()
+        Whom a participant asks: k of all n, the paper's law, or k of the others.
+
+    Returns
+    -------
+    float
+        p_th; 1.0 if Slush is ahead for every p in (0, 1), 0.0 if the majority is, nan if they never differ.
+
+    Warns
+    -----
+    ByzantineThresholdWarning
+        If ``byzantine`` >= ``alpha``.
+
+    Examples
+    --------
+    >>> from folkmoot.theory import threshold_accuracy
+    >>> threshold_accuracy(101, k=20, alpha=14)
+    0.5
+    >>> print(f"{threshold_accuracy(101, k=20, alpha=14, delta=4):.6f}")
+    0.966457
     """
     chain = SlushChain(n, k, alpha, byzantine=byzantine, sampling=sampling)
     needed = checks.required_votes(chain.n, delta, q)

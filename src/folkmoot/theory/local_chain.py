@@ -33,18 +33,50 @@ from folkmoot.votes import BLUE, RED
 class LocalSlushChain:
     """Slush in which honest participant i turns on ``alphas[i]`` equal answers out of k.
 
-    Parameters
-    ----------
-    alphas : one threshold per honest participant, k/2 < alpha <= k; or ``StrongConfidence(p)``, with the
-        accuracy of each.
-    k : sample size.
-    byzantine : further participants, always answering red.
-    sampling : ``Everyone()``, the paper's law and the default, or ``Others()``: k of the others.
-    tolerance : largest change of a probability in the last sweep of the solution.
-    max_states : refuse to build a larger chain; a state takes about 80 bytes while solving.
-
     With thresholds that differ, the network can also end in neither colour: for small n, some
     participants may then never hear enough of either. ``blue`` and ``red`` need not add up to 1.
+
+    Participants with the same threshold form a group. Groups are in order of their threshold:
+    ``thresholds`` has it for each group, ``sizes`` how many participants are in it.
+
+    Parameters
+    ----------
+    alphas : array-like of int, shape (honest,), or StrongConfidence
+        One threshold for each honest participant, k/2 < alpha <= k; or ``StrongConfidence(p)``, with the
+        accuracy of each.
+    k : int
+        How many are asked in a query.
+    byzantine : int, default 0
+        How many further participants there are, which always answer red.
+    sampling : Everyone or Others, default Everyone()
+        Whom a participant asks: k of all, the paper's law, or k of the others.
+    tolerance : float, default 1e-11
+        The largest change of a probability in the last sweep of the solution.
+    max_states : int, default 20,000,000
+        Refuse to build a larger chain; a state takes about 80 bytes while solving.
+
+    Raises
+    ------
+    ValueError
+        If the chain would have more than ``max_states`` states: fewer distinct thresholds make it smaller.
+
+    Warns
+    -----
+    ByzantineThresholdWarning
+        If ``byzantine`` is at least the lowest threshold.
+
+    Examples
+    --------
+    Three experts among eleven participants turn only if all five they ask say so:
+
+    >>> from folkmoot import StrongConfidence
+    >>> from folkmoot.theory import LocalSlushChain, SlushChain
+    >>> p = [0.6] * 8 + [0.95] * 3
+    >>> chain = LocalSlushChain(StrongConfidence(p), k=5)
+    >>> chain
+    LocalSlushChain(n=11, k=5, 8 with alpha=3, 3 with alpha=5, byzantine=0)
+    >>> print(f"{chain.accuracy(p):.3f} {SlushChain(11, k=5, alpha=3).accuracy(p):.3f}")
+    0.954 0.870
     """
 
     def __init__(
@@ -112,16 +144,46 @@ class LocalSlushChain:
     def blue(self, counts: npt.ArrayLike) -> float:
         """The chance that all honest participants end blue, from counts[g] blue ones in group g.
 
-        Groups are in order of their threshold (``thresholds``, with ``sizes`` members each).
+        Parameters
+        ----------
+        counts : array-like of int, shape (group,)
+            How many are blue in each group, in the order of ``thresholds``.
+
+        Returns
+        -------
+        float
+            The chance of ending all-blue.
         """
         return float(self.blue_probabilities[self._state(counts)])
 
     def red(self, counts: npt.ArrayLike) -> float:
-        """The chance that all honest participants end red, from counts[g] blue ones in group g."""
+        """The chance that all honest participants end red, from counts[g] blue ones in group g.
+
+        Parameters
+        ----------
+        counts : array-like of int, shape (group,)
+            How many are blue in each group, in the order of ``thresholds``.
+
+        Returns
+        -------
+        float
+            The chance of ending all-red.
+        """
         return float(self.red_probabilities[self._state(counts)])
 
     def accuracy(self, p: Accuracies) -> float:
-        """P_S for accuracies p: a number, or one value per honest participant in the order of ``alphas``."""
+        """P_S, the chance that the network ends right, for participants of these accuracies.
+
+        Parameters
+        ----------
+        p : float or array-like of float, shape (honest,)
+            The accuracy of every honest participant, or one value for each in the order of ``alphas``.
+
+        Returns
+        -------
+        float
+            The chance that all honest participants end blue.
+        """
         values = None if np.ndim(p) == 0 else checks.accuracies(p, self.honest)
         laws = [
             np.exp(log_votes_law(p if values is None else values[self.alphas == alpha], size))

@@ -15,8 +15,36 @@ def majority_accuracy(
 ) -> float:
     """P_Maj, the chance that enough of n first votes are right (equation "hom Condorcet probability").
 
-    Enough is ceil(n/2) + delta, or ceil(q n) when a fraction ``q`` is given. ``p`` is the accuracy of
-    every honest participant, or one value for each of the n - byzantine; Byzantine votes are wrong.
+    Enough is ceil(n/2) + delta, or ceil(q n) when a fraction ``q`` is given. Byzantine votes are wrong.
+
+    Parameters
+    ----------
+    n : int
+        How many vote; odd unless ``q`` is given, so that there is no tie.
+    p : float or array-like of float, shape (n - byzantine,)
+        The accuracy of every honest participant, or one value for each.
+    delta : int, default 0
+        How many votes beyond ceil(n/2) are needed.
+    q : float or Fraction, optional
+        The share of the votes that is needed instead, 1/2 < q <= 1. A float is read as the decimal that it
+        prints as.
+    byzantine : int, default 0
+        How many of the n always vote wrong.
+
+    Returns
+    -------
+    float
+        The chance that the vote is right.
+
+    Examples
+    --------
+    >>> from folkmoot.theory import majority_accuracy
+    >>> round(majority_accuracy(3, 0.6), 12)
+    0.648
+    >>> round(majority_accuracy(3, 0.6, delta=1), 12)
+    0.216
+    >>> round(majority_accuracy(3, [0.6, 0.6], byzantine=1), 12)
+    0.36
     """
     everyone, liars = checks.population(n, byzantine)
     needed = checks.required_votes(everyone, delta, q)

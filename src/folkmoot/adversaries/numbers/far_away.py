@@ -16,7 +16,22 @@ from folkmoot.adversaries.numbers.number_adversary import NumberAdversary, Obser
 
 @dataclass(frozen=True)
 class FarAway(NumberAdversary):
-    """``distance`` above the highest honest number; below the lowest if it is negative."""
+    """Says a number far outside the honest range, the same to all.
+
+    Parameters
+    ----------
+    distance : float, default 1e6
+        How far above the highest honest number; below the lowest if it is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import FarAway, Observation
+    >>> low, high, own, die = np.array(1.0), np.array(3.0), np.array(2.0), np.array(0.5)
+    >>> seen = Observation(low, high, np.array(1.5), own, die)
+    >>> print(FarAway(100).answer_number(seen), FarAway(-100).answer_number(seen))
+    103.0 -99.0
+    """
 
     distance: float = 1e6
 

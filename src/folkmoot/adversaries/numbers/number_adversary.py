@@ -23,17 +23,57 @@ class Observation:
     """What a liar is shown when it is asked, for many inputs and askers at once.
 
     The arrays have the axes (input, asker, output) and broadcast against each other.
+
+    Parameters
+    ----------
+    low : ndarray of float
+        The lowest current honest number, in each output.
+    high : ndarray of float
+        The highest.
+    asker : ndarray of float
+        The current number of the asking participant.
+    own : ndarray of float
+        What the liar's own model says.
+    die : ndarray of float
+        Uniform over [0, 1); one throw for all inputs, as one query carries them all.
+
+    Examples
+    --------
+    One input, two askers, one output:
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import Observation, Stalling
+    >>> one = np.ones((1, 1, 1))
+    >>> seen = Observation(one, 3 * one, asker=np.array([[[1.5], [2.5]]]), own=2 * one, die=0.5 * one)
+    >>> Stalling().answer_number(seen).shape
+    (1, 2, 1)
     """
 
-    low: Floats  # the lowest current honest number, in each output
-    high: Floats  # the highest
-    asker: Floats  # the current number of the asking participant
-    own: Floats  # what the liar's own model says
-    die: Floats  # uniform over [0, 1); one throw for all inputs, as one query carries them all
+    low: Floats
+    high: Floats
+    asker: Floats
+    own: Floats
+    die: Floats
 
 
 class NumberAdversary(ABC):
-    """A Byzantine behaviour in numbers. Subclasses say what they know, and give a pure answer."""
+    """A Byzantine behaviour in numbers. Subclasses say what they know, and give a pure answer.
+
+    ``NUMBER_ATTACKS`` has them by name.
+
+    Examples
+    --------
+    A behaviour of your own: the opposite of what its model says.
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import NumberAdversary, numbers_handed_in
+    >>> class Opposite(NumberAdversary):
+    ...     def answer_number(self, seen):
+    ...         return -seen.own
+    >>> values = np.array([[[1.0]], [[2.0]], [[3.0]]])
+    >>> numbers_handed_in(values, {2: Opposite()})[:, 0, 0]
+    array([ 1.,  2., -3.])
+    """
 
     knows: ClassVar[Knows] = Knows.NOTHING
 
@@ -47,10 +87,34 @@ class NumberAdversary(ABC):
 
 
 def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]) -> Floats:
-    """The first numbers, (participant, input, output), that a centre would be sent; NaN where it gets none.
+    """The first numbers that a centre would be sent; NaN where it gets none.
 
     A centre is not one of them: liars answer it as they would a participant in the middle of the honest
     range, with a die that shows one half.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (participant, input, output)
+        What every participant's model answers.
+    adversaries : mapping of int to NumberAdversary
+        The Byzantine participants by number.
+
+    Returns
+    -------
+    ndarray of float, shape (participant, input, output)
+        The numbers with the rows of the adversaries replaced.
+
+    Examples
+    --------
+    One liar of four moves a mean as far as it likes, and a median not beyond the honest numbers:
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import FarAway, numbers_handed_in
+    >>> from folkmoot.aggregation import Mean, Median
+    >>> values = np.array([[[1.0]], [[2.0]], [[3.0]], [[2.0]]])
+    >>> sent = numbers_handed_in(values, {3: FarAway()})
+    >>> print(Mean().combine(sent[:, 0]), Median().combine(sent[:, 0]))
+    [250002.25] [2.5]
     """
     honest = np.ones(len(values), dtype=np.bool_)
     honest[list(adversaries)] = False

@@ -13,7 +13,23 @@ from folkmoot.adversaries.numbers.number_adversary import NumberAdversary, Obser
 
 @dataclass(frozen=True)
 class RandomNumber(NumberAdversary):
-    """Uniform over the honest range, made longer by ``widen`` of its length at either end."""
+    """Says a number drawn anew at every query, uniform over the honest range made longer at either end.
+
+    Parameters
+    ----------
+    widen : float, default 1.0
+        By how much of its length the range is made longer at either end, at least 0.
+
+    Examples
+    --------
+    The honest numbers lie between 1 and 3, so the liar's lie between -1 and 5:
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import Observation, RandomNumber
+    >>> low, high, own, asker = np.array(1.0), np.array(3.0), np.array(2.0), np.array(1.5)
+    >>> RandomNumber().answer_number(Observation(low, high, asker, own, die=np.array([0.0, 0.5, 0.75])))
+    array([-1. ,  2. ,  3.5])
+    """
 
     widen: float = 1.0
 

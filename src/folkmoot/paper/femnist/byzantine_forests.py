@@ -29,7 +29,7 @@ from folkmoot.paper.femnist.byzantine_sweep import (
     statistics_finding,
     sweep_cell,
 )
-from folkmoot.paper.femnist.ensemble import LOCAL, LOCAL_TEST, PAPER, Talk
+from folkmoot.paper.femnist.ensemble import LOCAL, LOCAL_TEST, PAPER, TalkSettings
 from folkmoot.paper.femnist.single_writers import votes_cell
 from folkmoot.paper.femnist.test_sets import counted, in_a_word, members_of, on_writers
 from folkmoot.paper.femnist.writer_votes import MemberVotes
@@ -64,7 +64,7 @@ class Config:
     test_writers: tuple[int, ...] = (1, 10, 100)
     trees: int = 100
     byzantine: tuple[int, ...] = tuple(range(41))
-    talk: Talk = field(default_factory=Talk)
+    talk: TalkSettings = field(default_factory=TalkSettings)
 
 
 class ByzantineVotes(TypedDict):

@@ -22,7 +22,7 @@ from folkmoot.paper.femnist.ensemble import (
     Lead,
     Members,
     Method,
-    Talk,
+    TalkSettings,
     answers,
     lead,
     methods,
@@ -102,7 +102,7 @@ def statistics(accuracies: Floats) -> Statistics:
 
 def sweep(
     members: Members,
-    talk: Talk,
+    talk: TalkSettings,
     seed: int,
     order: Sequence[int],
     counts: Sequence[int],
@@ -148,7 +148,12 @@ def sweep(
 
 
 def sweep_cell(
-    votes: MemberVotes, writers: int, talk: Talk, order: Sequence[int], counts: Sequence[int], turned: str
+    votes: MemberVotes,
+    writers: int,
+    talk: TalkSettings,
+    order: Sequence[int],
+    counts: Sequence[int],
+    turned: str,
 ) -> Cell:
     """A sweep on the test set of so many writers, as a cell."""
     arguments = {
@@ -163,7 +168,7 @@ def sweep_cell(
 
 
 def sweep_votes(
-    votes: MemberVotes, writers: int, talk: Talk, order: list[int], counts: list[int], turned: str
+    votes: MemberVotes, writers: int, talk: TalkSettings, order: list[int], counts: list[int], turned: str
 ) -> Sweep:
     """A sweep from the votes of an ensemble."""
     members = members_of(votes, writers)
@@ -229,7 +234,7 @@ def statistics_finding(
     )
 
 
-def notes_on_sweeps(talk: Talk, sweeps: Sequence[Sweep]) -> tuple[str, ...]:
+def notes_on_sweeps(talk: TalkSettings, sweeps: Sequence[Sweep]) -> tuple[str, ...]:
     """How sweeps were played."""
     fewer = (
         f", but {min(talk.repeats, _REPEATS_ON_MANY)} times on test sets of {MANY_LETTERS:,} letters and more"

@@ -17,7 +17,7 @@ from folkmoot.accuracy import log_odds, participant_accuracies, standard_error
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.arrays import Floats, Ints
 from folkmoot.comparison import RULES, Report, compare
-from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
+from folkmoot.protocols import PROTOCOLS, Slush, SnowProtocol, named_protocol
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -31,7 +31,7 @@ _CLEAR: Final = 3.0  # standard errors; there are dozens of comparisons, so two 
 
 
 @dataclass(frozen=True)
-class Talk:
+class TalkSettings:
     """The communication phase: every protocol has k and alpha, Snowflake and Snowball beta as well."""
 
     k: int = 10
@@ -98,7 +98,7 @@ class Method:
 
 
 def answers(
-    members: Members, talk: Talk, seed: int, names: Iterable[str], turned: Sequence[int] = ()
+    members: Members, talk: TalkSettings, seed: int, names: Iterable[str], turned: Sequence[int] = ()
 ) -> dict[str, EnsembleAnswer]:
     """What the majority and the methods of these names answer if ``turned`` are perfectly malicious."""
     wanted = tuple(names)
@@ -156,18 +156,14 @@ def lead(ahead: Floats) -> Lead:
     return Lead(float(ahead.mean()), float("nan") if error is None else error)
 
 
-def _protocol(name: str, members: Members, talk: Talk) -> SnowProtocol[Any]:
+def _protocol(name: str, members: Members, talk: TalkSettings) -> SnowProtocol[Any]:
     k, alpha = talk.k, talk.alpha
-    if name == SLUSH:
-        return Slush(k, alpha)
+    if name.lower() in PROTOCOLS:
+        return named_protocol(name.lower(), k, alpha, beta=talk.beta)
     if name == LOCAL:
         return Slush(k, StrongConfidence(members.validation))
     if name == LOCAL_TEST:
         return Slush(k, StrongConfidence(members.accuracies))
-    if name == "Snowflake":
-        return Snowflake(k, alpha, talk.beta)
-    if name == "Snowball":
-        return Snowball(k, alpha, talk.beta)
     if name == "weighted Slush":
         weights = np.maximum(log_odds(members.cautious, 2), 0)
         return Slush(k, alpha, weights=(weights if weights.any() else np.ones_like(weights)).tolist())

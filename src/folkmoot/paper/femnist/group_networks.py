@@ -29,7 +29,7 @@ from folkmoot.paper.femnist.byzantine_sweep import (
     sweep_cell,
 )
 from folkmoot.paper.femnist.cnn import fit_groups
-from folkmoot.paper.femnist.ensemble import BEYOND, LOCAL, LOCAL_TEST, SLUSH, Talk
+from folkmoot.paper.femnist.ensemble import BEYOND, LOCAL, LOCAL_TEST, SLUSH, TalkSettings
 from folkmoot.paper.femnist.single_writers import votes_cell
 from folkmoot.paper.femnist.test_sets import (
     Ensemble,
@@ -67,7 +67,7 @@ class Config:
     epochs: int = 10
     trees: int = 100  # of the forests
     byzantine: tuple[int, ...] = tuple(range(41))
-    talk: Talk = field(default_factory=Talk)
+    talk: TalkSettings = field(default_factory=TalkSettings)
 
 
 class CnnVotes(TypedDict):
@@ -243,7 +243,7 @@ EXPERIMENT = Experiment(
         epochs=3,
         trees=25,
         byzantine=(0, 1, 2, 3, 4),
-        talk=Talk(repeats=5),
+        talk=TalkSettings(repeats=5),
     ),
     cells=cells,
     result=result,

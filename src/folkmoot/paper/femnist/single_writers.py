@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.paper.femnist.accuracy_panels import draw_test, draw_validation, span
-from folkmoot.paper.femnist.ensemble import BEYOND, LOCAL, LOCAL_TEST, PAPER, SLUSH, Lead, Talk
+from folkmoot.paper.femnist.ensemble import BEYOND, LOCAL, LOCAL_TEST, PAPER, SLUSH, Lead, TalkSettings
 from folkmoot.paper.femnist.test_sets import (
     Ensemble,
     accuracy_findings,
@@ -34,7 +34,7 @@ class Config:
     test_writers: tuple[int, ...] = (1, 10, 100)
     families: tuple[str, ...] = tuple(FAMILIES)
     trees: int = 100
-    talk: Talk = field(default_factory=Talk)
+    talk: TalkSettings = field(default_factory=TalkSettings)
 
 
 class IndividualVotes(TypedDict):
@@ -54,7 +54,7 @@ class IndividualResult(Result):
     """An ensemble for each family of models."""
 
     families: tuple[Ensemble, ...]
-    talk: Talk
+    talk: TalkSettings
 
 
 def votes_cell(data: str | None, seed: int, family: str, writers: int, test_writers: int, trees: int) -> Cell:

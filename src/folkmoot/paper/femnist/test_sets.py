@@ -6,7 +6,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from folkmoot.paper.experiment import Cell, Finding
-from folkmoot.paper.femnist.ensemble import BEYOND, PAPER, Lead, Members, Method, Talk, answers, methods
+from folkmoot.paper.femnist.ensemble import (
+    BEYOND,
+    PAPER,
+    Lead,
+    Members,
+    Method,
+    TalkSettings,
+    answers,
+    methods,
+)
 from folkmoot.paper.femnist.writer_votes import MemberVotes
 from folkmoot.paper.femnist.writers import sizes_of_test_sets
 
@@ -57,7 +66,9 @@ def members_of(votes: MemberVotes, writers: int) -> Members:
     return Members(cast, truth, votes.validation, votes.cautious)
 
 
-def assess(name: str, votes: MemberVotes, sizes: Sequence[int], talk: Talk, names: Iterable[str]) -> Ensemble:
+def assess(
+    name: str, votes: MemberVotes, sizes: Sequence[int], talk: TalkSettings, names: Iterable[str]
+) -> Ensemble:
     """Let the members vote and talk about every test set."""
     wanted = tuple(names)
     tests = []
@@ -75,7 +86,7 @@ def assess(name: str, votes: MemberVotes, sizes: Sequence[int], talk: Talk, name
     return Ensemble(name, votes.validation.tolist(), tests)
 
 
-def assess_cell(name: str, votes: MemberVotes, sizes: Sequence[int], talk: Talk) -> Cell:
+def assess_cell(name: str, votes: MemberVotes, sizes: Sequence[int], talk: TalkSettings) -> Cell:
     """The talk of an ensemble about its test sets, with all methods, as a cell."""
     arguments = {"name": name, "votes": votes, "sizes": list(sizes), "talk": talk, "names": [*PAPER, *BEYOND]}
     return Cell(assess, arguments, Ensemble)

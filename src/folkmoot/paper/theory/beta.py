@@ -16,10 +16,11 @@ import numpy as np
 
 from folkmoot.accuracy import log_odds, standard_error
 from folkmoot.arrays import Floats
+from folkmoot.checks import least_alpha
 from folkmoot.comparison import RuleName, compare
 from folkmoot.datasets import beta_accuracies, beta_parameters
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
+from folkmoot.protocols import Slush, SnowProtocol, named_protocol
 from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, panels
 from folkmoot.sampling import Everyone
 from folkmoot.theory import LocalSlushChain
@@ -130,7 +131,7 @@ def point(mean: float, variance: float, n: int, k: int, draws: int, profiles: in
     local, global_, counted, settled = [], [], [], []
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
-        talks = {_LOCAL: Slush(k, StrongConfidence(p)), _SLUSH: Slush(k, k // 2 + 1)}
+        talks = {_LOCAL: Slush(k, StrongConfidence(p)), _SLUSH: Slush(k, least_alpha(k))}
         found = _compared(votes, talks, truth, seed + draw, rules=(_MAJORITY,))
         local.append(found.accuracy(_LOCAL))
         settled.append(found.settled)
@@ -163,15 +164,15 @@ def exact_point(
 def others(mean: float, variance: float, n: int, k: int, draws: int, profiles: int, seed: int) -> OtherRules:
     """Snowflake, Snowball, weighted Slush, weighted majority and Dawid-Skene on a few draws."""
     found: dict[str, list[float]] = {}
-    alpha = k // 2 + 1
+    alpha = least_alpha(k)
     for draw in range(draws):
         p, votes, truth = _profiles(mean, variance, n, profiles, seed, draw)
         talks: dict[str, SnowProtocol[Any]] = {
             _LOCAL: Slush(k, StrongConfidence(p)),
             _SLUSH: Slush(k, alpha),
             "weighted Slush": Slush(k, alpha, weights=np.maximum(log_odds(p, 2), 0).tolist()),
-            "Snowflake": Snowflake(k, alpha, _BETA),
-            "Snowball": Snowball(k, alpha, _BETA),
+            "Snowflake": named_protocol("snowflake", k, alpha, beta=_BETA),
+            "Snowball": named_protocol("snowball", k, alpha, beta=_BETA),
         }
         report = _compared(votes, talks, truth, seed + draw, rules=_COUNTED, skills=p)
         for name in (*talks, *_COUNTED):

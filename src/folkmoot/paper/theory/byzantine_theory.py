@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
+from folkmoot.checks import least_alpha
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.report.palette import GREY, SERIES, panels
 from folkmoot.theory import SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
@@ -100,7 +101,7 @@ def signs(n: int, k: int, accuracies: list[float]) -> Signs:
     """The theorem for every alpha and every f < alpha that leaves more honest participants than liars."""
     ahead = behind = 0
     equal, mixed = [], []
-    for alpha in range(k // 2 + 1, k + 1):
+    for alpha in range(least_alpha(k), k + 1):
         for f in range(min(alpha, (n + 1) // 2)):
             chain = SlushChain(n, k, alpha, byzantine=f)
             found = [accuracy_gap(chain, p).sign for p in accuracies]

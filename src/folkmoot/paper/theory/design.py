@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import numpy as np
 from scipy.stats import binom
 
+from folkmoot.checks import least_alpha
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.report.palette import SERIES, panels
 from folkmoot.sampling import Others
@@ -65,7 +66,7 @@ class DesignResult(Result):
 def settings_of(n: int, p: float, k: int, rounds: list[int], byzantine: int) -> list[QuerySetting]:
     """Every threshold of one sample size."""
     start = binom.pmf(np.arange(n + 1), n, p)
-    return [_setting(n, p, k, alpha, rounds, byzantine, start) for alpha in range(k // 2 + 1, k + 1)]
+    return [_setting(n, p, k, alpha, rounds, byzantine, start) for alpha in range(least_alpha(k), k + 1)]
 
 
 def _setting(

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
 from folkmoot.adversaries import PerfectlyMalicious, Stalling
 from folkmoot.datasets import homogeneous_votes
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.protocols import Slush, Snowball, Snowflake, SnowProtocol
+from folkmoot.protocols import named_protocol
 from folkmoot.report.palette import SERIES, panels
 from folkmoot.simulation import deliberate
 
@@ -76,7 +76,7 @@ def line(
 ) -> LivenessRow:  # fmt: skip
     """One protocol under one attack."""
     votes, truth, _ = homogeneous_votes(n, p, inputs, seed)
-    rule = _protocol(protocol, k, alpha, beta)
+    rule = named_protocol(protocol.lower(), k, alpha, beta=beta)
     found: dict[str, list[float]] = {"accuracy": [], "undecided": [], "unsettled": [], "rounds": []}
     for count in byzantine:
         outcome = deliberate(
@@ -94,12 +94,6 @@ def line(
         found["unsettled"].append(float(np.mean(split)))
         found["rounds"].append(float(outcome.rounds.mean()))
     return LivenessRow(f"{protocol}, alpha={alpha}", attack, **found)
-
-
-def _protocol(name: str, k: int, alpha: int, beta: int) -> SnowProtocol[Any]:
-    if name == "Slush":
-        return Slush(k, alpha)
-    return (Snowflake if name == "Snowflake" else Snowball)(k, alpha, beta)
 
 
 def cells(config: Config, seed: int) -> Plan:

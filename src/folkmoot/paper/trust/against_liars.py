@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.paper.femnist.ensemble import MAJORITY, Talk
+from folkmoot.paper.femnist.ensemble import MAJORITY, TalkSettings
 from folkmoot.paper.femnist.single_writers import votes_cell
 from folkmoot.paper.femnist.writer_votes import CASE, DIGITS, KIND, MemberVotes
 from folkmoot.paper.femnist.writers import notes_on_writers
@@ -40,7 +40,7 @@ class Config:
     task_seeds: int = 1
     task_liars: tuple[int, ...] = (40, 60)
     task_inputs: int = 1500
-    talk: Talk = field(default_factory=lambda: Talk(rounds=15, repeats=1))
+    talk: TalkSettings = field(default_factory=lambda: TalkSettings(rounds=15, repeats=1))
 
 
 class TrustVotes(TypedDict):

@@ -19,7 +19,7 @@ from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.arrays import Bools, Floats
 from folkmoot.baselines import majority
 from folkmoot.comparison import RuleName, compare
-from folkmoot.paper.femnist.ensemble import SLUSH, Talk
+from folkmoot.paper.femnist.ensemble import SLUSH, TalkSettings
 from folkmoot.paper.femnist.writer_votes import CASE, COLOURS, MemberVotes
 from folkmoot.paper.trust.attacks import (
     HONEST,
@@ -82,7 +82,7 @@ class _Scene:
     truth: Votes
     colours: int
     liars: Bools
-    talk: Talk
+    talk: TalkSettings
     seed: int
 
     def adversaries(self, attack: Attack | None, among: Bools) -> dict[int, Adversary]:
@@ -92,7 +92,13 @@ class _Scene:
 
 
 def hear(
-    votes: MemberVotes, task: str, story: str, wanted: int, liars: list[int], per_class: bool, talk: Talk
+    votes: MemberVotes,
+    task: str,
+    story: str,
+    wanted: int,
+    liars: list[int],
+    per_class: bool,
+    talk: TalkSettings,
 ) -> list[Point]:
     """Cell: all attacks that tell this story, each by so many liars of the ``wanted`` participants."""
     cast, truth = inputs_of(votes, task)

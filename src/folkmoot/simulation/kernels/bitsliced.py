@@ -20,7 +20,7 @@ from folkmoot.simulation.kernels.arguments import Jobs, Results, Talk
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.kernels.urns import Urns
-from folkmoot.simulation.options import Options
+from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import Piece
 from folkmoot.votes import UNCOLOURED

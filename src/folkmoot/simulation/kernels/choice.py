@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from folkmoot.simulation.kernels import bitsliced, explicit, flip, shared, table
 from folkmoot.simulation.kernels.arguments import Results
-from folkmoot.simulation.options import Options
+from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import Piece
 

@@ -29,7 +29,7 @@ from folkmoot.simulation.kernels.rounds import (
 )
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.kernels.urns import Urns
-from folkmoot.simulation.options import Options
+from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.results import no_results
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import Piece, by_jobs

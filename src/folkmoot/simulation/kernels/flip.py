@@ -13,7 +13,7 @@ from folkmoot.arrays import Array
 from folkmoot.simulation.kernels import table
 from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
 from folkmoot.simulation.kernels.streams import below, mix, stream
-from folkmoot.simulation.options import Options
+from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import Piece, by_jobs
 

@@ -18,7 +18,7 @@ from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
 from folkmoot.simulation.kernels.rounds import first_states, is_over, take_effect, wins_ahead
 from folkmoot.simulation.kernels.streams import below, mix, stream
-from folkmoot.simulation.options import Options
+from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import Piece, by_jobs
 
