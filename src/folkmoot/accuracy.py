@@ -154,7 +154,7 @@ def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) 
     >>> log_odds([0.5, 0.9, 0.1]).round(2)  # a voter that is mostly wrong counts against its colour
     array([ 0. ,  2.2, -2.2])
     """
-    colours = checks.integer("classes", classes, least=2)
+    classes = checks.integer("classes", classes, least=2)
     try:
         values = np.asarray(p, dtype=np.float64)
     except (TypeError, ValueError):
@@ -163,7 +163,7 @@ def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) 
     if bad.size:
         raise ValueError(f"p must satisfy 0 <= p <= 1: got {values.flat[bad[0]]} at place {bad[0]}")
     kept = np.clip(values, doubt, 1 - doubt)
-    return np.asarray(np.log((colours - 1) * kept / (1 - kept)), dtype=np.float64)
+    return np.asarray(np.log((classes - 1) * kept / (1 - kept)), dtype=np.float64)
 
 
 def standard_error(values: npt.ArrayLike) -> float | None:

@@ -115,13 +115,13 @@ def dawid_skene(
     0.982 0.956
     """
     cast = check_votes(votes, classes)
-    colours = class_count(cast, classes)
+    classes = class_count(cast, classes)
     rounds = checks.integer("iterations", iterations, least=1)
     margin = checks.probability("tolerance", tolerance)
 
-    counts = tally(cast, colours)
+    counts = tally(cast, classes)
     heard = counts.sum(axis=1) > 0
-    named = _one_hot(cast[:, heard], colours)
+    named = _one_hot(cast[:, heard], classes)
     belief = counts[heard] / counts[heard].sum(axis=1, keepdims=True)
     converged = False
     used = 0
@@ -158,8 +158,8 @@ def _one_hot(votes: Votes, classes: int) -> OneHot:
 
 def _expected_votes(named: OneHot, belief: Floats) -> Floats:
     """(participant, true colour, vote): how often, in expectation, each was voted when each was true."""
-    colours = belief.shape[1]
-    return np.asarray(named @ belief).reshape(-1, colours, colours).transpose(0, 2, 1)
+    classes = belief.shape[1]
+    return np.asarray(named @ belief).reshape(-1, classes, classes).transpose(0, 2, 1)
 
 
 def _maximise(named: OneHot, belief: Floats) -> tuple[Floats, Floats]:

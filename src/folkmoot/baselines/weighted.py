@@ -53,18 +53,18 @@ def weighted_majority(votes: npt.ArrayLike, weights: npt.ArrayLike, classes: int
     array([1, 1])
     """
     cast = check_votes(votes, classes)
-    colours = class_count(cast, classes)
+    classes = class_count(cast, classes)
     each = _check_weights(weights, len(cast))
     scaled = np.ldexp(each, -int(np.frexp(each)[1].max()))  # so that no sum overflows
-    sums = tally(cast, colours, scaled)
+    sums = tally(cast, classes, scaled)
     labels = unique_best(sums)
 
     # Rounding depends on the order of the sum: it can break a tie or make one. Where the best two are
     # closer than the error of both sums, they are added again without rounding.
     error = len(cast) * np.finfo(np.float64).eps * np.abs(scaled).sum()
-    second, best = np.partition(sums, colours - 2, axis=1)[:, -2:].T
+    second, best = np.partition(sums, classes - 2, axis=1)[:, -2:].T
     close = np.flatnonzero(best - second <= 2 * error)
-    labels[close] = unique_best(_exact_tally(cast[:, close], colours, each))
+    labels[close] = unique_best(_exact_tally(cast[:, close], classes, each))
     return labels
 
 

@@ -141,7 +141,7 @@ def compare(
         options["batch"] = batch
     scene = Scene.checked(votes, truth, classes, adversaries or {}, faults or {}, keys, sampling, options)
     n, inputs = scene.votes.shape
-    right, colours = scene.truth, scene.classes
+    right, classes = scene.truth, scene.classes
     # What else can be wrong is said before the work is done.
     shown = scene.seen(seen)
     wanted_rules(rules, n)
@@ -161,9 +161,9 @@ def compare(
         outcomes = {name: scene.talk(each, listeners, repeats=repeats) for name, each in protocols.items()}
     seconds = time.perf_counter() - started
 
-    lines = [*single_lines(shown[~scene.lying], right), *central_lines(shown, right, colours, told, rules)]
+    lines = [*single_lines(shown[~scene.lying], right), *central_lines(shown, right, classes, told, rules)]
     if stacking and right is not None:
-        lines.append(stacking_line(shown, right, colours, seed))
+        lines.append(stacking_line(shown, right, classes, seed))
     if listeners is not None:
         lines += [talk_line(_without(name, protocol), outcome, right) for name, outcome in plain.items()]
     lines += [talk_line(name, outcome, right) for name, outcome in outcomes.items()]
@@ -177,7 +177,7 @@ def compare(
         lines=tuple(lines),
         participants=n,
         inputs=inputs,
-        classes=colours,
+        classes=classes,
         byzantine=tuple(who[i] for i in sorted(scene.liars)),
         faulty={who[i]: why for i, why in scene.faults.items()},
         protocol=_described(protocols, sampling) + (", self-anchored trust" if anchored else ""),
@@ -187,7 +187,7 @@ def compare(
         undecided=main.undecided / repetitions,
         rounds=float(main.rounds.mean()),
         queries=queries,
-        bytes=queries * packed_bytes(inputs, colours),
+        bytes=queries * packed_bytes(inputs, classes),
         anchored=anchored,
         honest=next(iter(plain.values())).honest,
         outcomes=outcomes,

@@ -48,12 +48,12 @@ class Scene:
         options: dict[str, Any],
     ) -> Scene:
         """A scene; a ValueError or TypeError says what is wrong."""
-        cast, right, colours = _checked(votes, truth, classes)
+        cast, right, classes = _checked(votes, truth, classes)
         _check_numbers("faults", faults, len(cast))
         _check_numbers("adversaries", adversaries, len(cast))
         liars = {i: liar for i, liar in adversaries.items() if i not in faults}
         _check_seers(liars, right)
-        return cls(cast, right, colours, liars, dict(faults), keys, sampling, options)
+        return cls(cast, right, classes, liars, dict(faults), keys, sampling, options)
 
     @property
     def there(self) -> list[int]:
@@ -115,20 +115,20 @@ def _checked(
 ) -> tuple[Votes, Ints | None, int]:
     """Votes, truth (-1 where not known) and the number of colours in both."""
     cast = check_votes(votes, classes)
-    colours = class_count(cast, classes)
+    classes = class_count(cast, classes)
     if truth is None:
-        return cast, None, colours
+        return cast, None, classes
     right = np.asarray(truth)
     if right.shape != cast.shape[1:]:
         raise ValueError(f"truth must hold one colour per input ({cast.shape[1]}): got shape {right.shape}")
     if right.dtype.kind not in "iu":
         raise TypeError(f"truth must be integers: got an array of {right.dtype}")
     if classes is None:
-        colours = max(colours, class_count(right))
-    bad = np.flatnonzero((right < UNCOLOURED) | (right >= colours))
+        classes = max(classes, class_count(right))
+    bad = np.flatnonzero((right < UNCOLOURED) | (right >= classes))
     if bad.size:
-        raise ValueError(f"truth[{bad[0]}] must satisfy -1 <= colour < {colours}: got {right[bad[0]]}")
-    return cast, right.astype(np.int64), colours
+        raise ValueError(f"truth[{bad[0]}] must satisfy -1 <= colour < {classes}: got {right[bad[0]]}")
+    return cast, right.astype(np.int64), classes
 
 
 def _check_numbers(what: str, numbers: Mapping[int, object], participants: int) -> None:
