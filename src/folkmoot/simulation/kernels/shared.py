@@ -282,7 +282,8 @@ def mark_weighted(won: Array, sums: Array, alpha: int, total: float, size: int, 
     """Colour c wins where what names it reaches alpha."""
     winner, tally, wanted = won[:width], sums[:width], np.int8(c)
     for m in range(width):
-        winner[m] = wanted if reaches(tally[m], alpha, total, size) else winner[m]
+        if reaches(tally[m], alpha, total, size):
+            winner[m] = wanted
 
 
 @njit(cache=True, nogil=True)
