@@ -19,6 +19,7 @@ from folkmoot.arrays import Array, Floats, Progress
 from folkmoot.learning.ballot import Ballot, absorption, has_closed_form
 from folkmoot.learning.composition import has_names
 from folkmoot.learning.consensus_estimator import ProtocolWarning, check_weights, rows_by_group
+from folkmoot.learning.deliberation import SELF_ANCHORED
 from folkmoot.learning.labels import (
     as_truth,
     check_class_count,
@@ -27,7 +28,6 @@ from folkmoot.learning.labels import (
     same_kind,
     with_strangers,
 )
-from folkmoot.learning.moot import SELF_ANCHORED
 from folkmoot.learning.participants import (
     check_holdout,
     cross_validated,
@@ -36,7 +36,7 @@ from folkmoot.learning.participants import (
     measured,
     tell,
 )
-from folkmoot.learning.reports import ReportingMoot
+from folkmoot.learning.reports import ReportingEstimator
 from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol
@@ -47,7 +47,7 @@ _REPEATS = 100  # deliberations behind predict_proba where theory has no closed 
 _SLUSH = Slush(checks.DEFAULT_K, checks.least_alpha(checks.DEFAULT_K))
 
 
-class ConsensusClassifier(ClassifierMixin, ReportingMoot):
+class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
     ``protocol``, ``trust``, ``sampling``, ``adversaries`` and ``rounds`` concern only the talk: they can be

@@ -11,16 +11,16 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from folkmoot.arrays import Progress
 from folkmoot.learning.ballot import anchors_of
+from folkmoot.learning.deliberation import DeliberatingEstimator
 from folkmoot.learning.labels import as_truth, check_labels, with_strangers
-from folkmoot.learning.moot import Moot
 from folkmoot.votes import vote_keys
 
 if TYPE_CHECKING:
     from folkmoot.comparison import Report
 
 
-class ReportingMoot(Moot):
-    """A moot that can say how it compares, with its own liars or with more and more of them."""
+class ReportingEstimator(DeliberatingEstimator):
+    """Base that says how the talk compares, with the liars there are or with more and more of them."""
 
     def report(self, X: Any, y: Any, *, repeats: int = 10, stacking: bool = True) -> Report:
         """Put the consensus beside single participants and every rule of a centre.

@@ -28,7 +28,7 @@ from folkmoot.votes import Votes
 SELF_ANCHORED: Final = "self-anchored"
 
 
-class Moot(TransformerMixin, ConsensusEstimator):
+class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
     """Base of ``ConsensusClassifier``: fitted participants that vote on inputs and talk about them."""
 
     protocol: SnowProtocol[Any]
