@@ -178,7 +178,7 @@ def compare(
         participants=n,
         inputs=inputs,
         classes=classes,
-        byzantine=tuple(who[i] for i in sorted(scene.liars)),
+        byzantine=tuple(who[i] for i in sorted(scene.adversaries)),
         faulty={who[i]: why for i, why in scene.faults.items()},
         protocol=_described(protocols, sampling) + (", self-anchored trust" if anchored else ""),
         repeats=repetitions,

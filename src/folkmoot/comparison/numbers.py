@@ -10,7 +10,7 @@ import numpy as np
 
 from folkmoot.arrays import Floats
 from folkmoot.comparison.bars import draw_bars
-from folkmoot.comparison.printing import Table, size, who_is_not_honest
+from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
 from folkmoot.comparison.report import CONSENSUS
 from folkmoot.comparison.rules import NEEDS
 from folkmoot.simulation import Agreement
@@ -48,7 +48,7 @@ class NumberLine:
 
 
 @dataclass(frozen=True)
-class NumberReport(Table[NumberLine]):
+class NumberReport(ReportTable[NumberLine]):
     """What ``ConsensusRegressor.report(X, y)`` found: print it, ``plot()`` it, or take ``to_dict()``.
 
     Parameters

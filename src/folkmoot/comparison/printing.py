@@ -16,7 +16,7 @@ class _Named(Protocol):
 L = TypeVar("L", bound=_Named)
 
 
-class Table(ABC, Generic[L]):
+class ReportTable(ABC, Generic[L]):
     """What has lines with names, a title and notes: as text with ``print``, as HTML in a notebook."""
 
     lines: tuple[L, ...]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from folkmoot.arrays import Bools, Ints
 from folkmoot.comparison.bars import draw_agreement, draw_bars
-from folkmoot.comparison.printing import Table, size, who_is_not_honest
+from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
 from folkmoot.outcome import Outcome
 from folkmoot.simulation.self_anchored import Listeners
 
@@ -63,7 +63,7 @@ _IN_A_LINE: Final = ("name", "accuracy", "standard_error", "undecided", "needs")
 
 
 @dataclass(frozen=True)
-class Report(Table[Line]):
+class Report(ReportTable[Line]):
     """What ``compare`` found: print it, ``plot()`` it, or take ``to_dict()``.
 
     Where several protocols were tried, all that is not said of a line is of the first one.

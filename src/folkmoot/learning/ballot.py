@@ -54,16 +54,18 @@ class Ballot:
         return vote_keys(self.votes)
 
     def listened(
-        self, anchors: Sequence[Anchor | None], liars: dict[int, Adversary], truth: Votes | None
+        self, anchors: Sequence[Anchor | None], adversaries: dict[int, Adversary], truth: Votes | None
     ) -> Ballot:
         """What is held once everybody has listened; the ballot as it is where trust cannot be learnt."""
-        listeners = listen_first(self.votes, anchors, adversaries=liars, truth=truth, classes=self.classes)
+        listeners = listen_first(
+            self.votes, anchors, adversaries=adversaries, truth=truth, classes=self.classes
+        )
         return self if listeners is None else replace(self, votes=listeners.held, listeners=listeners)
 
     def talk(
         self,
         protocol: SnowProtocol[Any],
-        liars: dict[int, Adversary],
+        adversaries: dict[int, Adversary],
         truth: Votes | None,
         *,
         sampling: Sampling | None = None,
@@ -72,9 +74,11 @@ class Ballot:
         """The deliberation of those who are there, or of those who anchor if they have listened."""
         options |= {"truth": truth, "classes": self.classes, "keys": self.keys}
         if self.listeners is not None:
-            return self.listeners.talk(protocol, liars, held=self.votes, **options)
+            return self.listeners.talk(protocol, adversaries, held=self.votes, **options)
         there = self.there.tolist()
-        return deliberate_among(there, self.votes, protocol, adversaries=liars, sampling=sampling, **options)
+        return deliberate_among(
+            there, self.votes, protocol, adversaries=adversaries, sampling=sampling, **options
+        )
 
     def answers(self, outcome: Outcome) -> Ints:
         """The colour that most of the honest hold, the first of several that are level."""

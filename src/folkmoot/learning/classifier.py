@@ -336,16 +336,16 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
             The probabilities, in the order of ``classes_``.
         """
         ballot = self._ballot(X)
-        liars = self._byzantine(ballot)
+        adversaries = self._byzantine(ballot)
         if self.trust is not None:
-            ballot = self._listened(ballot, liars, None)
+            ballot = self._listened(ballot, adversaries, None)
         protocol = self.protocol_
-        if not liars and has_closed_form(protocol, self.sampling, ballot):
+        if not adversaries and has_closed_form(protocol, self.sampling, ballot):
             return absorption(protocol, ballot.votes)
         # Inputs with the same votes have the same law, and here the same draws.
         columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
         few = replace(ballot, votes=columns)
-        return few.shares(self._play(few, liars, None, repeats=_REPEATS))[which]
+        return few.shares(self._play(few, adversaries, None, repeats=_REPEATS))[which]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Measure the accuracy of what ``predict`` would answer; here adversaries may know the truth.

@@ -191,9 +191,9 @@ class ConsensusEstimator(Composed):
         if given is None:
             return {}
         if not isinstance(given, Mapping):
-            _, liars = checks.population(n, checks.integer("adversaries", given))
+            _, byzantine = checks.population(n, checks.integer("adversaries", given))
             order = np.random.default_rng(self.seed_).permutation(n)
-            return {int(i): default() for i in order[:liars]}
+            return {int(i): default() for i in order[:byzantine]}
         places = {participant.name: i for i, participant in enumerate(self.participants_)}
         result = {}
         for who, adversary in given.items():

@@ -188,31 +188,31 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
     def _byzantine(self, ballot: Ballot, adversaries: Any = None) -> dict[int, Adversary]:
         """The adversaries among those who can answer."""
         given = self.adversaries if adversaries is None else adversaries
-        liars = self._liars(given, Adversary, PerfectlyMalicious)
-        return {i: liar for i, liar in liars.items() if i not in ballot.faults}
+        adversaries = self._liars(given, Adversary, PerfectlyMalicious)
+        return {i: liar for i, liar in adversaries.items() if i not in ballot.faults}
 
     def _talk(
-        self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None, **options: Any
     ) -> Outcome:
         if self.trust is not None:
-            ballot = self._listened(ballot, liars, truth)
-        return self._play(ballot, liars, truth, **options)
+            ballot = self._listened(ballot, adversaries, truth)
+        return self._play(ballot, adversaries, truth, **options)
 
-    def _listened(self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None) -> Ballot:
-        self._check_seers(liars, truth)
-        return ballot.listened(anchors_of(self.participants_, ballot.labels), liars, truth)
+    def _listened(self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
+        self._check_seers(adversaries, truth)
+        return ballot.listened(anchors_of(self.participants_, ballot.labels), adversaries, truth)
 
     def _play(
-        self, ballot: Ballot, liars: dict[int, Adversary], truth: Votes | None, **options: Any
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None, **options: Any
     ) -> Outcome:
-        self._check_seers(liars, truth)
+        self._check_seers(adversaries, truth)
         options |= {"sampling": self.sampling, "rounds": self.rounds, "seed": self.seed_}
-        return ballot.talk(self.protocol_, liars, truth, **options)
+        return ballot.talk(self.protocol_, adversaries, truth, **options)
 
-    def _check_seers(self, liars: dict[int, Adversary], truth: Votes | None) -> None:
-        seer = next((i for i, liar in liars.items() if Knows.TRUTH in liar.knows), None)
+    def _check_seers(self, adversaries: dict[int, Adversary], truth: Votes | None) -> None:
+        seer = next((i for i, liar in adversaries.items() if Knows.TRUTH in liar.knows), None)
         if truth is None and seer is not None:
             raise ValueError(
-                f"participant {self.participants_[seer].name!r} is {type(liars[seer]).__name__}, which must "
-                "know the truth: use score(X, y), report(X, y) or deliberate(X, y)"
+                f"participant {self.participants_[seer].name!r} is {type(adversaries[seer]).__name__}, which "
+                "must know the truth: use score(X, y), report(X, y) or deliberate(X, y)"
             )

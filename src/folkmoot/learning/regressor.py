@@ -244,16 +244,18 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
     def _byzantine(self, there: list[int], adversaries: Any = None) -> dict[int, NumberAdversary]:
         """The adversaries among those who answer, by their place there."""
         given = self.adversaries if adversaries is None else adversaries
-        liars = self._liars(given, NumberAdversary, FarAway)
-        return {there.index(i): liar for i, liar in liars.items() if i in there}
+        adversaries = self._liars(given, NumberAdversary, FarAway)
+        return {there.index(i): liar for i, liar in adversaries.items() if i in there}
 
-    def _talk(self, values: Floats, liars: dict[int, NumberAdversary], *, record: bool = False) -> Agreement:
+    def _talk(
+        self, values: Floats, adversaries: dict[int, NumberAdversary], *, record: bool = False
+    ) -> Agreement:
         n = len(values)
         k = None if self.k is None or checks.integer("k", self.k, least=1) >= n - 1 else self.k
         return agree(
             values,
             self._rule(),
-            adversaries=liars,
+            adversaries=adversaries,
             k=k,
             rounds=self.rounds,
             tolerance=self.tolerance,
@@ -370,15 +372,15 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
             raise ValueError(
                 f"y must hold what is predicted, {values.shape[1:]}: got the shape {truth.shape}"
             )
-        liars = self._byzantine(there)
+        adversaries = self._byzantine(there)
         return compare_numbers(
-            self._talk(values, liars),
+            self._talk(values, adversaries),
             values,
-            numbers_handed_in(values, liars),
+            numbers_handed_in(values, adversaries),
             truth,
             rule=self.rule,
             faulty={self.participants_[i].name: fault for i, fault in faults.items()},
-            byzantine=[self.participants_[there[i]].name for i in sorted(liars)],
+            byzantine=[self.participants_[there[i]].name for i in sorted(adversaries)],
             stacking=stacking,
             seed=self.seed_,
         )
