@@ -39,6 +39,7 @@ check: $(VENV)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/check_docstrings.py
 
 # One worker more than cores: many tests wait for processes, sockets and clocks. Each takes a row of neighbouring
 # tests, which share what they set up, and helps the others when it is done.

@@ -14,11 +14,46 @@ from folkmoot import checks
 from folkmoot.arrays import Floats
 from folkmoot.votes import UNCOLOURED, Votes
 
+__all__ = [
+    "LEAST_DOUBT",
+    "laplace_accuracy",
+    "log_odds",
+    "participant_accuracies",
+    "share_right",
+    "standard_error",
+]
+
 LEAST_DOUBT: Final = 1e-6  # nobody is trusted, or distrusted, more than this: p = 1 would outvote all others
 
 
 def share_right(decision: npt.ArrayLike, truth: npt.ArrayLike) -> Floats:
-    """Share of the inputs with a known truth that are decided right; of (..., input), one share a row."""
+    """Measure the share of the inputs with a known truth that are decided right.
+
+    Parameters
+    ----------
+    decision : array-like of int, shape (..., input)
+        The colour decided for each input, -1 where undecided.
+    truth : array-like of int, shape (input,)
+        The right colour of each input, -1 where it is not known: those inputs are not counted.
+
+    Returns
+    -------
+    ndarray of float, shape (...)
+        The share of right decisions in each row; of a single row, one number.
+
+    Raises
+    ------
+    ValueError
+        If ``truth`` has another length than ``decision``, or knows no input.
+
+    Examples
+    --------
+    >>> from folkmoot.accuracy import share_right
+    >>> share_right([0, 1, 1, -1], truth=[0, 1, 0, 1])  # an undecided input is not right
+    array(0.5)
+    >>> share_right([[0, 1, 1], [0, 0, 1]], truth=[0, 1, -1])
+    array([1. , 0.5])
+    """
     given, right = np.asarray(decision), np.asarray(truth)
     if right.shape != given.shape[-1:]:
         raise ValueError(f"truth must hold one colour per input ({given.shape[-1]}): got shape {right.shape}")
@@ -29,7 +64,28 @@ def share_right(decision: npt.ArrayLike, truth: npt.ArrayLike) -> Floats:
 
 
 def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> Floats:
-    """Share of each participant's cast votes that are right; nan for one that cast none on known inputs."""
+    """Measure the share of each participant's cast votes that are right.
+
+    Parameters
+    ----------
+    votes : ndarray of int, shape (participant, input)
+        Colours, -1 for no vote: inputs on which a participant did not vote are not held against it.
+    truth : array-like of int, shape (input,)
+        The right colour of each input, -1 where it is not known.
+
+    Returns
+    -------
+    ndarray of float, shape (participant,)
+        The accuracies; nan for a participant that cast no vote on an input whose truth is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.accuracy import participant_accuracies
+    >>> votes = np.array([[0, 1, 1], [0, -1, -1], [-1, -1, -1]])
+    >>> participant_accuracies(votes, truth=[0, 1, 0])
+    array([0.66666667, 1.        , nan])
+    """
     right = np.asarray(truth)
     cast = (votes != UNCOLOURED) & (right != UNCOLOURED)
     total = cast.sum(axis=1)
@@ -38,21 +94,67 @@ def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> Floats:
 
 
 def laplace_accuracy(right: npt.ArrayLike, total: npt.ArrayLike, classes: int = 2) -> Floats:
-    """Laplace's rule of succession, (right + 1) / (total + C): never 0 or 1, and 1/C where nothing is known.
+    """Estimate an accuracy by Laplace's rule of succession, (right + 1) / (total + C).
 
-    It is the posterior mean if every accuracy is as likely as another beforehand; with more than two classes,
-    under the Beta(1, C - 1) prior, whose mean is that of a guess.
+    The estimate is never 0 or 1, and 1/C where nothing is known. It is the posterior mean if every accuracy
+    is as likely as another beforehand; with more than two classes, under the Beta(1, C - 1) prior, whose mean
+    is that of a guess.
+
+    Parameters
+    ----------
+    right : array-like of int
+        How many answers were right.
+    total : array-like of int
+        How many answers there were.
+    classes : int, default 2
+        The number of colours, C.
+
+    Returns
+    -------
+    ndarray of float
+        The estimates, in the shape of ``right`` and ``total``.
+
+    Examples
+    --------
+    >>> from folkmoot.accuracy import laplace_accuracy
+    >>> laplace_accuracy(right=[8, 0, 0], total=[8, 8, 0])
+    array([0.9, 0.1, 0.5])
     """
     return np.asarray((np.asarray(right) + 1) / (np.asarray(total) + classes), dtype=np.float64)
 
 
 def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) -> Floats:
-    """The best weight for each accuracy p: log((C-1) p / (1-p)), with p kept within [doubt, 1 - doubt].
+    """Weigh a vote by its voter's accuracy p: log((C-1) p / (1-p)).
 
-    Best if participants err independently, no colour is likelier than another beforehand, and a wrong vote is
-    equally likely to be any of the C-1 wrong colours. Below p = 1/C it is negative; nan stays nan.
+    No weights are better if participants err independently, no colour is likelier than another beforehand,
+    and a wrong vote is equally likely to be any of the C-1 wrong colours.
+
+    Parameters
+    ----------
+    p : array-like of float
+        Accuracies, in [0, 1].
+    classes : int, default 2
+        The number of colours, C.
+    doubt : float, default 1e-6
+        Accuracies are kept within [doubt, 1 - doubt], so that no vote outweighs all others.
+
+    Returns
+    -------
+    ndarray of float
+        The weights, in the shape of ``p``: negative below p = 1/C, nan where p is nan.
+
+    Raises
+    ------
+    ValueError
+        If an accuracy is not within [0, 1].
+
+    Examples
+    --------
+    >>> from folkmoot.accuracy import log_odds
+    >>> log_odds([0.5, 0.9, 0.1]).round(2)  # a voter that is mostly wrong counts against its colour
+    array([ 0. ,  2.2, -2.2])
     """
-    colours = checks.integer("classes", classes, least=2)
+    classes = checks.integer("classes", classes, least=2)
     try:
         values = np.asarray(p, dtype=np.float64)
     except (TypeError, ValueError):
@@ -61,10 +163,27 @@ def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) 
     if bad.size:
         raise ValueError(f"p must satisfy 0 <= p <= 1: got {values.flat[bad[0]]} at place {bad[0]}")
     kept = np.clip(values, doubt, 1 - doubt)
-    return np.asarray(np.log((colours - 1) * kept / (1 - kept)), dtype=np.float64)
+    return np.asarray(np.log((classes - 1) * kept / (1 - kept)), dtype=np.float64)
 
 
 def standard_error(values: npt.ArrayLike) -> float | None:
-    """The standard error of the mean of some values, std(ddof=1) / sqrt(n); None for a single one."""
+    """Compute the standard error of the mean of some values, std(ddof=1) / sqrt(n).
+
+    Parameters
+    ----------
+    values : array-like of float
+        The values, such as the accuracies of repeated deliberations.
+
+    Returns
+    -------
+    float or None
+        The standard error; None for a single value, which has none.
+
+    Examples
+    --------
+    >>> from folkmoot.accuracy import standard_error
+    >>> standard_error([0.8, 0.9, 1.0])
+    0.0577...
+    """
     each = np.asarray(values, dtype=np.float64)
     return float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else None

@@ -19,12 +19,35 @@ from folkmoot.accuracy import share_right
 from folkmoot.arrays import Bools, Colours, Floats, Ints
 from folkmoot.votes import UNCOLOURED
 
+__all__ = ["Change", "Outcome"]
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
 class Change(NamedTuple):
-    """One line of ``Outcome.explain``: who changed colour, when, and after which answers."""
+    """One line of ``Outcome.explain``: who changed colour, when, and after which answers.
+
+    Parameters
+    ----------
+    round : int
+        The round in which it happened; the first is 1.
+    participant : int
+        The participant that changed its colour.
+    before : int
+        The colour it held; -1 for none.
+    after : int
+        The colour it holds from then on.
+    tally : tuple of float
+        How many of the peers it asked answered each colour; with weights, the sum of theirs.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
+    >>> outcome.explain(0)
+    [Change(round=1, participant=3, before=1, after=0, tally=(2.0, 0.0))]
+    """
 
     round: int
     participant: int
@@ -35,18 +58,50 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """The end of a deliberation over a batch of inputs.
+    """The end of a deliberation over a batch of inputs, as ``deliberate`` returns it.
 
-    With ``repeats=1`` arrays have the shapes below; with more, a first axis for the repetition.
+    With ``repeats=1`` arrays have the shapes below. With more, all but ``honest`` have a first axis for the
+    repetition.
+
+    Parameters
+    ----------
+    decisions : ndarray of int, shape (participant, input)
+        The colour that each participant holds at the end; -1 for none, and for an adversary.
+    honest : ndarray of bool, shape (participant,)
+        Who followed the protocol.
+    classes : int
+        The number of colours.
+    settled : ndarray of bool, shape (input,)
+        Whether all honest participants agree for good, or have all decided.
+    rounds : ndarray of int, shape (input,)
+        The rounds that were played; in a round each honest participant asks once, on average.
+    queries : ndarray of int, shape ()
+        The requests to single peers in all.
+    history : ndarray of int, shape (input, round, colour), optional
+        How many honest participants held each colour at the start and after each round. Only with
+        ``record=True``.
+    replay : callable, optional
+        What ``explain`` calls. Only with ``record=True``.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> votes, truth, _ = homogeneous_votes(15, p=0.7, inputs=200)
+    >>> outcome = deliberate(votes, Slush(k=5, alpha=3))
+    >>> outcome.decision[:5], outcome.agreement[:5]
+    (array([1, 0, 0, 0, 1]), array([1., 1., 1., 1., 1.]))
+    >>> outcome.undecided, outcome.accuracy(truth)
+    (0, 0.865)
     """
 
-    decisions: Colours  # (participant, input): the colour held at the end
-    honest: Bools  # (participant,): who followed the protocol
+    decisions: Colours
+    honest: Bools
     classes: int
-    settled: Bools  # (input,): all honest agree for good, or have all decided
-    rounds: Ints  # (input,): rounds per participant that were played
-    queries: Ints  # (): requests to single peers in all
-    history: npt.NDArray[np.int32] | None = None  # (input, round, colour): honest holders, with record=True
+    settled: Bools
+    rounds: Ints
+    queries: Ints
+    history: npt.NDArray[np.int32] | None = None
     replay: Callable[[int], list[Change]] | None = field(default=None, repr=False)
 
     @cached_property
@@ -73,15 +128,54 @@ class Outcome:
         return int((self.decision == UNCOLOURED).sum())
 
     def accuracy(self, truth: npt.ArrayLike) -> float:
-        """Share of the inputs with a known truth (not -1) decided right; the mean over repetitions."""
+        """Measure the share of inputs with a known truth that are decided right.
+
+        Parameters
+        ----------
+        truth : array-like of int, shape (input,)
+            The right colour of each input, -1 where it is not known: those inputs are not counted.
+
+        Returns
+        -------
+        float
+            The share, the mean over repetitions. An undecided input is not right.
+        """
         return float(self.accuracies(truth).mean())
 
     def accuracies(self, truth: npt.ArrayLike) -> Floats:
-        """(repetition,): the same for each repetition, also where there is only one."""
+        """Measure the accuracy of each repetition.
+
+        Parameters
+        ----------
+        truth : array-like of int, shape (input,)
+            The right colour of each input, -1 where it is not known.
+
+        Returns
+        -------
+        ndarray of float, shape (repetition,)
+            What ``accuracy`` is the mean of; one number if there was one repetition.
+        """
         return np.atleast_1d(share_right(self.decision, truth))
 
     def explain(self, i: int) -> list[Change]:
-        """Who changed its colour on input i, when, and after which answers (needs ``record=True``)."""
+        """Tell who changed its colour on one input, when, and after which answers.
+
+        Parameters
+        ----------
+        i : int
+            The input: its column in the votes.
+
+        Returns
+        -------
+        list of Change
+            Every change of an honest participant's colour, in the order in which they happened; with several
+            repetitions, those of the first.
+
+        Raises
+        ------
+        ValueError
+            If the deliberation was not recorded with ``record=True``, or there is no such input.
+        """
         if self.replay is None:
             raise ValueError("explain needs the record: deliberate(..., record=True)")
         inputs = self.decisions.shape[-1]
@@ -90,7 +184,19 @@ class Outcome:
         return self.replay(i)
 
     def plot(self) -> Figure:
-        """The convergence: share of honest participants on the colour that wins, round by round."""
+        """Draw how fast the participants came to agree.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            A line for each input (60 at the most): the share of honest participants on the colour that wins,
+            round by round. Undecided inputs are red.
+
+        Raises
+        ------
+        ValueError
+            If the deliberation was not recorded with ``record=True``.
+        """
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(6.4, 4.0), layout="constrained")

@@ -17,6 +17,8 @@ from folkmoot.arrays import Ints
 from folkmoot.tabular import Table, open_table, shortened
 from folkmoot.votes import UNCOLOURED, Votes
 
+__all__ = ["VoteTable", "read_votes"]
+
 Source: TypeAlias = str | os.PathLike[str]
 
 
@@ -27,17 +29,17 @@ class VoteTable:
     Parameters
     ----------
     votes : ndarray of int, shape (worker, task)
-        What each said to each: a place in ``labels``, or -1 for nothing.
+        The colour that each worker named for each task: a place in ``labels``; -1 for no vote.
     workers : list of str
-        Who voted; numbers before words, and by value.
+        The name of each row, sorted: numbers by value, then words.
     tasks : list of str
-        On what, in the order of the file.
+        The name of each column, in the order in which the file first names them.
     labels : list of str
-        The answers there are, in the order of ``workers``.
+        The name of each colour, sorted like the workers.
     truth : ndarray of int, shape (task,), or None
-        The right answers as places in ``labels``, -1 where one is not known; None if none were read.
-    gold : ndarray of int, shape (task,), or None
-        The same for tasks that anchor the workers' trust.
+        The right colour of each task, -1 where it is not known; None if no truth was read.
+    gold : ndarray of int, shape (task,), optional
+        The same for gold tasks, which anchor the workers' trust.
 
     Examples
     --------
@@ -66,27 +68,36 @@ def read_votes(
     worker: str = "worker",
     label: str = "label",
 ) -> VoteTable:
-    """Read votes, and right labels for all tasks or some, from CSV, TSV, gzipped or parquet files.
+    """Read votes from a file with a row for each, and the right labels from others.
+
+    A file is text with commas, semicolons or tabs between its cells, gzipped or not, or parquet. Labels are
+    any strings.
 
     Parameters
     ----------
     path : str or path-like
-        The votes: a row each, with who says what to which task. Further columns are ignored.
+        The file of votes, with the columns ``task``, ``worker`` and ``label``. Further columns are ignored.
     truth : str or path-like, optional
-        The right labels: a row for each task that is known.
+        A file with the columns ``task`` and ``label``: the right labels of the tasks that it names.
     gold : str or path-like, optional
-        The same for tasks that anchor the workers' trust.
+        The same for gold tasks, whose right labels anchor the workers' trust.
     task : str, default "task"
-        The name of the column of tasks, in all of the files.
+        The name of the column that says what was voted on, in all of the files.
     worker : str, default "worker"
         The name of the column that says who voted.
     label : str, default "label"
-        The name of the column of labels, in all of the files.
+        The name of the column that says what was voted.
 
     Returns
     -------
     VoteTable
-        The votes as numbers, with the names of workers, tasks and labels.
+        The votes, with the names of workers, tasks and labels.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a cell is empty, a worker votes twice on a task, a truth is of a task without
+        votes, or all labels are the same. The message names the file and the line.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from folkmoot.votes import vote_keys
 from support.models import Broken, Column
 
 N, INPUTS, HELD_OUT = 101, 200, 25
-TRUST = "self-anchored"
+TRUST: Final = "self-anchored"
 
 
 def rows_of_votes(count: int, accuracy: Any, seed: int) -> tuple[Any, Any]:

@@ -37,18 +37,44 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class DawidSkene:
-    """What ``dawid_skene`` found; the posterior is the one that ``prior`` and ``confusion`` imply."""
+    """What ``dawid_skene`` found.
+
+    Parameters
+    ----------
+    decision : ndarray of int, shape (input,)
+        The likeliest colour of each input; -1 on a tie (to 1e-9) or where nobody voted.
+    posterior : ndarray of float, shape (input, colour)
+        The probability of each colour that ``prior`` and ``confusion`` imply, to 12 decimals; where nobody
+        voted, the prior.
+    confusion : ndarray of float, shape (participant, true colour, vote)
+        How likely each participant's vote is, given the truth; every row adds up to 1.
+    prior : ndarray of float, shape (colour,)
+        How common each colour is among the inputs that somebody voted on.
+    accuracies : ndarray of float, shape (participant,)
+        The expected share of a participant's votes that are right; nan for one without votes.
+    iterations : int
+        How often everything was estimated anew.
+    converged : bool
+        Whether the posteriors had stopped moving.
+
+    Examples
+    --------
+    >>> from folkmoot.baselines import dawid_skene
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> votes, truth, _ = homogeneous_votes(9, p=0.8, inputs=500)
+    >>> found = dawid_skene(votes)
+    >>> found.prior.round(2)
+    array([0.49, 0.51])
+    >>> found.confusion[0].round(2)  # how the first participant answers each true colour
+    array([[0.77, 0.23],
+           [0.15, 0.85]])
+    """
 
     decision: Ints
-    """The likeliest colour of each input; -1 on a tie (to 1e-9) or where nobody voted."""
     posterior: Floats
-    """Chance of each colour, (input, colour), to 12 decimals; where nobody voted, it is the prior."""
     confusion: Floats
-    """(participant, true colour, vote); every row adds up to 1."""
     prior: Floats
-    """How common each colour is among the inputs that somebody voted on."""
     accuracies: Floats
-    """Expected share of a participant's votes that are right; nan for one without votes."""
     iterations: int
     converged: bool
 
@@ -56,19 +82,46 @@ class DawidSkene:
 def dawid_skene(
     votes: npt.ArrayLike, classes: int | None = None, *, iterations: int = 100, tolerance: float = 1e-6
 ) -> DawidSkene:
-    """Estimate the true colours and every participant's confusion matrix; missing votes are ignored.
+    """Estimate the true colours and every participant's confusion matrix from the votes alone.
 
-    Starts from each colour's share of the votes and stops when no posterior moves by more than
-    ``tolerance``, or after ``iterations``.
+    Starts from each colour's share of the votes, and estimates confusion matrices and colours in turn.
+    Missing votes are ignored.
+
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input)
+        Colours, -1 for no vote.
+    classes : int, optional
+        The number of colours. Default: one more than the largest vote, and at least 2.
+    iterations : int, default 100
+        Stop after this many.
+    tolerance : float, default 1e-6
+        Stop when no posterior moves by more than this.
+
+    Returns
+    -------
+    DawidSkene
+        Decisions, posteriors, confusion matrices and accuracies.
+
+    Examples
+    --------
+    >>> from folkmoot.baselines import dawid_skene, majority
+    >>> from folkmoot.datasets import group_votes
+    >>> votes, truth, accuracies = group_votes([(3, 0.9), (2, 0.6)], inputs=500)
+    >>> found = dawid_skene(votes)
+    >>> found.accuracies.round(2)  # nobody told it 0.9, 0.9, 0.9, 0.6 and 0.6
+    array([0.93, 0.92, 0.86, 0.66, 0.6 ])
+    >>> print((found.decision == truth).mean(), (majority(votes) == truth).mean())
+    0.982 0.956
     """
     cast = check_votes(votes, classes)
-    colours = class_count(cast, classes)
+    classes = class_count(cast, classes)
     rounds = checks.integer("iterations", iterations, least=1)
     margin = checks.probability("tolerance", tolerance)
 
-    counts = tally(cast, colours)
+    counts = tally(cast, classes)
     heard = counts.sum(axis=1) > 0
-    named = _one_hot(cast[:, heard], colours)
+    named = _one_hot(cast[:, heard], classes)
     belief = counts[heard] / counts[heard].sum(axis=1, keepdims=True)
     converged = False
     used = 0
@@ -105,8 +158,8 @@ def _one_hot(votes: Votes, classes: int) -> OneHot:
 
 def _expected_votes(named: OneHot, belief: Floats) -> Floats:
     """(participant, true colour, vote): how often, in expectation, each was voted when each was true."""
-    colours = belief.shape[1]
-    return np.asarray(named @ belief).reshape(-1, colours, colours).transpose(0, 2, 1)
+    classes = belief.shape[1]
+    return np.asarray(named @ belief).reshape(-1, classes, classes).transpose(0, 2, 1)
 
 
 def _maximise(named: OneHot, belief: Floats) -> tuple[Floats, Floats]:

@@ -11,7 +11,26 @@ from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 
 def majority(votes: npt.ArrayLike, classes: int | None = None) -> Ints:
-    """The colour that most participants voted for on each input; -1 on a tie or where nobody voted."""
+    """Take the colour that most participants voted for on each input.
+
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input)
+        Colours, -1 for no vote.
+    classes : int, optional
+        The number of colours. Default: one more than the largest vote, and at least 2.
+
+    Returns
+    -------
+    ndarray of int, shape (input,)
+        The colours; -1 on a tie or where nobody voted.
+
+    Examples
+    --------
+    >>> from folkmoot.baselines import majority
+    >>> majority([[0, 1, 1, 0], [0, 1, 0, 1], [1, 1, -1, -1]])
+    array([ 0,  1, -1, -1])
+    """
     cast = check_votes(votes, classes)
     return unique_best(tally(cast, class_count(cast, classes)))
 
@@ -19,10 +38,40 @@ def majority(votes: npt.ArrayLike, classes: int | None = None) -> Ints:
 def supermajority(
     votes: npt.ArrayLike, classes: int | None = None, *, delta: int = 1, q: float | None = None
 ) -> Ints:
-    """The colour that enough of all n participants voted for, abstaining or not; -1 where none has enough.
+    """Take the colour that enough of all n participants voted for, abstaining or not.
 
-    Enough is delta more than a bare majority, n // 2 + 1 + delta (for odd n this is the paper's
-    ceil(n/2) + delta), or ceil(q n) when a fraction ``q`` is given instead.
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input)
+        Colours, -1 for no vote.
+    classes : int, optional
+        The number of colours. Default: one more than the largest vote, and at least 2.
+    delta : int, default 1
+        Enough is delta more than a bare majority, n // 2 + 1 + delta; for odd n this is the paper's
+        ceil(n/2) + delta.
+    q : float, optional
+        Instead of delta: enough is ceil(q n).
+
+    Returns
+    -------
+    ndarray of int, shape (input,)
+        The colours; -1 where none has enough votes.
+
+    Raises
+    ------
+    ValueError
+        If both delta and q are given, or more votes would be needed than there are participants.
+
+    Examples
+    --------
+    >>> from folkmoot.baselines import majority, supermajority
+    >>> votes = [[0, 1, 1], [0, 1, 0], [0, 1, 1], [1, 1, 0], [0, 1, 0]]
+    >>> majority(votes)
+    array([0, 1, 0])
+    >>> supermajority(votes)  # 4 of the 5 must agree
+    array([ 0,  1, -1])
+    >>> supermajority(votes, q=1)
+    array([-1,  1, -1])
     """
     cast = check_votes(votes, classes)
     counts = tally(cast, class_count(cast, classes))

@@ -17,24 +17,54 @@ from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 
 def weighted_majority(votes: npt.ArrayLike, weights: npt.ArrayLike, classes: int | None = None) -> Ints:
-    """The colour with the largest sum of its voters' weights on each input; -1 on an exact tie.
+    """Take the colour with the largest sum of its voters' weights on each input.
 
     A negative weight is a vote against the colour. A colour without votes has the sum 0, so it wins
     where all others are below.
+
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input)
+        Colours, -1 for no vote.
+    weights : array-like of float, shape (participant,)
+        What a vote of each participant counts. ``folkmoot.accuracy.log_odds`` are the best weights for known
+        accuracies.
+    classes : int, optional
+        The number of colours. Default: one more than the largest vote, and at least 2.
+
+    Returns
+    -------
+    ndarray of int, shape (input,)
+        The colours; -1 on an exact tie.
+
+    Raises
+    ------
+    ValueError
+        If there is not one finite weight per participant.
+
+    Examples
+    --------
+    >>> from folkmoot.accuracy import log_odds
+    >>> from folkmoot.baselines import weighted_majority
+    >>> votes = [[0, 1], [1, 1], [1, 0]]
+    >>> weighted_majority(votes, log_odds([0.9, 0.6, 0.6]))  # the first knows more than the others together
+    array([0, 1])
+    >>> weighted_majority(votes, [1, 1, 1])
+    array([1, 1])
     """
     cast = check_votes(votes, classes)
-    colours = class_count(cast, classes)
+    classes = class_count(cast, classes)
     each = _check_weights(weights, len(cast))
     scaled = np.ldexp(each, -int(np.frexp(each)[1].max()))  # so that no sum overflows
-    sums = tally(cast, colours, scaled)
+    sums = tally(cast, classes, scaled)
     labels = unique_best(sums)
 
     # Rounding depends on the order of the sum: it can break a tie or make one. Where the best two are
     # closer than the error of both sums, they are added again without rounding.
     error = len(cast) * np.finfo(np.float64).eps * np.abs(scaled).sum()
-    second, best = np.partition(sums, colours - 2, axis=1)[:, -2:].T
+    second, best = np.partition(sums, classes - 2, axis=1)[:, -2:].T
     close = np.flatnonzero(best - second <= 2 * error)
-    labels[close] = unique_best(_exact_tally(cast[:, close], colours, each))
+    labels[close] = unique_best(_exact_tally(cast[:, close], classes, each))
     return labels
 
 

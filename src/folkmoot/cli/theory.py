@@ -281,10 +281,10 @@ def _local_chain(n: int, k: int, p: float | list[float], byzantine: int, samplin
     from folkmoot.theory import LocalSlushChain
     from folkmoot.thresholds import StrongConfidence
 
-    everyone, liars = checks.population(n, byzantine)
-    honest = everyone - liars
+    everyone, byzantine = checks.population(n, byzantine)
+    honest = everyone - byzantine
     each = checks.accuracies([p] * honest if isinstance(p, float) else p, honest)
-    return LocalSlushChain(StrongConfidence(each), k, byzantine=liars, sampling=named_law(sampling))
+    return LocalSlushChain(StrongConfidence(each), k, byzantine=byzantine, sampling=named_law(sampling))
 
 
 def _settings(chain: SlushChain | LocalSlushChain, alpha: int | list[int]) -> dict[str, Any]:

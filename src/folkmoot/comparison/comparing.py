@@ -57,27 +57,83 @@ def compare(
 
     Parameters
     ----------
-    votes : (participant, input) first votes, colours 0..C-1, -1 for none.
-    protocol : ``Slush``, ``Snowflake`` or ``Snowball``; or several by name, each a line of its own.
-    truth : the right colours, -1 where not known; without it there are no accuracies.
-    adversaries : Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
-    anchors : what each participant's trust hangs on. They then listen first and talk by trust; the talk
-        without it becomes one of the comparisons.
-    skills : what each participant says its accuracy is, nan if it does not know: the weighted majority goes
-        by it. Without, by what Dawid-Skene estimates.
-    faults : participants that cannot answer, and why: the others talk without them. A centre sees what votes
+    votes : array-like of int, shape (participant, input)
+        First votes: colours 0..C-1, -1 for none.
+    protocol : Slush, Snowflake or Snowball, or mapping of str to one of them
+        How they talk; or several protocols by name, each a line of the report.
+    truth : array-like of int, shape (input,), optional
+        The right colours, -1 where not known. Without it there are no accuracies.
+    adversaries : mapping of int to Adversary, optional
+        Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
+    anchors : sequence of Anchor or None, optional
+        What each participant knows of its own accuracy. They then learn whom to trust first and talk by
+        trust; the talk without it becomes one of the comparisons.
+    skills : array-like of float, shape (participant,), optional
+        What each participant says its accuracy is, nan if it does not know: the weighted majority goes by
+        it. Default: what Dawid-Skene estimates.
+    faults : mapping of int to str, optional
+        Participants that cannot answer, and why: the others talk without them. A centre sees the votes that
         they have.
-    names : of the participants, for the report.
-    seen : the votes that a centre sees, if not ``votes`` with what the adversaries hand in.
-    classes : the number of colours, if not all are voted for.
-    rounds, repeats, seed, threads, progress : as for ``deliberate``.
-    sampling : as for ``deliberate``; by trust it is always ``Trusting``.
-    batch : as for ``deliberate``; if None, "independent", and "shared" by trust.
-    keys : what seeds the randomness of each input, from the votes that are talked about, such as
-        ``votes.vote_keys``; its position if None.
-    rules : the rules of a centre that are wanted, by name; all that apply if None.
-    stacking : add what a server could learn from the truth of these inputs, five-fold.
-    record : play the talk (of the first protocol) once more and keep its record: ``Report.recorded``.
+    names : sequence of str, optional
+        The participants' names, for the report. Default: "participant 0" and so on.
+    seen : array-like of int, shape (participant, input), optional
+        The votes that a centre sees. Default: ``votes`` with what the adversaries hand in.
+    classes : int, optional
+        The number of colours. Default: one more than the largest vote, and at least 2.
+    rounds : int, default 50
+        The most rounds to play; in a round each honest participant asks once, on average.
+    repeats : int, default 10
+        How many times to play the talk; the standard error is over these.
+    seed : int, default 0
+        The same seed gives the same report.
+    sampling : Others, Everyone, Neighbours or Trusting, optional
+        Whom each may ask. Default: ``Others()``. With ``anchors`` it is always by trust.
+    batch : {"independent", "shared"}, optional
+        Whether each input has a talk of its own, or one query carries all inputs. Default: "independent", and
+        "shared" with ``anchors``.
+    threads : int, optional
+        How many threads to use. Default: one per core.
+    keys : callable, optional
+        Makes a number for each input from the votes that are talked about, which seeds its randomness, such
+        as ``folkmoot.votes.vote_keys``. Default: its position.
+    rules : sequence of {"majority", "supermajority", "weighted majority", "Dawid-Skene"}, optional
+        The rules of a centre that are wanted. Default: all that apply.
+    stacking : bool, default False
+        Whether to add what a server could learn from the truth of these inputs, five-fold.
+    record : bool, default False
+        Whether to play the talk (of the first protocol) once more and keep its record, as
+        ``Report.recorded``.
+    progress : callable, optional
+        Called with (done, all) as the work goes on.
+
+    Returns
+    -------
+    Report
+        A line for each way to answer, and what the talk cost.
+
+    Raises
+    ------
+    ValueError
+        If what is given does not fit together, such as stacking or a malicious participant without
+        ``truth``.
+
+    Warns
+    -----
+    TrustWarning
+        If ``anchors`` are given but trust cannot be learnt: fewer than 50 inputs, or nobody anchors.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, compare
+    >>> from folkmoot.adversaries import PerfectlyMalicious
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> votes, truth, _ = homogeneous_votes(15, p=0.7, inputs=200)
+    >>> report = compare(votes, Slush(k=5, alpha=3), truth=truth, rules=["majority"])
+    >>> print(*(f"{line.name}: {line.accuracy:.2f}" for line in report.lines), sep="; ")
+    mean participant: 0.70; best participant: 0.77; majority: 0.96; consensus: 0.89
+    >>> report = compare(votes, Slush(k=5, alpha=3), truth=truth, adversaries={3: PerfectlyMalicious()})
+    >>> round(report.accuracy("majority"), 2), round(report.accuracy("consensus"), 2)
+    (0.91, 0.79)
     """
     protocols = _protocols(protocol)
     options: dict[str, Any] = {"rounds": rounds, "seed": seed, "threads": threads, "progress": progress}
@@ -85,7 +141,7 @@ def compare(
         options["batch"] = batch
     scene = Scene.checked(votes, truth, classes, adversaries or {}, faults or {}, keys, sampling, options)
     n, inputs = scene.votes.shape
-    right, colours = scene.truth, scene.classes
+    right, classes = scene.truth, scene.classes
     # What else can be wrong is said before the work is done.
     shown = scene.seen(seen)
     wanted_rules(rules, n)
@@ -105,9 +161,9 @@ def compare(
         outcomes = {name: scene.talk(each, listeners, repeats=repeats) for name, each in protocols.items()}
     seconds = time.perf_counter() - started
 
-    lines = [*single_lines(shown[~scene.lying], right), *central_lines(shown, right, colours, told, rules)]
+    lines = [*single_lines(shown[~scene.lying], right), *central_lines(shown, right, classes, told, rules)]
     if stacking and right is not None:
-        lines.append(stacking_line(shown, right, colours, seed))
+        lines.append(stacking_line(shown, right, classes, seed))
     if listeners is not None:
         lines += [talk_line(_without(name, protocol), outcome, right) for name, outcome in plain.items()]
     lines += [talk_line(name, outcome, right) for name, outcome in outcomes.items()]
@@ -121,8 +177,8 @@ def compare(
         lines=tuple(lines),
         participants=n,
         inputs=inputs,
-        classes=colours,
-        byzantine=tuple(who[i] for i in sorted(scene.liars)),
+        classes=classes,
+        byzantine=tuple(who[i] for i in sorted(scene.adversaries)),
         faulty={who[i]: why for i, why in scene.faults.items()},
         protocol=_described(protocols, sampling) + (", self-anchored trust" if anchored else ""),
         repeats=repetitions,
@@ -131,7 +187,7 @@ def compare(
         undecided=main.undecided / repetitions,
         rounds=float(main.rounds.mean()),
         queries=queries,
-        bytes=queries * packed_bytes(inputs, colours),
+        bytes=queries * packed_bytes(inputs, classes),
         anchored=anchored,
         honest=next(iter(plain.values())).honest,
         outcomes=outcomes,

@@ -10,7 +10,7 @@ import numpy as np
 
 from folkmoot.arrays import Floats
 from folkmoot.comparison.bars import draw_bars
-from folkmoot.comparison.printing import Table, size, who_is_not_honest
+from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
 from folkmoot.comparison.report import CONSENSUS
 from folkmoot.comparison.rules import NEEDS
 from folkmoot.simulation import Agreement
@@ -21,7 +21,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NumberLine:
-    """One way to answer: root mean squared error and share of the variance explained."""
+    """One way to answer with numbers, and how well it does: a line of a ``NumberReport``.
+
+    Parameters
+    ----------
+    name : str
+        Who decides, such as "median" or "consensus".
+    error : float or None
+        The root mean squared error; None where the rule could not be tried.
+    r2 : float or None
+        The share of the variance of the truth that is explained, at most 1; None where it is not known.
+    needs : str, default ""
+        What it needs that a consensus does without, such as "a server".
+
+    Examples
+    --------
+    >>> from folkmoot.comparison import NumberLine
+    >>> NumberLine("median", error=0.5, r2=0.9, needs="a server")
+    NumberLine(name='median', error=0.5, r2=0.9, needs='a server')
+    """
 
     name: str
     error: float | None
@@ -30,8 +48,48 @@ class NumberLine:
 
 
 @dataclass(frozen=True)
-class NumberReport(Table[NumberLine]):
-    """What ``ConsensusRegressor.report(X, y)`` found. Print it, ``plot()`` it, or take ``to_dict()``."""
+class NumberReport(ReportTable[NumberLine]):
+    """What ``ConsensusRegressor.report(X, y)`` found: print it, ``plot()`` it, or take ``to_dict()``.
+
+    Parameters
+    ----------
+    lines : tuple of NumberLine
+        The ways to answer: single participants, rules of a centre, the talk.
+    participants : int
+        The number of participants.
+    inputs : int
+        The number of inputs.
+    outputs : int
+        How many numbers are predicted for an input.
+    byzantine : tuple of str
+        The names of the Byzantine participants.
+    faulty : dict of str to str
+        The names of participants that could not answer, and what went wrong.
+    rule : str
+        The rule of aggregation, such as "trimmed-mean".
+    settled : float
+        The share of inputs on which the honest numbers came close enough.
+    spread : float
+        How far apart the honest numbers are at the end, on average.
+    rounds : float
+        The rounds played on an input, on average.
+    queries : int
+        The requests to single peers; each carries all inputs.
+    bytes : int
+        The size of the numbers in the answers to them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot import ConsensusRegressor
+    >>> from sklearn.linear_model import LinearRegression
+    >>> X = np.random.default_rng(0).normal(size=(80, 2))
+    >>> y = X @ [1.0, 2.0] + np.random.default_rng(1).normal(size=80)
+    >>> moot = ConsensusRegressor([LinearRegression()] * 4, random_state=0).fit(X[:40], y[:40])
+    >>> report = moot.report(X[40:], y[40:], stacking=False)
+    >>> round(report.error("mean participant"), 2), round(report.error("consensus"), 2)
+    (0.99, 0.83)
+    """
 
     header: ClassVar = ("who decides", "error", "R2", "needs")
 
@@ -39,14 +97,14 @@ class NumberReport(Table[NumberLine]):
     participants: int
     inputs: int
     outputs: int
-    byzantine: tuple[str, ...]  # names
-    faulty: dict[str, str]  # name and what went wrong
+    byzantine: tuple[str, ...]
+    faulty: dict[str, str]
     rule: str
-    settled: float  # share of inputs on which the honest numbers came close enough
-    spread: float  # the mean of what is left between them
-    rounds: float  # mean
-    queries: int  # requests to single peers: one carries all inputs
-    bytes: int  # of numbers in the answers to them
+    settled: float
+    spread: float
+    rounds: float
+    queries: int
+    bytes: int
 
     def error(self, name: str = CONSENSUS) -> float | None:
         """The root mean squared error of a line by its name."""
@@ -102,7 +160,46 @@ def compare_numbers(
     stacking: bool,
     seed: int,
 ) -> NumberReport:
-    """A report from an agreement, everybody's first numbers, and those that a centre would be sent."""
+    """Put what a moot agreed on beside its participants' own numbers and what a centre would answer.
+
+    Parameters
+    ----------
+    agreement : Agreement
+        What the talk came to, on ``values``.
+    values : ndarray of float, shape (participant, input, output)
+        Everybody's first numbers, of those who could answer.
+    sent : ndarray of float, shape (participant, input, output)
+        The numbers that a centre is sent: those of the honest, and what adversaries hand in; nan for none.
+    truth : ndarray of float, shape (input, output)
+        The right numbers.
+    rule : str
+        The name of the rule by which they talked, for the report.
+    faulty : dict of str to str
+        The names of participants that could not answer, and what went wrong.
+    byzantine : sequence of str
+        The names of the Byzantine participants.
+    stacking : bool
+        Whether to add what a server could learn from the truth of these inputs, five-fold.
+    seed : int
+        Seeds the folds of stacking.
+
+    Returns
+    -------
+    NumberReport
+        A line for each way to answer, and what the talk cost.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot import agree
+    >>> from folkmoot.aggregation import Median
+    >>> from folkmoot.comparison import compare_numbers
+    >>> values = np.array([[[1.0], [2.0]], [[1.2], [2.1]], [[0.8], [2.6]]])
+    >>> report = compare_numbers(agree(values, Median()), values, values, np.array([[1.0], [2.0]]),
+    ...     rule="median", faulty={}, byzantine=[], stacking=False, seed=0)
+    >>> print(*(f"{line.name}: {line.error:.2f}" for line in report.lines), sep="; ")
+    mean participant: 0.20; best participant: 0.00; mean: 0.16; median: 0.07; consensus: 0.07
+    """
     honest = values[agreement.honest]
     each = [_error(numbers, truth) for numbers in honest]
     lines = [

@@ -16,7 +16,7 @@ class _Named(Protocol):
 L = TypeVar("L", bound=_Named)
 
 
-class Table(ABC, Generic[L]):
+class ReportTable(ABC, Generic[L]):
     """What has lines with names, a title and notes: as text with ``print``, as HTML in a notebook."""
 
     lines: tuple[L, ...]
@@ -37,7 +37,23 @@ class Table(ABC, Generic[L]):
         """A line as the header says."""
 
     def line(self, name: str) -> L:
-        """The line of this name."""
+        """Look up the line of this name.
+
+        Parameters
+        ----------
+        name : str
+            The first cell of the line, such as "majority".
+
+        Returns
+        -------
+        Line or NumberLine
+            The line.
+
+        Raises
+        ------
+        ValueError
+            If there is none; the message says which there are.
+        """
         found = next((line for line in self.lines if line.name == name), None)
         if found is None:
             names = ", ".join(line.name for line in self.lines)

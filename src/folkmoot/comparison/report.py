@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from folkmoot.arrays import Bools, Ints
 from folkmoot.comparison.bars import draw_agreement, draw_bars
-from folkmoot.comparison.printing import Table, size, who_is_not_honest
+from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
 from folkmoot.outcome import Outcome
 from folkmoot.simulation.self_anchored import Listeners
 
@@ -20,7 +20,32 @@ WITHOUT_TRUST: Final = "talk without trust"  # the same, with everybody asked al
 
 @dataclass(frozen=True)
 class Line:
-    """One way to answer: accuracy is None where it is not known; undecided only for rules and talks."""
+    """One way to answer, and how well it does: a line of a ``Report``.
+
+    Parameters
+    ----------
+    name : str
+        Who decides, such as "majority" or "consensus".
+    accuracy : float or None
+        The share of inputs with a known truth that are answered right; None where nothing is known.
+    standard_error : float, optional
+        The standard error of the accuracy over repetitions; only for talks.
+    undecided : float, optional
+        The number of inputs without an answer, per repetition; only for talks and rules of a centre.
+    needs : str, default ""
+        What it needs that a consensus does without, such as "a server".
+    decisions : ndarray of int, shape (repetition, input), optional
+        The answers, -1 where undecided; a rule of a centre has one repetition.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, compare
+    >>> report = compare([[0, 1], [0, 1], [0, 0]], Slush(k=2, alpha=2), truth=[0, 0])
+    >>> report.line("majority")
+    Line(name='majority', accuracy=0.5, standard_error=None, undecided=0, needs='a server')
+    >>> report.line("majority").decisions
+    array([[0, 1]])
+    """
 
     name: str
     accuracy: float | None
@@ -28,7 +53,6 @@ class Line:
     undecided: float | None = None
     needs: str = ""
     decisions: Ints | None = field(default=None, compare=False, repr=False)
-    """(repetition, input): the answers, -1 where undecided; a rule of a centre has one repetition."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON; without the decisions."""
@@ -39,10 +63,75 @@ _IN_A_LINE: Final = ("name", "accuracy", "standard_error", "undecided", "needs")
 
 
 @dataclass(frozen=True)
-class Report(Table[Line]):
-    """What ``compare`` found. Print it, ``plot()`` it, or take ``to_dict()``.
+class Report(ReportTable[Line]):
+    """What ``compare`` found: print it, ``plot()`` it, or take ``to_dict()``.
 
-    Where several protocols were tried, what follows the lines is of the first one.
+    Where several protocols were tried, all that is not said of a line is of the first one.
+
+    Parameters
+    ----------
+    lines : tuple of Line
+        The ways to answer: single participants, rules of a centre, talks.
+    participants : int
+        The number of participants.
+    inputs : int
+        The number of inputs.
+    classes : int
+        The number of colours.
+    byzantine : tuple of str
+        The names of the Byzantine participants.
+    faulty : dict of str to str
+        The names of participants that could not answer, and what went wrong.
+    protocol : str
+        The protocol in words, such as "Slush, k=10, alpha=6".
+    repeats : int
+        How many times the talk was played.
+    agreement : float
+        The share of honest participants on the most common colour, on average.
+    settled : float
+        The share of inputs on which all honest participants agreed for good.
+    undecided : float
+        The number of inputs without an honest majority, per talk.
+    rounds : float
+        The rounds played on an input, on average.
+    queries : int
+        The requests to single peers if each carries all inputs.
+    bytes : int
+        The size of the votes in the answers to them.
+    anchored : int, optional
+        The number of honest participants with a trust of their own; they alone talk. None if nobody was to
+        learn trust.
+    honest : ndarray of bool, shape (participant,), optional
+        Who follows the protocol and can answer.
+    outcomes : dict of str to Outcome, default {}
+        What the talk by each protocol came to, by the name of its line.
+    without_trust : dict of str to Outcome, default {}
+        The same with everybody asked alike, if trust was learnt.
+    listeners : Listeners, optional
+        Those who learnt whom to trust. None without anchors, or where trust could not be learnt.
+    recorded : Outcome, optional
+        The talk of the first protocol once more, with its record.
+    seconds : float, default 0.0
+        How long listening and talking took.
+    advice : str, default ""
+        What the caller does about undecided inputs, for the notes below the table.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, compare
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> votes, truth, _ = homogeneous_votes(15, p=0.7, inputs=200)
+    >>> print(compare(votes, Slush(k=5, alpha=3), truth=truth, rules=["majority"]))
+    15 participants, 200 inputs, 2 classes; Slush, k=5, alpha=3
+    <BLANKLINE>
+    who decides              accuracy  undecided  needs
+    --------------------------------------------------------------------------
+    mean participant           0.7043          -
+    best participant           0.7650          -  the truth, to know who it is
+    majority                   0.9600          0  a server
+    consensus         0.8860 ± 0.0065          0
+    <BLANKLINE>
+    agreement 1.000, settled 1.000, 2.8 rounds a participant, 645 queries, 16.1 kB of votes on the wire
     """
 
     header: ClassVar = ("who decides", "accuracy", "undecided", "needs")
@@ -51,34 +140,26 @@ class Report(Table[Line]):
     participants: int
     inputs: int
     classes: int
-    byzantine: tuple[str, ...]  # names
-    faulty: dict[str, str]  # name and what went wrong
+    byzantine: tuple[str, ...]
+    faulty: dict[str, str]
     protocol: str
     repeats: int
-    agreement: float  # mean share of honest participants on the most common colour
-    settled: float  # share of inputs on which all honest participants agreed for good
-    undecided: float  # inputs without an honest majority, per deliberation
-    rounds: float  # per participant and input, mean
-    queries: int  # requests to single peers: one carries all inputs
-    bytes: int  # of votes in the answers to them
-    # Honest participants with a trust of their own; they alone talk. None: nobody was to learn trust.
+    agreement: float
+    settled: float
+    undecided: float
+    rounds: float
+    queries: int
+    bytes: int
     anchored: int | None = None
 
     # What JSON does not hold.
     honest: Bools | None = field(default=None, compare=False, repr=False)
-    """(participant,): who follows the protocol and can answer."""
     outcomes: dict[str, Outcome] = field(default_factory=dict, compare=False, repr=False)
-    """What the talk by each protocol came to, by the name of its line."""
     without_trust: dict[str, Outcome] = field(default_factory=dict, compare=False, repr=False)
-    """The same with everybody asked alike, if trust was learnt."""
     listeners: Listeners | None = field(default=None, compare=False, repr=False)
-    """Those who learnt whom to trust; None without anchors, or where trust could not be learnt."""
     recorded: Outcome | None = field(default=None, compare=False, repr=False)
-    """The talk of the first protocol once more, with its record."""
     seconds: float = field(default=0.0, compare=False, repr=False)
-    """What listening and talking took."""
     advice: str = field(default="", compare=False, repr=False)
-    """What whoever asked does about undecided inputs."""
 
     @property
     def outcome(self) -> Outcome:
@@ -91,11 +172,33 @@ class Report(Table[Line]):
         return next(iter(self.outcomes))
 
     def accuracy(self, name: str | None = None) -> float | None:
-        """The accuracy of a line by its name; without one, that of the talk."""
+        """Look up the accuracy of a line.
+
+        Parameters
+        ----------
+        name : str, optional
+            The name of the line, such as "majority". Default: that of the talk.
+
+        Returns
+        -------
+        float or None
+            The accuracy; None where it is not known.
+
+        Raises
+        ------
+        ValueError
+            If there is no such line.
+        """
         return self.line(self.talk if name is None else name).accuracy
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings, for JSON."""
+        """Make plain numbers and strings of the report, for JSON.
+
+        Returns
+        -------
+        dict
+            The lines and all fields up to ``anchored``, without arrays and outcomes.
+        """
         lines = {"lines": [line.to_dict() for line in self.lines]}
         return lines | {name: getattr(self, name) for name in _IN_JSON}
 
@@ -137,7 +240,13 @@ class Report(Table[Line]):
         return line.name, right, "-" if line.undecided is None else f"{line.undecided:g}", line.needs
 
     def plot(self) -> Figure:
-        """The accuracies as bars, the talks in blue; without truth, how firmly inputs are held."""
+        """Draw the accuracies as bars, the talks in blue.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The bars; without truth, how many inputs are held by which share of the honest participants.
+        """
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(6.4, 3.6), layout="constrained")

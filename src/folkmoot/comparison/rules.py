@@ -30,12 +30,36 @@ NEEDS: Final = {
 def central_decisions(
     votes: Votes, classes: int, skills: Floats | None = None, rules: Sequence[RuleName] | None = None
 ) -> dict[RuleName, Ints | None]:
-    """The colour of each input by every rule wanted, -1 where it has none.
+    """Decide every input by each rule of a centre that sees all votes.
 
-    Nothing here uses the truth: votes are weighed by the log-odds of ``skills``, what each participant says
-    its accuracy is (nan if it does not know), or else of what Dawid-Skene estimates from the votes alone.
-    None for the weighted majority if nobody knows its accuracy. Without ``rules`` all are tried that apply;
-    there is no supermajority of two.
+    Nothing here uses the truth.
+
+    Parameters
+    ----------
+    votes : ndarray of int, shape (participant, input)
+        The votes that the centre sees: colours, -1 for none.
+    classes : int
+        The number of colours.
+    skills : ndarray of float, shape (participant,), optional
+        What each participant says its accuracy is, nan if it does not know. The weighted majority weighs
+        votes by the log-odds of it. Default: what Dawid-Skene estimates from the votes alone.
+    rules : sequence of {"majority", "supermajority", "weighted majority", "Dawid-Skene"}, optional
+        The rules that are wanted. Default: all that apply; there is no supermajority of two.
+
+    Returns
+    -------
+    dict of str to ndarray of int, shape (input,)
+        The decisions by the names of the rules, -1 where there is none. None instead for the weighted
+        majority if no participant knows its accuracy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.comparison import central_decisions
+    >>> votes = np.array([[0, 1], [1, 1], [1, 0]])
+    >>> skills = np.array([0.9, 0.6, 0.6])
+    >>> central_decisions(votes, classes=2, skills=skills, rules=["majority", "weighted majority"])
+    {'majority': array([1, 1]), 'weighted majority': array([0, 1])}
     """
 
     @cache  # for two rules, or for none
@@ -69,6 +93,31 @@ def wanted_rules(rules: Sequence[RuleName] | None, participants: int) -> tuple[R
 
 
 def judged_accuracies(votes: Votes, classes: int, truth: npt.ArrayLike | None = None) -> Floats:
-    """Everybody's accuracy by the truth, or else as Dawid-Skene estimates it; 1/2 where nothing is known."""
+    """Find everybody's accuracy by the truth, or else as Dawid-Skene estimates it.
+
+    Parameters
+    ----------
+    votes : ndarray of int, shape (participant, input)
+        Colours, -1 for no vote.
+    classes : int
+        The number of colours.
+    truth : array-like of int, shape (input,), optional
+        The right colour of each input, -1 where it is not known.
+
+    Returns
+    -------
+    ndarray of float, shape (participant,)
+        The accuracies; 1/2 where nothing is known.
+
+    Examples
+    --------
+    >>> from folkmoot.comparison import judged_accuracies
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> votes, truth, _ = homogeneous_votes(5, p=0.8, inputs=500)
+    >>> judged_accuracies(votes, classes=2, truth=truth).round(2)
+    array([0.81, 0.81, 0.78, 0.83, 0.79])
+    >>> judged_accuracies(votes, classes=2).round(2)  # from the votes alone
+    array([0.81, 0.8 , 0.77, 0.83, 0.8 ])
+    """
     each = dawid_skene(votes, classes).accuracies if truth is None else participant_accuracies(votes, truth)
     return np.nan_to_num(each, nan=0.5)

@@ -29,7 +29,7 @@ class Scene:
     votes: Votes
     truth: Ints | None  # -1 where not known
     classes: int
-    liars: dict[int, Adversary]  # of those who can answer
+    adversaries: dict[int, Adversary]  # of those who can answer
     faults: dict[int, str]
     keys: Callable[[Votes], Ints] | None
     sampling: Sampling | None
@@ -48,12 +48,12 @@ class Scene:
         options: dict[str, Any],
     ) -> Scene:
         """A scene; a ValueError or TypeError says what is wrong."""
-        cast, right, colours = _checked(votes, truth, classes)
+        cast, right, classes = _checked(votes, truth, classes)
         _check_numbers("faults", faults, len(cast))
         _check_numbers("adversaries", adversaries, len(cast))
-        liars = {i: liar for i, liar in adversaries.items() if i not in faults}
-        _check_seers(liars, right)
-        return cls(cast, right, colours, liars, dict(faults), keys, sampling, options)
+        adversaries = {i: liar for i, liar in adversaries.items() if i not in faults}
+        _check_seers(adversaries, right)
+        return cls(cast, right, classes, adversaries, dict(faults), keys, sampling, options)
 
     @property
     def there(self) -> list[int]:
@@ -63,7 +63,7 @@ class Scene:
     @property
     def lying(self) -> Bools:
         """(participant,): who is an adversary."""
-        return np.isin(np.arange(len(self.votes)), list(self.liars))
+        return np.isin(np.arange(len(self.votes)), list(self.adversaries))
 
     @property
     def whole_truth(self) -> Ints | None:
@@ -73,7 +73,7 @@ class Scene:
     def seen(self, given: npt.ArrayLike | None) -> Votes:
         """The votes that a centre sees: as given, or with what the adversaries hand in."""
         if given is None:
-            return handed_in(self.votes, self.liars, self.truth, self.classes)
+            return handed_in(self.votes, self.adversaries, self.truth, self.classes)
         votes = check_votes(given, self.classes)
         if votes.shape != self.votes.shape:
             raise ValueError(f"seen must have the shape of votes {self.votes.shape}: got {votes.shape}")
@@ -85,7 +85,7 @@ class Scene:
         return listen_first(
             self.votes,
             [None if i in self.faults else anchor for i, anchor in enumerate(anchors)],
-            adversaries=self.liars,
+            adversaries=self.adversaries,
             truth=self.whole_truth,
             classes=self.classes,
         )
@@ -97,8 +97,8 @@ class Scene:
         if self.keys is not None:
             options["keys"] = self.keys(held)
         if listeners is not None:
-            return listeners.talk(protocol, self.liars, **options)
-        options |= {"adversaries": self.liars, "sampling": self.sampling}
+            return listeners.talk(protocol, self.adversaries, **options)
+        options |= {"adversaries": self.adversaries, "sampling": self.sampling}
         if not self.faults:
             return deliberate(held, protocol, **options)
         return deliberate_among(self.there, held, protocol, **options)
@@ -115,20 +115,20 @@ def _checked(
 ) -> tuple[Votes, Ints | None, int]:
     """Votes, truth (-1 where not known) and the number of colours in both."""
     cast = check_votes(votes, classes)
-    colours = class_count(cast, classes)
+    classes = class_count(cast, classes)
     if truth is None:
-        return cast, None, colours
+        return cast, None, classes
     right = np.asarray(truth)
     if right.shape != cast.shape[1:]:
         raise ValueError(f"truth must hold one colour per input ({cast.shape[1]}): got shape {right.shape}")
     if right.dtype.kind not in "iu":
         raise TypeError(f"truth must be integers: got an array of {right.dtype}")
     if classes is None:
-        colours = max(colours, class_count(right))
-    bad = np.flatnonzero((right < UNCOLOURED) | (right >= colours))
+        classes = max(classes, class_count(right))
+    bad = np.flatnonzero((right < UNCOLOURED) | (right >= classes))
     if bad.size:
-        raise ValueError(f"truth[{bad[0]}] must satisfy -1 <= colour < {colours}: got {right[bad[0]]}")
-    return cast, right.astype(np.int64), colours
+        raise ValueError(f"truth[{bad[0]}] must satisfy -1 <= colour < {classes}: got {right[bad[0]]}")
+    return cast, right.astype(np.int64), classes
 
 
 def _check_numbers(what: str, numbers: Mapping[int, object], participants: int) -> None:
@@ -137,10 +137,12 @@ def _check_numbers(what: str, numbers: Mapping[int, object], participants: int) 
             raise ValueError(f"{what} must name participants 0..{participants - 1}: got {number}")
 
 
-def _check_seers(liars: Mapping[int, Adversary], truth: Ints | None) -> None:
+def _check_seers(adversaries: Mapping[int, Adversary], truth: Ints | None) -> None:
     """Those who must know the truth need all of it."""
-    seer = next((i for i, liar in liars.items() if Knows.TRUTH in liar.knows), None)
+    seer = next((i for i, liar in adversaries.items() if Knows.TRUTH in liar.knows), None)
     if seer is None or (truth is not None and (truth != UNCOLOURED).all()):
         return
     what = "give truth=" if truth is None else f"truth[{int((truth == UNCOLOURED).argmax())}] is -1"
-    raise ValueError(f"participant {seer} is {type(liars[seer]).__name__}, which must know the truth: {what}")
+    raise ValueError(
+        f"participant {seer} is {type(adversaries[seer]).__name__}, which must know the truth: {what}"
+    )

@@ -1,9 +1,7 @@
 """A user's own table as ``MootData``: one column to predict, one that says whose row it is.
 
-``folkmoot.tabular`` says which files are read; the first line is a header. Columns whose cells are all
-numbers are numbers; any other column is words, numbered in their sorted order (``MootData.categorical`` says
-which those are). A feature that is empty, ``NA``, ``N/A``, ``NaN``, ``?``, ``null`` or ``none`` is missing; a
-target or group is only if it is empty.
+``folkmoot.tabular`` reads the files; ``read_table`` says what the cells mean. An empty target or group is an
+error, while ``NA`` or ``none`` there is a name like any other.
 """
 
 from __future__ import annotations
@@ -70,34 +68,50 @@ def read_table(
     test_rows: float | None = None,
     seed: int = 0,
 ) -> MootData:
-    """Read the rows of a file by participant, and rows to test on.
+    """Read the rows of a table by participant, and rows to test on.
 
-    Test rows are those of a file of their own, a share of every participant's rows, or all rows of a share of
-    the participants, which then take no part. If none of the three is given, a fifth of them are left out.
+    A file is text with commas, semicolons or tabs between its cells, gzipped or not, or parquet; its first
+    line is a header. A column whose cells are all numbers is numbers; any other holds words, which are
+    numbered in their sorted order. A feature is missing (nan) if its cell is empty, ``NA``, ``N/A``, ``NaN``,
+    ``?``, ``null`` or ``none``.
+
+    Give one of ``test``, ``test_groups`` and ``test_rows`` at the most. Default: ``test_groups=0.2``.
 
     Parameters
     ----------
     path : str or path-like
-        A table with a header: CSV, TSV, gzipped or parquet.
+        The file.
     target : str
-        The column to predict.
+        The column to predict: a class, in words or numbers.
     group : str
         The column that says whose row it is.
     drop : sequence of str, default ()
-        Columns to leave out.
+        Columns to leave out, such as an id.
     test : str or path-like, optional
-        Test on the rows of this file, which has the same columns; ``group`` may be missing.
+        A file of test rows with the same columns; ``group`` may be missing there.
     test_groups : float, optional
-        Or on this share of the participants: at least one of them, and two must be left.
+        The share of the groups whose rows are all tested on and that take no part. At least one group is, and
+        two must be left.
     test_rows : float, optional
-        Or on this share of every participant's rows.
+        The share of every participant's rows to test on.
     seed : int, default 0
-        Which participants or rows are tested on.
+        The same seed draws the same test rows.
 
     Returns
     -------
     MootData
-        Numbers, or numbered words, of every row, with its class and its participant.
+        The rows, their classes and whose they are; ``categorical`` says which columns hold words.
+
+    Raises
+    ------
+    ValueError
+        If a column is not there, the class or the owner of a row is missing, or the target is a measurement
+        instead of a class. The message names the file and the line.
+
+    Warns
+    -----
+    UserWarning
+        If a column has no values, which is then left out; or if nearly every row has a word of its own.
 
     Examples
     --------

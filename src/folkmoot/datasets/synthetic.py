@@ -268,16 +268,16 @@ def _cast(
     truth: npt.ArrayLike | None,
 ) -> SyntheticVotes:
     columns = checks.integer("inputs", inputs, least=1)
-    colours = checks.integer("classes", classes, least=2)
+    classes = checks.integer("classes", classes, least=2)
     right = (
-        rng.permutation(np.arange(columns, dtype=np.int64) % colours)
+        rng.permutation(np.arange(columns, dtype=np.int64) % classes)
         if truth is None
-        else check_truth(truth, columns, colours)
+        else check_truth(truth, columns, classes)
     )
     shape = (accuracies.size, columns)
     votes = np.broadcast_to(right, shape).copy()
     wrong = rng.random(shape) >= accuracies[:, None]
     # Any other colour is the right one plus 1..C-1, modulo C.
-    votes[wrong] += rng.integers(1, colours, size=int(wrong.sum()))
-    votes %= colours
+    votes[wrong] += rng.integers(1, classes, size=int(wrong.sum()))
+    votes %= classes
     return SyntheticVotes(votes, right, accuracies)

@@ -1,6 +1,7 @@
 """scikit-learn estimators: participants with models and rows of their own, and one agreed answer."""
 
-from folkmoot.learning.classifier import ConsensusClassifier, ProtocolWarning
+from folkmoot.learning.classifier import ConsensusClassifier
+from folkmoot.learning.consensus_estimator import ProtocolWarning
 from folkmoot.learning.participants import Participant, ParticipantWarning
 from folkmoot.learning.regressor import ConsensusRegressor
 

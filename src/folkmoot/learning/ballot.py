@@ -1,4 +1,4 @@
-"""The votes of a moot on some inputs, and the talk of those who could vote.
+"""The votes of a moot on some inputs: what trust hangs on, the talk, and how likely each answer is.
 
 Who cannot predict is not waited for: the others talk among themselves, with the protocol scaled to their
 number, and in the ``Outcome`` it stands as a participant without a colour that is not honest.
@@ -16,10 +16,10 @@ import numpy as np
 from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.labels import as_colours
-from folkmoot.learning.participants import tell
+from folkmoot.learning.participants import Participant, tell
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Sampling
+from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.sampling import Others, Sampling
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import Listeners, listen_first
 from folkmoot.trust import Anchor
@@ -54,16 +54,18 @@ class Ballot:
         return vote_keys(self.votes)
 
     def listened(
-        self, anchors: Sequence[Anchor | None], liars: dict[int, Adversary], truth: Votes | None
+        self, anchors: Sequence[Anchor | None], adversaries: dict[int, Adversary], truth: Votes | None
     ) -> Ballot:
         """What is held once everybody has listened; the ballot as it is where trust cannot be learnt."""
-        listeners = listen_first(self.votes, anchors, adversaries=liars, truth=truth, classes=self.classes)
+        listeners = listen_first(
+            self.votes, anchors, adversaries=adversaries, truth=truth, classes=self.classes
+        )
         return self if listeners is None else replace(self, votes=listeners.held, listeners=listeners)
 
     def talk(
         self,
         protocol: SnowProtocol[Any],
-        liars: dict[int, Adversary],
+        adversaries: dict[int, Adversary],
         truth: Votes | None,
         *,
         sampling: Sampling | None = None,
@@ -72,9 +74,11 @@ class Ballot:
         """The deliberation of those who are there, or of those who anchor if they have listened."""
         options |= {"truth": truth, "classes": self.classes, "keys": self.keys}
         if self.listeners is not None:
-            return self.listeners.talk(protocol, liars, held=self.votes, **options)
+            return self.listeners.talk(protocol, adversaries, held=self.votes, **options)
         there = self.there.tolist()
-        return deliberate_among(there, self.votes, protocol, adversaries=liars, sampling=sampling, **options)
+        return deliberate_among(
+            there, self.votes, protocol, adversaries=adversaries, sampling=sampling, **options
+        )
 
     def answers(self, outcome: Outcome) -> Ints:
         """The colour that most of the honest hold, the first of several that are level."""
@@ -112,3 +116,54 @@ def ballot_of(answers: Sequence[Array | str], labels: Array, names: Sequence[str
     )
     tell(strange, "answers that are none of the classes; taken as no vote")
     return Ballot(votes, labels, faults)
+
+
+def anchors_of(participants: Sequence[Participant], labels: Array) -> list[Anchor | None]:
+    """What the trust of each hangs on (docs/trust.md): its holdout, with its answers as places in ``labels``.
+
+    None for a participant that has held nothing out.
+    """
+    return [_anchor(participant, labels) if participant.held_out else None for participant in participants]
+
+
+def _anchor(participant: Participant, labels: Array) -> Anchor:
+    times = [count for _, _, count in participant.confusion]
+    true, said = (_colours([row[i] for row in participant.confusion], labels) for i in (0, 1))
+    return Anchor.of_holdout(np.repeat(said, times), np.repeat(true, times), len(labels))
+
+
+def _colours(values: list[Any], labels: Array) -> Ints:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return as_colours(array, labels)
+
+
+def has_closed_form(protocol: SnowProtocol[Any], sampling: Sampling | None, ballot: Ballot) -> bool:
+    """Whether the law of the answers to these votes is that of ``SlushChain``, if nobody lies.
+
+    Two classes, Slush, one alpha, all others asked alike, and everybody has voted.
+    """
+    return (
+        type(protocol) is Slush
+        and isinstance(protocol.alpha, int)
+        and protocol.weights is None
+        and isinstance(sampling, Others | None)
+        and ballot.listeners is None
+        and ballot.classes == 2
+        and not ballot.faults
+        and bool((ballot.votes != UNCOLOURED).all())
+    )
+
+
+def absorption(protocol: SnowProtocol[Any], votes: Votes) -> Floats:
+    """The chances that all end up red or blue, from the number of blue first votes."""
+    from folkmoot.theory import SlushChain
+
+    chain = SlushChain(len(votes), protocol.k, protocol.thresholds(1)[0], sampling=Others())
+    count = votes.sum(axis=0)
+    chances = np.exp(np.stack([chain.log_red[count], chain.log_blue[count]], axis=1))
+    # Where neither colour can win a query nobody ever moves: the first votes are the answer.
+    stuck = chances.sum(axis=1) == 0
+    split = np.sign(2 * count[stuck] - len(votes)) / 2
+    chances[stuck] = np.stack([0.5 - split, 0.5 + split], axis=1)
+    return np.asarray(chances)

@@ -67,7 +67,19 @@ class Composed(BaseEstimator):
     prefit: bool
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with ``deep`` also the models, their parameters and the protocol's fields."""
+        """Collect the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Whether to add the models, their parameters and the protocol's fields, such as
+            ``gaussiannb-1__priors`` and ``protocol__alpha``.
+
+        Returns
+        -------
+        dict of str to object
+            The parameters and their values.
+        """
         result: dict[str, Any] = super().get_params(deep=deep)
         if deep:
             for name, model in self._pairs():
@@ -80,7 +92,18 @@ class Composed(BaseEstimator):
         return result
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name: whole lists and protocols first, then what is inside them."""
+        """Set parameters by name: whole lists and protocols first, then what is inside them.
+
+        Parameters
+        ----------
+        **params : dict
+            Names as in ``get_params``, and the new values.
+
+        Returns
+        -------
+        ConsensusClassifier or ConsensusRegressor
+            Itself, changed.
+        """
         for whole in ("estimators", "protocol"):
             if whole in params:
                 super().set_params(**{whole: params.pop(whole)})

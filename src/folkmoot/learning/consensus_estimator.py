@@ -18,6 +18,23 @@ from folkmoot.learning.participants import Participant, Task, stratified_shards,
 from folkmoot.learning.tables import check_columns, check_inputs, columns_each, rows_of
 
 
+class ProtocolWarning(UserWarning):
+    """The protocol asks for more peers than there are, so k and alpha were scaled down.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from folkmoot.learning import ConsensusClassifier, ProtocolWarning
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = [[i] for i in range(12)], [0, 1] * 6
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", ProtocolWarning)
+    ...     moot = ConsensusClassifier([GaussianNB()] * 4).fit(X, y)
+    >>> moot.protocol, moot.protocol_
+    (Slush(k=10, alpha=6, weights=None), Slush(k=3, alpha=2, weights=None))
+    """
+
+
 class ConsensusEstimator(Composed):
     """Base of the estimators: participants, each with a model and rows of its own."""
 
@@ -174,9 +191,9 @@ class ConsensusEstimator(Composed):
         if given is None:
             return {}
         if not isinstance(given, Mapping):
-            _, liars = checks.population(n, checks.integer("adversaries", given))
+            _, byzantine = checks.population(n, checks.integer("adversaries", given))
             order = np.random.default_rng(self.seed_).permutation(n)
-            return {int(i): default() for i in order[:liars]}
+            return {int(i): default() for i in order[:byzantine]}
         places = {participant.name: i for i, participant in enumerate(self.participants_)}
         result = {}
         for who, adversary in given.items():

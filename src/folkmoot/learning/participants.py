@@ -10,7 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from sklearn.base import clone
@@ -23,25 +23,75 @@ from folkmoot.accuracy import laplace_accuracy
 from folkmoot.arrays import Array, Ints
 from folkmoot.learning.tables import columns_of, rows_of
 
+_FOLDS: Final = 5  # of a participant that cross-validates instead of holding out
+
 
 class ParticipantWarning(UserWarning):
-    """Something about single participants that the caller should know; the others go on."""
+    """Something about single participants that the caller should know; the others go on.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from folkmoot import Slush
+    >>> from folkmoot.learning import ConsensusClassifier, ParticipantWarning
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y, groups = [[i] for i in range(8)], [0, 1, 0, 1, 0, 1, 1, 1], list("aaabbbcc")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", ParticipantWarning)
+    ...     moot = ConsensusClassifier([GaussianNB()], protocol=Slush(2, 2)).fit(X, y, groups)
+    >>> print(caught[0].message)
+    'c': rows of one class only, so this participant always answers that class
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class Participant:
-    """A fitted base learner and what its owner knows of it."""
+    """A participant of a fitted estimator: its model, and what it knows of it.
+
+    Parameters
+    ----------
+    name : str
+        Its name, of the group or of the model.
+    model : object
+        The fitted model.
+    columns : list of str or int, optional
+        What it sees of an input. Default: everything.
+    rows : int, default 0
+        How many rows the model was fitted on.
+    held_out : int, default 0
+        How many rows it kept back.
+    right : int, default 0
+        How many of them its model answers right.
+    confusion : tuple of (label, label, int), default ()
+        How many of them with the first label were answered with the second.
+    constant : bool, default False
+        Whether its rows held one class only, which it then always answers.
+    weighted : bool, default True
+        Whether its model took the sample weights, if there were any.
+    fault : str, optional
+        Why it could not answer the rows it kept back.
+
+    Examples
+    --------
+    >>> from folkmoot import ConsensusClassifier, Slush
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = [[i] for i in range(60)], [0] * 30 + [1] * 30
+    >>> moot = ConsensusClassifier([GaussianNB()] * 3, protocol=Slush(2, 2), random_state=0).fit(X, y)
+    >>> first = moot.participants_[0]
+    >>> first.name, first.rows, first.held_out, first.accuracy
+    ('gaussiannb-1', 16, 4, 0.75)
+    """
 
     name: str
     model: Any
-    columns: list[Any] | None = None  # what it sees of an input; None is all
-    rows: int = 0  # it was fitted on
-    held_out: int = 0  # rows kept back
-    right: int = 0  # of them it answers right
-    confusion: tuple[tuple[Any, Any, int], ...] = ()  # of them, how often which label got which answer
-    constant: bool = False  # its rows held one class only, so it always says that
-    weighted: bool = True  # its model took the sample weights, if there were any
-    fault: str | None = None  # why it could not answer its held-out rows
+    columns: list[Any] | None = None
+    rows: int = 0
+    held_out: int = 0
+    right: int = 0
+    confusion: tuple[tuple[Any, Any, int], ...] = ()
+    constant: bool = False
+    weighted: bool = True
+    fault: str | None = None
 
     @property
     def accuracy(self) -> float:
@@ -218,6 +268,14 @@ def stratified_shards(y: Array, n: int, rng: np.random.Generator) -> list[Ints]:
     shuffled = rng.permutation(rows)
     dealt = shuffled[np.argsort(y[shuffled], kind="stable")]
     return [np.sort(dealt[i::n]) for i in range(n)]
+
+
+def cross_validated(tasks: Sequence[Task], draw: np.random.Generator) -> list[Task]:
+    """The tasks, with five folds each (fewer where rows are) in which all rows are answered once."""
+    return [
+        replace(task, folds=tuple(stratified_shards(task.y, min(_FOLDS, len(task.y)), draw)))
+        for task in tasks
+    ]
 
 
 def held_out_rows(y: Array, share: float, rng: np.random.Generator) -> Ints:

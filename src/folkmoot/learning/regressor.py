@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin, TransformerMixin
@@ -13,8 +13,7 @@ from folkmoot import checks
 from folkmoot.adversaries import FarAway, NumberAdversary, numbers_handed_in
 from folkmoot.aggregation import LARGEST, RULES, Rule, Trimming
 from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.learning.classifier import ProtocolWarning
-from folkmoot.learning.consensus_estimator import ConsensusEstimator, check_weights
+from folkmoot.learning.consensus_estimator import ConsensusEstimator, ProtocolWarning, check_weights
 from folkmoot.learning.participants import fit_regressor, tell
 from folkmoot.learning.tables import check_inputs
 from folkmoot.simulation import Agreement, agree
@@ -28,31 +27,62 @@ _NOBODY: Ints = np.empty(0, dtype=np.int64)
 class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
     """Participants that each fit their own model on their own rows, then draw nearer until they agree.
 
+    ``rule``, ``k``, ``rounds``, ``trim``, ``tolerance`` and ``adversaries`` concern only the talk: they can
+    be set anew after ``fit``.
+
     Parameters
     ----------
-    estimators : list of models, or of (name, model) pairs
-        One per participant; with ``groups`` a list of one model serves every group.
-    rule : "trimmed-mean", "median", "geometric-median", "krum" or "mean"
+    estimators : list of models, or list of (str, model)
+        One model per participant, with or without its name; with ``groups`` a list of one model serves every
+        group.
+    rule : {"trimmed-mean", "median", "geometric-median", "krum", "mean"}, default "trimmed-mean"
         What a participant makes of its own number and the answers (docs/regression.md compares them).
-    k : peers asked in a round; None is all others, which is what the guarantees are for.
-    rounds : at the most.
-    trim : the number of liars among the numbers heard that the rule stands against; None is the most that
-        is always safe, a third of them. For "trimmed-mean" and "krum" only.
-    tolerance : an input is settled when the honest numbers are within this; None is a thousandth of how
-        far apart they were at first.
-    prefit : the models are fitted already, of any family; ``fit`` then needs no rows.
-    columns : what each participant sees of an input, as for ``ConsensusClassifier``.
-    adversaries : Byzantine participants: how many (drawn by ``random_state``, far away), or a mapping from
-        name or number to ``NumberAdversary``.
-    n_jobs, random_state : as for ``ConsensusClassifier``.
+    k : int, optional
+        The number of peers asked in a round. Default: all others, which is what the guarantees are for.
+    rounds : int, default 50
+        The most rounds to talk.
+    trim : int, optional
+        The number of liars among the numbers heard that the rule stands against; for "trimmed-mean" and
+        "krum" only. Default: the most that is always safe, a third of them.
+    tolerance : float, optional
+        An input is settled when the honest numbers are within this. Default: a thousandth of how far apart
+        they were at first.
+    prefit : bool, default False
+        Whether the models are fitted already, of any family; ``fit`` then needs no rows.
+    columns : list or mapping, optional
+        What each participant sees of an input, as for ``ConsensusClassifier``.
+    adversaries : int or mapping of str or int to NumberAdversary, optional
+        Byzantine participants: how many (drawn by ``random_state``, ``FarAway``), or which, by name or
+        number.
+    n_jobs : int, optional
+        Processes for fitting and predicting, through joblib (and so Ray, with its backend). Default: 1.
+    random_state : int, RandomState or None, default None
+        Seeds the shards, models without a seed of their own, and the talk.
 
     Attributes
     ----------
-    participants_ : list of ``Participant``, with name and model.
-    n_outputs_ : numbers predicted for an input.
+    participants_ : list of Participant
+        Who takes part, with name and model.
+    estimators_ : list of models
+        The fitted models, one per participant.
+    named_estimators_ : dict of str to model
+        The same by the participants' names.
+    n_outputs_ : int
+        How many numbers are predicted for an input.
 
-    What concerns only the talk (``rule``, ``k``, ``rounds``, ``trim``, ``tolerance``, ``adversaries``) can be
-    set anew after ``fit``.
+    Examples
+    --------
+    >>> from folkmoot import ConsensusRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> moot = ConsensusRegressor([Ridge(0.1)] * 10, random_state=0).fit(X[:300], y[:300])
+    >>> moot.predict(X[300:303]).round()
+    array([180., 148., 178.])
+    >>> moot.set_params(adversaries=3).predict(X[300:303]).round()  # three of the ten answer absurd numbers
+    array([189., 149., 184.])
+    >>> moot.set_params(rule="mean").predict(X[300:303]).round()  # which an ordinary mean follows
+    array([300187., 300147., 300182.])
     """
 
     # See ConsensusClassifier.
@@ -62,7 +92,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
         self,
         estimators: Any,
         *,
-        rule: str = "trimmed-mean",
+        rule: Literal["trimmed-mean", "median", "geometric-median", "krum", "mean"] = "trimmed-mean",
         k: int | None = None,
         rounds: int = 50,
         trim: int | None = None,
@@ -98,8 +128,39 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
     ) -> Self:
         """Let every participant fit a clone of its model on its own rows.
 
-        ``groups`` says whose each row is; without it the rows are sorted by y and dealt out in turn.
-        ``sample_weight`` reaches the models that take it. With ``prefit`` nothing is fitted.
+        With ``prefit`` nothing is fitted, and X and y are optional: they only say how many features and
+        outputs there are.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (row, feature), optional
+            The rows.
+        y : array-like of float, shape (row,) or (row, output), optional
+            Their numbers.
+        groups : array-like, shape (row,), optional
+            Whose each row is. Default: rows are sorted by y and dealt out in turn.
+        progress : callable, optional
+            Called with (done, all) whenever a participant is fitted.
+        **fit_params : dict
+            ``sample_weight``, one number per row, reaches the models that take it. There is no other.
+
+        Returns
+        -------
+        ConsensusRegressor
+            Itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If what is given does not fit together, such as fewer than two participants, or ``trim`` for a
+            rule that has none.
+
+        Warns
+        -----
+        ParticipantWarning
+            About single participants, such as one whose model takes no sample weights.
+        ProtocolWarning
+            If there are too few participants to ask k others.
         """
         weights = self._weights(fit_params)
         self._rule()
@@ -183,16 +244,18 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
     def _byzantine(self, there: list[int], adversaries: Any = None) -> dict[int, NumberAdversary]:
         """The adversaries among those who answer, by their place there."""
         given = self.adversaries if adversaries is None else adversaries
-        liars = self._liars(given, NumberAdversary, FarAway)
-        return {there.index(i): liar for i, liar in liars.items() if i in there}
+        adversaries = self._liars(given, NumberAdversary, FarAway)
+        return {there.index(i): liar for i, liar in adversaries.items() if i in there}
 
-    def _talk(self, values: Floats, liars: dict[int, NumberAdversary], *, record: bool = False) -> Agreement:
+    def _talk(
+        self, values: Floats, adversaries: dict[int, NumberAdversary], *, record: bool = False
+    ) -> Agreement:
         n = len(values)
         k = None if self.k is None or checks.integer("k", self.k, least=1) >= n - 1 else self.k
         return agree(
             values,
             self._rule(),
-            adversaries=liars,
+            adversaries=adversaries,
             k=k,
             rounds=self.rounds,
             tolerance=self.tolerance,
@@ -203,26 +266,76 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
     def deliberate(self, X: Any, *, record: bool = False) -> Agreement:
         """Let the participants that can answer draw nearer on every row of X.
 
-        Who fails on one row of X is left out of all of them. Otherwise the outcome of a row depends on the
-        numbers for it and on ``random_state`` alone. Rows of the ``Agreement`` are the participants that
-        could answer, in their order.
+        A participant that fails on one row of X is left out of all of them. Otherwise the outcome of a row
+        depends on the numbers for it and on ``random_state`` alone.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        record : bool, default False
+            Whether to keep the history for ``Agreement.plot``.
+
+        Returns
+        -------
+        Agreement
+            What the participants hold at the end. Its rows are the participants that could answer, in their
+            order.
+
+        Warns
+        -----
+        ParticipantWarning
+            If a participant's model fails; the others go on without it.
         """
         values, there, _, flat = self._numbers(X)
         return self._talk(values[:, :, 0] if flat else values, self._byzantine(there), record=record)
 
     def predict(self, X: Any) -> Floats:
-        """The number that the moot agrees on for each row: the median of what the honest ones hold."""
+        """Answer each row with the number that the moot agrees on.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of float, shape (input,) or (input, output)
+            The median of what the honest participants hold at the end.
+        """
         return self.deliberate(X).decision
 
     def transform(self, X: Any) -> Floats:
-        """(input, participant [x output]): the first numbers as columns; NaN for a faulty participant."""
+        """Make the participants' first numbers columns, as features for another model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of float or data frame, shape (input, participant x output)
+            The numbers, nan for a faulty participant; after ``set_output`` a data frame with names.
+        """
         values, there, _, _ = self._numbers(X)
         columns = np.full((values.shape[1], len(self.participants_), values.shape[2]), np.nan)
         columns[:, there] = values.transpose(1, 0, 2)
         return columns.reshape(len(columns), -1)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
-        """The participants' names, numbered by output where there are several."""
+        """Name the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Not used; scikit-learn passes it.
+
+        Returns
+        -------
+        ndarray of str, shape (participant x output,)
+            The participants' names, numbered by output where there are several.
+        """
         check_is_fitted(self, "participants_")
         names = [participant.name for participant in self.participants_]
         if self.n_outputs_ > 1:
@@ -230,7 +343,27 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
         return np.array(names, dtype=object)
 
     def report(self, X: Any, y: Any, *, stacking: bool = True) -> NumberReport:
-        """Consensus beside single participants and centralised rules, by root mean squared error."""
+        """Put the consensus beside single participants and rules of a centre, by root mean squared error.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like of float, shape (input,) or (input, output)
+            Their right numbers.
+        stacking : bool, default True
+            Whether to add stacking, which learns from labels at a server, five-fold on these very rows.
+
+        Returns
+        -------
+        NumberReport
+            A line for each way to answer, and what the talk cost.
+
+        Raises
+        ------
+        ValueError
+            If ``y`` has another shape than what is predicted.
+        """
         from folkmoot.comparison import compare_numbers
 
         values, there, faults, _ = self._numbers(X)
@@ -239,15 +372,15 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
             raise ValueError(
                 f"y must hold what is predicted, {values.shape[1:]}: got the shape {truth.shape}"
             )
-        liars = self._byzantine(there)
+        adversaries = self._byzantine(there)
         return compare_numbers(
-            self._talk(values, liars),
+            self._talk(values, adversaries),
             values,
-            numbers_handed_in(values, liars),
+            numbers_handed_in(values, adversaries),
             truth,
             rule=self.rule,
             faulty={self.participants_[i].name: fault for i, fault in faults.items()},
-            byzantine=[self.participants_[there[i]].name for i in sorted(liars)],
+            byzantine=[self.participants_[there[i]].name for i in sorted(adversaries)],
             stacking=stacking,
             seed=self.seed_,
         )

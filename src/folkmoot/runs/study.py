@@ -16,8 +16,8 @@ from folkmoot.arrays import PartProgress
 from folkmoot.comparison import Report
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning import ConsensusClassifier
-from folkmoot.learning.anchors import SELF_ANCHORED
 from folkmoot.learning.base_learners import MIXED, models_for
+from folkmoot.learning.deliberation import SELF_ANCHORED
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush
 

@@ -142,7 +142,7 @@ class _Talk:
     """Who takes part and how; plays one round for a piece of the batch."""
 
     def __init__(
-        self, first: Floats, rule: Rule, liars: dict[int, NumberAdversary], k: int | None, seed: int
+        self, first: Floats, rule: Rule, adversaries: dict[int, NumberAdversary], k: int | None, seed: int
     ) -> None:
         if not isinstance(rule, Rule):
             raise TypeError(f"rule must be a Rule such as TrimmedMean(): got {rule!r}")
@@ -155,9 +155,9 @@ class _Talk:
         self.seed = checks.integer("seed", seed, least=0)
         if self.seed >= 2**63:
             raise ValueError(f"seed must satisfy seed < 2^63: got seed={self.seed}")
-        self.rule, self.liars = rule, liars
+        self.rule, self.adversaries = rule, adversaries
         self.honest = np.ones(self.n, dtype=np.bool_)
-        self.honest[list(liars)] = False
+        self.honest[list(adversaries)] = False
         self.askers = np.flatnonzero(self.honest)
 
     def play(self, board: Floats, turn: int) -> Floats:
@@ -170,7 +170,7 @@ class _Talk:
             askers = self.askers[start : start + size]
             who = self._asked(askers, turn)
             values = np.take(board, who, axis=1)  # (input, asker, m, output), its own number first
-            for liar, adversary in self.liars.items():
+            for liar, adversary in self.adversaries.items():
                 rows, places = np.nonzero(who == liar)
                 if rows.size:
                     own = values[:, rows, 0]

@@ -52,8 +52,8 @@ class Listeners:
         In the outcome only those who anchor count as honest. ``options`` are those of ``deliberate``; a query
         carries the whole batch, as in a network, unless they say otherwise.
         """
-        liars = dict(adversaries or {})
-        followed = [liar.follows for liar in liars.values() if liar.follows is not None]
+        adversaries = dict(adversaries or {})
+        followed = [liar.follows for liar in adversaries.values() if liar.follows is not None]
         there = self.speaking.copy()
         there[followed] = True
         if there.sum() < 2:  # one voice alone: it needs somebody to be silent beside it
@@ -62,7 +62,7 @@ class Listeners:
             np.flatnonzero(there).tolist(),
             self.held if held is None else held,
             protocol,
-            adversaries=liars,
+            adversaries=adversaries,
             sampling=Trusting(sampling_weights(self.trusts, self.speaking)),
             **({"batch": "shared"} | options),
         )
@@ -82,7 +82,7 @@ def listen_first(
     None, with a ``TrustWarning``, if trust cannot be learnt: the batch is too small, or nobody anchors.
     """
     cast = check_votes(votes, classes)
-    liars = adversaries or {}
+    adversaries = adversaries or {}
     if len(anchors) != len(cast):
         raise ValueError(f"anchors must hold one per participant ({len(cast)}): got {len(anchors)}")
     if cast.shape[1] < LEAST_INPUTS:
@@ -91,8 +91,8 @@ def listen_first(
             "everybody is trusted alike"
         )
         return None
-    seen = handed_in(cast, liars, truth, classes)
-    lying = np.isin(np.arange(len(cast)), list(liars))
+    seen = handed_in(cast, adversaries, truth, classes)
+    lying = np.isin(np.arange(len(cast)), list(adversaries))
     voted = (seen != UNCOLOURED).sum(axis=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrustWarning)  # of single participants; told together below

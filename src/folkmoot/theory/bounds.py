@@ -196,9 +196,9 @@ def byzantine_asymmetry(n: int, b: int, byzantine: int) -> float:
     >>> print(f"{chain.red[7] / chain.blue[4]:.2f}")
     3.22
     """
-    everyone, liars = checks.population(n, byzantine)
+    everyone, byzantine = checks.population(n, byzantine)
     _, blue = _blue_majority(n, b)
-    honest = everyone - liars
+    honest = everyone - byzantine
     if not blue < honest:
         raise ValueError(f"b must satisfy b < n - byzantine: got b={blue}, n - byzantine = {honest}")
     ratio = 1.0

@@ -91,8 +91,8 @@ class LocalSlushChain:
     ) -> None:
         self.alphas = _thresholds(alphas, k)
         self.k = checks.integer("k", k, least=1)
-        liars = checks.integer("byzantine", byzantine, least=0)
-        self.n, self.byzantine = checks.population(self.alphas.size + liars, liars)
+        byzantine = checks.integer("byzantine", byzantine, least=0)
+        self.n, self.byzantine = checks.population(self.alphas.size + byzantine, byzantine)
         self.sampling = tabulated(sampling)
         self.sampling.urn(self.n, self.k)
         if not 0 < tolerance < 1:

@@ -46,7 +46,7 @@ def majority_accuracy(
     >>> round(majority_accuracy(3, [0.6, 0.6], byzantine=1), 12)
     0.36
     """
-    everyone, liars = checks.population(n, byzantine)
+    everyone, byzantine = checks.population(n, byzantine)
     needed = checks.required_votes(everyone, delta, q)
-    law = log_votes_law(p, everyone - liars)
+    law = log_votes_law(p, everyone - byzantine)
     return math.exp(min(logsum(law[needed:]), 0.0))

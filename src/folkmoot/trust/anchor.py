@@ -85,12 +85,12 @@ class Anchor:
             raise ValueError(
                 f"answers and truth must be of one length: got the shapes {said.shape} and {true.shape}"
             )
-        colours = checks.integer("classes", classes, least=2)
-        table = np.zeros((colours, colours), dtype=np.int64)
+        classes = checks.integer("classes", classes, least=2)
+        table = np.zeros((classes, classes), dtype=np.int64)
         told = said != UNCOLOURED
-        bad = [x for x in (said[told], true[told]) if x.size and (x.min() < 0 or x.max() >= colours)]
+        bad = [x for x in (said[told], true[told]) if x.size and (x.min() < 0 or x.max() >= classes)]
         if bad:
-            raise ValueError(f"answers and truth must satisfy 0 <= colour < {colours}: got {bad[0].max()}")
+            raise ValueError(f"answers and truth must satisfy 0 <= colour < {classes}: got {bad[0].max()}")
         np.add.at(table, (true[told].astype(np.int64), said[told].astype(np.int64)), 1)
         return cls.of_confusion(table)
 
@@ -148,8 +148,8 @@ class Anchor:
     @property
     def pseudo_counts(self) -> Floats:
         """Parameters of the Dirichlet posterior of every row of the confusion matrix."""
-        colours, p = self.classes, self.accuracy
-        alone = np.full((colours, colours), (1 - p) / (colours - 1))
+        classes, p = self.classes, self.accuracy
+        alone = np.full((classes, classes), (1 - p) / (classes - 1))
         np.fill_diagonal(alone, p)
-        seen = np.zeros((colours, colours)) if self.counts is None else np.array(self.counts, dtype=float)
-        return np.asarray(colours * alone + seen, dtype=np.float64)
+        seen = np.zeros((classes, classes)) if self.counts is None else np.array(self.counts, dtype=float)
+        return np.asarray(classes * alone + seen, dtype=np.float64)

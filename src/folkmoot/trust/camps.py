@@ -135,11 +135,11 @@ def find_camps(one_hot: Singles, agreements: Ints, score: Floats, side: Ints | N
 
 def residual_correlation(one_hot: Singles, agreements: Ints, score: Floats) -> Floats:
     """R scaled to 1 on the diagonal; 0 for who always votes alike on inputs of one bin."""
-    n, colours, inputs = one_hot.shape
+    n, classes, inputs = one_hot.shape
     bins = _bins(score, inputs)
     sizes = bins.sum(axis=0)
-    counts = (one_hot.reshape(n * colours, inputs) @ bins).reshape(n, -1).astype(np.float64)
-    scaled = counts / np.sqrt(np.tile(sizes, colours))
+    counts = (one_hot.reshape(n * classes, inputs) @ bins).reshape(n, -1).astype(np.float64)
+    scaled = counts / np.sqrt(np.tile(sizes, classes))
     covariance = agreements - scaled @ scaled.T
     spread = np.diag(covariance).copy()
     silent = spread < 1e-3 * inputs

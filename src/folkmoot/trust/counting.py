@@ -107,9 +107,9 @@ def _bits(words: Words, axis: int | tuple[int, ...]) -> Ints:
     return np.asarray(np.bitwise_count(words).sum(axis=axis, dtype=np.int64))
 
 
-def _words(votes: Votes, colours: int) -> Words:
+def _words(votes: Votes, classes: int) -> Words:
     n, inputs = votes.shape
     padded = -(-inputs // 64) * 64
-    bits = np.zeros((n, colours, padded), dtype=np.bool_)
-    np.equal(votes[:, None, :], np.arange(colours)[None, :, None], out=bits[:, :, :inputs])
+    bits = np.zeros((n, classes, padded), dtype=np.bool_)
+    np.equal(votes[:, None, :], np.arange(classes)[None, :, None], out=bits[:, :, :inputs])
     return np.packbits(bits, axis=2).view(np.uint64)

@@ -89,18 +89,18 @@ def peer_accuracies(packed: PackedVotes, own: int, anchor: Anchor) -> Estimate:
     >>> found.value.round(2)
     array([0.89, 0.91, 0.92, 0.6 ])
     """
-    colours, p = anchor.classes, anchor.accuracy
-    slope = colours * p - 1
+    classes, p = anchor.classes, anchor.accuracy
+    slope = classes * p - 1
     if slope == 0:
         raise ValueError(
-            f"the anchor's accuracy must differ from chance, where agreement tells nothing: got 1/{colours}"
+            f"the anchor's accuracy must differ from chance, where agreement tells nothing: got 1/{classes}"
         )
     both = both_voted(packed, own)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = agreement_counts(packed, own) / both
-        value = ((colours - 1) * share - (1 - p)) / slope
-        sampling = ((colours - 1) / slope) ** 2 * share * (1 - share) / both
-    anchored = ((1 - colours * value) / slope * anchor.standard_error) ** 2
+        value = ((classes - 1) * share - (1 - p)) / slope
+        sampling = ((classes - 1) / slope) ** 2 * share * (1 - share) / both
+    anchored = ((1 - classes * value) / slope * anchor.standard_error) ** 2
     error = np.sqrt(sampling + anchored)
     value[own], error[own] = p, anchor.standard_error
     return Estimate(value, error, np.sqrt(sampling))

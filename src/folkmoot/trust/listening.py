@@ -202,19 +202,19 @@ def _hear(votes: npt.ArrayLike, classes: int | None) -> _Heard:
 
 
 def _refines(heard: _Heard, asked: bool | None) -> bool:
-    _, colours, inputs = heard.one_hot.shape
-    return inputs >= REFINED_FROM * colours**2 if asked is None else asked
+    _, classes, inputs = heard.one_hot.shape
+    return inputs >= REFINED_FROM * classes**2 if asked is None else asked
 
 
 def _listen(own: int, heard: _Heard, anchor: Anchor | None, terms: _Terms) -> Trust:
-    n, colours, _ = heard.one_hot.shape
+    n, classes, _ = heard.one_hot.shape
     if not 0 <= checks.integer("own", own) < n:
         raise ValueError(f"own must satisfy 0 <= own < {n}, the number of participants: got own={own}")
     if anchor is None or not anchor.held_out:
         return _nobody(own, heard, "it held nothing out, so it cannot know whether its model is any good")
-    if anchor.classes != colours:
+    if anchor.classes != classes:
         raise ValueError(
-            f"the anchor must be of as many colours as the votes ({colours}): got {anchor.classes} "
+            f"the anchor must be of as many colours as the votes ({classes}): got {anchor.classes} "
             "(give classes= if not every colour was voted for)"
         )
     if not anchor.better_than_chance(terms.level):
@@ -233,7 +233,7 @@ def _listen(own: int, heard: _Heard, anchor: Anchor | None, terms: _Terms) -> Tr
         return _alone(own, heard, anchor)
     original = copies(heard.agreements)
     if len(np.unique(original[heard.cast > 0])) == 1:
-        weight = np.where(heard.cast > 0, float(log_odds(anchor.accuracy, colours, doubt=_FIRM)), 0.0) / n
+        weight = np.where(heard.cast > 0, float(log_odds(anchor.accuracy, classes, doubt=_FIRM)), 0.0) / n
         accuracy = np.where(heard.cast > 0, anchor.accuracy, np.nan)
         error = np.full(n, anchor.standard_error)
         return _by_accuracy(own, heard, accuracy, error, weight, original, "everybody votes alike")
@@ -246,8 +246,8 @@ def _listen(own: int, heard: _Heard, anchor: Anchor | None, terms: _Terms) -> Tr
 
 def _by_answer(own: int, heard: _Heard, anchor: Anchor, doubt: float) -> Trust:
     """The refined trust: everybody measured by the answer that the own votes lead to."""
-    n, colours, inputs = heard.one_hot.shape
-    belief = min(max(anchor.accuracy, 1.1 / colours), _BELIEF)
+    n, classes, inputs = heard.one_hot.shape
+    belief = min(max(anchor.accuracy, 1.1 / classes), _BELIEF)
     found = refine(own, heard.votes, heard.one_hot, heard.agreements, belief)
     if found is None:
         return _nobody(own, heard, "nobody agrees or disagrees with it more often than chance would")
@@ -264,7 +264,7 @@ def _by_answer(own: int, heard: _Heard, anchor: Anchor, doubt: float) -> Trust:
         )
     accuracy = _share(np.trace(counts, axis1=1, axis2=2), heard.cast)
     error = np.sqrt(_share(accuracy * (1 - accuracy), heard.cast))
-    weight = _weights(accuracy, error, colours)
+    weight = _weights(accuracy, error, classes)
     # A common colour makes a constant voter look good; what it knows is whether it tells colours apart.
     weight[np.sign(weight) != np.sign(informed)] = 0.0
     others = np.arange(n) != own
@@ -278,10 +278,10 @@ def _by_answer(own: int, heard: _Heard, anchor: Anchor, doubt: float) -> Trust:
             f"{along:.1f} right, its own included: its holdout is not like these inputs",
             recognition,
         )
-    smooth = counts + 1 / colours
+    smooth = counts + 1 / classes
     return Trust(
         own=own,
-        classes=colours,
+        classes=classes,
         inputs=inputs,
         anchored=True,
         accuracy=accuracy,
@@ -352,16 +352,16 @@ def _by_accuracy(
     anchored: bool = True,
 ) -> Trust:
     """A trust from accuracies alone: equally likely colours, and no wrong answer likelier than another."""
-    n, colours, inputs = heard.one_hot.shape
-    p = np.where(np.isnan(accuracy), 1 / colours, accuracy)
-    confusion = np.repeat(((1 - p) / (colours - 1))[:, None], colours * colours, axis=1)
-    confusion = confusion.reshape(n, colours, colours)
-    confusion[:, np.arange(colours), np.arange(colours)] = p[:, None]
+    n, classes, inputs = heard.one_hot.shape
+    p = np.where(np.isnan(accuracy), 1 / classes, accuracy)
+    confusion = np.repeat(((1 - p) / (classes - 1))[:, None], classes * classes, axis=1)
+    confusion = confusion.reshape(n, classes, classes)
+    confusion[:, np.arange(classes), np.arange(classes)] = p[:, None]
     _, label, sharing = np.unique(original, return_inverse=True, return_counts=True)
     cliques = [tuple(np.flatnonzero(label == k).tolist()) for k in np.flatnonzero(sharing > 1)]
     return Trust(
         own=own,
-        classes=colours,
+        classes=classes,
         inputs=inputs,
         anchored=anchored,
         accuracy=accuracy,
@@ -369,7 +369,7 @@ def _by_accuracy(
         weight=weight,
         voice=1 / sharing[label],
         confusion=confusion,
-        prior=np.full(colours, 1 / colours),
+        prior=np.full(classes, 1 / classes),
         camps=label.astype(np.int64),
         cliques=tuple(cliques),
         recognition=float("nan"),
@@ -377,11 +377,11 @@ def _by_accuracy(
     )
 
 
-def _weights(accuracy: Floats, error: Floats, colours: int) -> Floats:
+def _weights(accuracy: Floats, error: Floats, classes: int) -> Floats:
     """Log-odds of the accuracy moved towards chance by two standard errors; 0 where it is not known."""
-    over = accuracy - 1 / colours
+    over = accuracy - 1 / classes
     sure = np.sign(over) * np.maximum(np.abs(over) - SHRINK * error, 0.0)
-    weight = log_odds(np.clip(1 / colours + sure, 0, 1), colours, doubt=_FIRM)
+    weight = log_odds(np.clip(1 / classes + sure, 0, 1), classes, doubt=_FIRM)
     return np.where(np.isfinite(weight) & (sure != 0), weight, 0.0)
 
 

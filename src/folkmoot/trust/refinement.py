@@ -41,10 +41,10 @@ class Refined:
 
 def refine(own: int, votes: Votes, one_hot: Singles, agreements: Ints, belief: float) -> Refined | None:
     """The answer that follows from the own votes, right with the chance ``belief``; or None."""
-    n, colours, inputs = one_hot.shape
-    answer = np.full((colours, inputs), 1 / colours)
+    n, classes, inputs = one_hot.shape
+    answer = np.full((classes, inputs), 1 / classes)
     told = np.flatnonzero(votes[own] != UNCOLOURED)
-    answer[:, told] = (1 - belief) / (colours - 1)
+    answer[:, told] = (1 - belief) / (classes - 1)
     answer[votes[own, told], told] = belief
 
     trust = own_correlation(own, one_hot, agreements)
@@ -77,9 +77,9 @@ def own_correlation(own: int, one_hot: Singles, agreements: Ints) -> Floats:
 
 def expected_counts(one_hot: Singles, answer: Floats) -> Floats:
     """(participant, true colour, vote): how often, if the answer has the right chances."""
-    n, colours, inputs = one_hot.shape
-    flat = answer.astype(np.float32) @ one_hot.reshape(n * colours, inputs).T
-    return flat.reshape(colours, n, colours).transpose(1, 0, 2).astype(np.float64)
+    n, classes, inputs = one_hot.shape
+    flat = answer.astype(np.float32) @ one_hot.reshape(n * classes, inputs).T
+    return flat.reshape(classes, n, classes).transpose(1, 0, 2).astype(np.float64)
 
 
 def informedness(counts: Floats) -> tuple[Floats, Floats]:
@@ -87,49 +87,49 @@ def informedness(counts: Floats) -> tuple[Floats, Floats]:
 
     A participant that always says the same has 0, however common that colour is.
     """
-    colours = counts.shape[1]
+    classes = counts.shape[1]
     rows = counts.sum(axis=2)
     seen = rows > 1.0
     recall = np.divide(np.diagonal(counts, axis1=1, axis2=2), rows, out=np.zeros_like(rows), where=seen)
     variance = np.divide(recall * (1 - recall), rows, out=np.zeros_like(rows), where=seen)
     number = np.maximum(seen.sum(axis=1), 1)
-    scale = colours / (colours - 1)
-    raw = np.where(seen.sum(axis=1) > 1, scale * (recall.sum(axis=1) / number - 1 / colours), 0.0)
+    scale = classes / (classes - 1)
+    raw = np.where(seen.sum(axis=1) > 1, scale * (recall.sum(axis=1) / number - 1 / classes), 0.0)
     error = scale * np.sqrt(variance.sum(axis=1)) / number
     return _shrunk(raw, SHRINK * error), raw
 
 
 def _testimony(one_hot: Singles, heard: Ints, label: Ints) -> tuple[Ints, Ints]:
     """(camp, input): the colour most of a camp names, and how unanimous it is."""
-    colours = one_hot.shape[1]
+    classes = one_hot.shape[1]
     groups = [heard[label == camp] for camp in np.unique(label)]
     shares = np.stack([one_hot[each].mean(axis=0) for each in groups])
     ahead = shares.argmax(axis=1)
-    over = (shares.max(axis=1) * colours - 1) / (colours - 1)
+    over = (shares.max(axis=1) * classes - 1) / (classes - 1)
     return ahead, np.clip((over * _LEVELS).astype(np.int64), 0, _LEVELS - 1)
 
 
 def _iterate(answer: Floats, ahead: Ints, level: Ints, steps: int) -> tuple[Floats, Floats]:
     """Calibrate and answer, in turn, at most ``steps`` times: the answer and its score."""
     camps, inputs = ahead.shape
-    colours = len(answer)
-    cells = camps * colours * _LEVELS
-    code = (np.arange(camps)[:, None] * colours + ahead) * _LEVELS + level
+    classes = len(answer)
+    cells = camps * classes * _LEVELS
+    code = (np.arange(camps)[:, None] * classes + ahead) * _LEVELS + level
     flat = code.ravel()
     total = np.bincount(flat, minlength=cells)
-    named = [ahead == colour for colour in range(colours)] if colours > 2 else []
+    named = [ahead == colour for colour in range(classes)] if classes > 2 else []
     sign = 2.0 * ahead - 1.0
-    score = np.zeros((colours, inputs))
+    score = np.zeros((classes, inputs))
     for _ in range(steps):
         believed = (
-            sign * (answer[1] - 0.5) + 0.5 if colours == 2 else np.take_along_axis(answer, ahead, axis=0)
+            sign * (answer[1] - 0.5) + 0.5 if classes == 2 else np.take_along_axis(answer, ahead, axis=0)
         )
-        prior = (answer.sum(axis=1) + 1) / (inputs + colours)
+        prior = (answer.sum(axis=1) + 1) / (inputs + classes)
         base = np.tile(np.repeat(prior, _LEVELS), camps)
         share = (np.bincount(flat, believed.ravel(), cells) + _PSEUDO * base) / (total + _PSEUDO)
         weight = log_odds(share, doubt=0.0) - log_odds(base, doubt=0.0)
         said = weight[code]
-        if colours == 2:
+        if classes == 2:
             margin = (sign * said).sum(axis=0) + np.log(prior[1] / prior[0])
             score = np.stack([-margin / 2, margin / 2])
             high = 1 / (1 + np.exp(-np.clip(margin, -500, 500)))
@@ -147,9 +147,9 @@ def _iterate(answer: Floats, ahead: Ints, level: Ints, steps: int) -> tuple[Floa
 
 
 def _sum(weights: Floats, one_hot: Singles) -> Floats:
-    n, colours, inputs = one_hot.shape
-    flat = weights.astype(np.float32) @ one_hot.reshape(n, colours * inputs)
-    return flat.reshape(colours, inputs).astype(np.float64)
+    n, classes, inputs = one_hot.shape
+    flat = weights.astype(np.float32) @ one_hot.reshape(n, classes * inputs)
+    return flat.reshape(classes, inputs).astype(np.float64)
 
 
 def _shrunk(value: Floats, by: Floats | float) -> Floats:

@@ -170,9 +170,9 @@ def _load(data: str | None, task: str, choice: Choice) -> MootData:
     return replace(rows, classes=np.arange(COLOURS[task]), **parts)
 
 
-def confusion_counts(truth: Array, answers: Array, colours: int = 2) -> list[list[int]]:
+def confusion_counts(truth: Array, answers: Array, classes: int = 2) -> list[list[int]]:
     """(true colour, answer): how often."""
-    table = np.zeros((colours, colours), dtype=np.int64)
+    table = np.zeros((classes, classes), dtype=np.int64)
     np.add.at(table, (truth, answers), 1)
     rows: list[list[int]] = table.tolist()
     return rows

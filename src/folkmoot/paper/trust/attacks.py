@@ -73,27 +73,27 @@ def liars_order(participants: int, seed: int) -> Ints:
 
 
 def first_votes(
-    story: str, votes: Votes, truth: Votes, colours: int, order: Ints, count: int, seed: int
+    story: str, votes: Votes, truth: Votes, classes: int, order: Ints, count: int, seed: int
 ) -> Votes:
     """First votes if the first ``count`` of ``order`` tell this story; the last of the order never does."""
     liars, shape = order[:count], (count, truth.size)
     rng = np.random.default_rng([seed, count, 5])
     told = votes.copy()
     if story == WRONG:
-        told[liars] = handed_in(votes, {int(i): PerfectlyMalicious() for i in liars}, truth, colours)[liars]
+        told[liars] = handed_in(votes, {int(i): PerfectlyMalicious() for i in liars}, truth, classes)[liars]
     elif story in (CLIQUE, NOISY):
-        told[liars] = colluding_votes(truth.size, colours, seed=seed)
+        told[liars] = colluding_votes(truth.size, classes, seed=seed)
         if story == NOISY:
-            dice = rng.integers(0, colours, shape)
+            dice = rng.integers(0, classes, shape)
             told[liars] = np.where(rng.random(shape) < NOISE, dice, told[liars])
     elif story == CONSTANT:
         told[liars] = 0
     elif story == RANDOM:
-        told[liars] = rng.integers(0, colours, shape)
+        told[liars] = rng.integers(0, classes, shape)
     elif story == COPIES:
         told[liars] = votes[order[-1]]
     elif story == STEALTHY:
-        told[liars] = stealthy_votes(votes[liars], truth, colours, share=STRUCK, seed=seed)
+        told[liars] = stealthy_votes(votes[liars], truth, classes, share=STRUCK, seed=seed)
     elif story != HONEST:
         raise ValueError(f"there is no story {story!r}")
     return told

@@ -80,7 +80,7 @@ class _Scene:
 
     votes: Votes
     truth: Votes
-    colours: int
+    classes: int
     liars: Bools
     talk: TalkSettings
     seed: int
@@ -102,23 +102,23 @@ def hear(
 ) -> list[Point]:
     """Cell: all attacks that tell this story, each by so many liars of the ``wanted`` participants."""
     cast, truth = inputs_of(votes, task)
-    colours, n = COLOURS.get(task, COLOURS[CASE]), len(cast)
+    classes, n = COLOURS.get(task, COLOURS[CASE]), len(cast)
     anchors = [Anchor.of_confusion(table) for table in votes.confusion]
     order = liars_order(n, votes.seed)
-    base = float(share_right(majority(cast, colours), truth))
+    base = float(share_right(majority(cast, classes), truth))
     points = []
     trusts: list[Trust] = []
     for f in liars:
         turned = round(f * n / wanted)
         scene = _Scene(
-            first_votes(story, cast, truth, colours, order, turned, votes.seed),
-            truth, colours, np.isin(np.arange(n), order[:turned]), talk, votes.seed,
+            first_votes(story, cast, truth, classes, order, turned, votes.seed),
+            truth, classes, np.isin(np.arange(n), order[:turned]), talk, votes.seed,
         )  # fmt: skip
         if story != HONEST or not trusts:  # honest first votes are the same whoever lies later
             deaf = np.zeros(n, dtype=np.bool_) if story == HONEST else scene.liars
             with threadpool_limits(1):  # cells run side by side
                 own = [None if deaf[i] else anchor for i, anchor in enumerate(anchors)]
-                trusts = listen_all(scene.votes, own, classes=colours)
+                trusts = listen_all(scene.votes, own, classes=classes)
         anchored = np.array([trust.anchored for trust in trusts]) & ~scene.liars
         for attack in attacks_of(story) if f else [None]:
             found = [*_plain(scene, attack), *_trusting(scene, attack, trusts, anchored, per_class)]
@@ -157,7 +157,7 @@ def _plain(scene: _Scene, attack: Attack | None) -> list[Said]:
         truth=scene.truth,
         adversaries=scene.adversaries(attack, everybody),
         seen=scene.votes,  # they tell their story to a centre as well
-        classes=scene.colours,
+        classes=scene.classes,
         rounds=talk.rounds,
         repeats=1,
         seed=scene.seed,
@@ -189,7 +189,7 @@ def _trusting(
         found.append(_mean(alone, held[anchored], scene))
         found.append(_said(talked, _talk(scene, attack, held, weights, anchored), scene))
         if attack is not None and attack.name == SLEEPERS and not by_class:
-            answers = handed_in(held, scene.adversaries(attack, anchored | True), scene.truth, scene.colours)
+            answers = handed_in(held, scene.adversaries(attack, anchored | True), scene.truth, scene.classes)
             for i in np.flatnonzero(anchored).tolist():
                 weights[i, ~heeded(held[i], answers)] = 0.0
             found.append(_said(HEEDING, _talk(scene, attack, held, weights, anchored), scene))
@@ -212,7 +212,7 @@ def _talk(scene: _Scene, attack: Attack | None, held: Votes, weights: Floats, an
         rounds=talk.rounds,
         seed=scene.seed,
         threads=1,
-        classes=scene.colours,
+        classes=scene.classes,
     )
     return np.asarray(outcome.decisions[outcome.honest], dtype=np.int64)
 
@@ -221,7 +221,7 @@ def _said(method: str, held: npt.NDArray[np.signedinteger], scene: _Scene) -> Sa
     """Of what participants hold, (participant, input): what more than half hold, and how many do."""
     if not len(held):
         return Said(method, None)
-    counts = np.stack([(held == colour).sum(axis=0) for colour in range(scene.colours)])
+    counts = np.stack([(held == colour).sum(axis=0) for colour in range(scene.classes)])
     most = counts.max(axis=0)
     decision = np.where(2 * most > len(held), counts.argmax(axis=0), UNCOLOURED)
     return Said(

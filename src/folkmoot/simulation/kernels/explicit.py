@@ -84,14 +84,14 @@ def play(
     after, colour, asking, start, decides, counts_wins = machine
     decisions, played, asked, settled, history = results
     inputs, honest = votes.shape
-    colours = closed.shape[1]
+    classes = closed.shape[1]
     record = history.shape[0] > 0
     rows = len(weights)
     node = np.empty(honest, dtype=np.int64)
     fresh = np.empty(honest, dtype=np.int64)
-    held = np.empty(colours, dtype=np.int64)
-    tally = np.empty(colours, dtype=np.float64)
-    won_so_far = np.zeros((honest if counts_wins else 0, colours), dtype=np.int32)
+    held = np.empty(classes, dtype=np.int64)
+    tally = np.empty(classes, dtype=np.float64)
+    won_so_far = np.zeros((honest if counts_wins else 0, classes), dtype=np.int32)
     urn = np.empty(peers.size if starts.size else nodes, dtype=np.int64)
     place = np.empty(nodes, dtype=np.int64)
     who = np.empty(sizes.max(), dtype=np.int64)
@@ -144,7 +144,7 @@ def play(
                 if asking[s] == 0 or size == 0:
                     continue
                 won = -1
-                for c in range(colours):
+                for c in range(classes):
                     if reaches(tally[c], alpha[i], total, size):
                         won = c
                 ahead = wins_ahead(won_so_far, i, won, colour[s]) if counts_wins else 0
@@ -155,7 +155,7 @@ def play(
                         events[happened, 1] = i
                         events[happened, 2] = colour[s]
                         events[happened, 3] = colour[new]
-                        for c in range(colours):
+                        for c in range(classes):
                             events[happened, 4 + c] = tally[c] * size / total
                     happened += 1
                 if lockstep:

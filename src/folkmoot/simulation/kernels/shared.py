@@ -81,7 +81,7 @@ def play(
     after, colour, asking, start, decides, counts_wins = machine
     decisions, played, asked, settled, _ = results
     inputs, honest = votes.shape
-    colours = closed.shape[1]
+    classes = closed.shape[1]
     first_repetition, first = divmod(first_job, inputs)
     last = first + last_job - first_job
     rows = len(weights)
@@ -89,9 +89,9 @@ def play(
     state = np.empty((honest, whole), dtype=np.int32)
     fresh = np.empty((honest if lockstep else 0, whole), dtype=np.int32)
     said = np.empty((nodes, whole), dtype=np.int8)
-    held = np.empty((whole, colours), dtype=np.int64)
+    held = np.empty((whole, classes), dtype=np.int64)
     undecided = np.empty(whole, dtype=np.int64)
-    won_so_far = np.empty((honest if counts_wins else 0, whole, colours), dtype=np.int32)
+    won_so_far = np.empty((honest if counts_wins else 0, whole, classes), dtype=np.int32)
     die = np.empty(whole, dtype=np.uint64)
     die_step = np.empty(whole, dtype=np.uint64)
     item = np.empty(whole, dtype=np.int64)  # the input of each column
@@ -163,7 +163,7 @@ def play(
                             said[who[j], m] = answers[b, item[m], seen + 1]
                     if rows:
                         total += weights[min(i, rows - 1), who[j]]
-                for c in range(colours if size else 0):
+                for c in range(classes if size else 0):
                     if rows:
                         sums[:width] = 0.0
                         for j in range(size):
@@ -282,7 +282,8 @@ def mark_weighted(won: Array, sums: Array, alpha: int, total: float, size: int, 
     """Colour c wins where what names it reaches alpha."""
     winner, tally, wanted = won[:width], sums[:width], np.int8(c)
     for m in range(width):
-        winner[m] = wanted if reaches(tally[m], alpha, total, size) else winner[m]
+        if reaches(tally[m], alpha, total, size):
+            winner[m] = wanted
 
 
 @njit(cache=True, nogil=True)

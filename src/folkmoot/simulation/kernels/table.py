@@ -50,18 +50,18 @@ def play(jobs: Jobs, talk: Talk, chances: Chances, machine: Machine, results: Re
     after, colour, asking, start, decides, counts_wins = machine
     decisions, played, asked, settled, _ = results
     inputs, honest = votes.shape
-    colours = fixed.shape[1]
+    classes = fixed.shape[1]
     node = np.empty(honest, dtype=np.int64)
     fresh = np.empty(honest, dtype=np.int64)
-    counts = np.empty(colours, dtype=np.uint64)
-    held = np.empty(colours, dtype=np.int64)
-    wins = np.zeros((honest if counts_wins else 0, colours), dtype=np.int32)
+    counts = np.empty(classes, dtype=np.uint64)
+    held = np.empty(classes, dtype=np.int64)
+    wins = np.zeros((honest if counts_wins else 0, classes), dtype=np.int32)
     size = np.uint64(honest)
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
         word, step = stream(seed, repetition, keys[item], 0)
         undecided = first_states(votes[item], start, colour, asking, node, held)
-        for c in range(colours):
+        for c in range(classes):
             counts[c] = held[c] + fixed[item, c]
         wins[:] = 0
         over = is_over(held, honest, closed[item], decides, undecided)
@@ -81,7 +81,7 @@ def play(jobs: Jobs, talk: Talk, chances: Chances, machine: Machine, results: Re
                     continue
                 asks += 1
                 won = -1
-                for c in range(colours):
+                for c in range(classes):
                     # Not a running sum of chances: it could pass 2^64 by a rounding error and start at 0.
                     likely = chance[offset[i] + counts[c] - (own if colour[s] == c else ZERO)]
                     if uniform < likely:
@@ -108,7 +108,7 @@ def play(jobs: Jobs, talk: Talk, chances: Chances, machine: Machine, results: Re
             used += 1
             if lockstep:
                 undecided -= take_effect(node, fresh, colour, asking, held)
-                for c in range(colours):
+                for c in range(classes):
                     counts[c] = held[c] + fixed[item, c]
                 over = is_over(held, honest, closed[item], decides, undecided)
         for i in range(honest):

@@ -1,0 +1,218 @@
+"""A fitted moot on colours: everybody's votes, whom each then trusts, and the talk.
+
+``ConsensusClassifier`` is this with a way to fit participants and to turn what they agree on into labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final, Literal
+
+import numpy as np
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from folkmoot import checks
+from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious
+from folkmoot.arrays import Array, Floats
+from folkmoot.learning.ballot import Ballot, anchors_of, ballot_of
+from folkmoot.learning.consensus_estimator import ConsensusEstimator
+from folkmoot.learning.labels import as_truth
+from folkmoot.outcome import Outcome
+from folkmoot.protocols import SnowProtocol, check_protocol
+from folkmoot.sampling import Sampling, check_sampling
+from folkmoot.thresholds import StrongConfidence
+from folkmoot.trust import Trust
+from folkmoot.votes import Votes
+
+SELF_ANCHORED: Final = "self-anchored"
+
+
+class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
+    """Base of ``ConsensusClassifier``: fitted participants that vote on inputs and talk about them."""
+
+    protocol: SnowProtocol[Any]
+    trust: Literal["self-anchored"] | None
+    sampling: Sampling | None
+    rounds: int
+
+    classes_: Array
+
+    # ---- what is played ----------------------------------------------------------------------
+
+    @property
+    def accuracies_(self) -> Floats:
+        """Each participant's holdout accuracy; nan where it has none."""
+        check_is_fitted(self, "participants_")
+        return np.array([participant.accuracy for participant in self.participants_])
+
+    @property
+    def protocol_(self) -> SnowProtocol[Any]:
+        """The protocol as it is played: with thresholds from the holdout if so wanted, scaled to few."""
+        check_is_fitted(self, "participants_")
+        self._check_parameters()
+        n = len(self.participants_)
+        protocol: SnowProtocol[Any] = self.protocol.scaled(n)
+        if protocol.alpha == StrongConfidence():
+            protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
+        protocol.thresholds(n)  # complains about a list of another length
+        if self.sampling is not None:
+            self.sampling.check(n, protocol.k)
+        return protocol
+
+    def _check_parameters(self) -> None:
+        check_protocol(self.protocol)
+        if self.trust is not None and not (isinstance(self.trust, str) and self.trust == SELF_ANCHORED):
+            raise ValueError(f"trust must be {SELF_ANCHORED!r} or None: got {self.trust!r}")
+        check_sampling(self.sampling)
+        if self.trust is not None and self.sampling is not None:
+            raise ValueError(
+                f"trust={SELF_ANCHORED!r} says who is asked: sampling must be None, or trust=None"
+            )
+        checks.integer("rounds", self.rounds, least=0)
+
+    # ---- voting and talking ------------------------------------------------------------------
+
+    def votes(self, X: Any) -> Votes:
+        """Ask every participant by itself, before any talk.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of int, shape (participant, input)
+            Each one's colour, the place of its label in ``classes_``; -1 for none.
+
+        Warns
+        -----
+        ParticipantWarning
+            If a participant's model fails, which then has no votes.
+        """
+        return self._ballot(X).votes
+
+    def _ballot(self, X: Any, labels: Array | None = None) -> Ballot:
+        """Everybody's votes as places in ``labels`` (or ``classes_``), and what went wrong with whom."""
+        X = self._check_again(X)
+        known = self.classes_ if labels is None else labels
+        return ballot_of(self._ask(X), known, [participant.name for participant in self.participants_])
+
+    def transform(self, X: Any) -> Array:
+        """Make the votes columns, as features for another model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of int or data frame, shape (input, participant)
+            The votes; after ``set_output`` a data frame whose columns are named after the participants.
+        """
+        return self.votes(X).T
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
+        """Name the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Not used; scikit-learn passes it.
+
+        Returns
+        -------
+        ndarray of str, shape (participant,)
+            The participants' names.
+        """
+        check_is_fitted(self, "participants_")
+        return np.array([participant.name for participant in self.participants_], dtype=object)
+
+    def deliberate(self, X: Any, y: Any = None, *, repeats: int = 1, record: bool = False) -> Outcome:
+        """Let the participants talk about every row of X.
+
+        The outcome of a row depends on the votes on it and on ``random_state`` alone, whatever else is
+        in X; with ``trust`` also on the other rows, from which trust is learnt, and only those who anchor
+        count as honest in it.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,), optional
+            Their right labels, for adversaries that must know them.
+        repeats : int, default 1
+            How many times to play the talk, each with randomness of its own.
+        record : bool, default False
+            Whether to keep the history for ``Outcome.plot`` and ``Outcome.explain``.
+
+        Returns
+        -------
+        Outcome
+            What the participants hold at the end; colours are places in ``classes_``.
+        """
+        ballot = self._ballot(X)
+        truth = None if y is None else as_truth(y, self.classes_)
+        return self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+
+    def trusts(self, X: Any, y: Any = None) -> list[Trust]:
+        """Learn what each participant thinks of all, by its own holdout and the votes on X.
+
+        With ``trust="self-anchored"`` this is what it decides by.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,), optional
+            Their right labels, for adversaries that must know them.
+
+        Returns
+        -------
+        list of Trust
+            The view of each participant; an adversary trusts nobody. The list is empty where trust cannot be
+            learnt.
+
+        Warns
+        -----
+        TrustWarning
+            If trust cannot be learnt: fewer than 50 inputs, or nobody anchors.
+        """
+        ballot = self._ballot(X)
+        truth = None if y is None else as_truth(y, self.classes_)
+        listeners = self._listened(ballot, self._byzantine(ballot), truth).listeners
+        return [] if listeners is None else list(listeners.trusts)
+
+    def _byzantine(self, ballot: Ballot, adversaries: Any = None) -> dict[int, Adversary]:
+        """The adversaries among those who can answer."""
+        given = self.adversaries if adversaries is None else adversaries
+        adversaries = self._liars(given, Adversary, PerfectlyMalicious)
+        return {i: liar for i, liar in adversaries.items() if i not in ballot.faults}
+
+    def _talk(
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None, **options: Any
+    ) -> Outcome:
+        if self.trust is not None:
+            ballot = self._listened(ballot, adversaries, truth)
+        return self._play(ballot, adversaries, truth, **options)
+
+    def _listened(self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
+        self._check_seers(adversaries, truth)
+        return ballot.listened(anchors_of(self.participants_, ballot.labels), adversaries, truth)
+
+    def _play(
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None, **options: Any
+    ) -> Outcome:
+        self._check_seers(adversaries, truth)
+        options |= {"sampling": self.sampling, "rounds": self.rounds, "seed": self.seed_}
+        return ballot.talk(self.protocol_, adversaries, truth, **options)
+
+    def _check_seers(self, adversaries: dict[int, Adversary], truth: Votes | None) -> None:
+        seer = next((i for i, liar in adversaries.items() if Knows.TRUTH in liar.knows), None)
+        if truth is None and seer is not None:
+            raise ValueError(
+                f"participant {self.participants_[seer].name!r} is {type(adversaries[seer]).__name__}, which "
+                "must know the truth: use score(X, y), report(X, y) or deliberate(X, y)"
+            )

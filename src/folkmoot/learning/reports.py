@@ -1,0 +1,122 @@
+"""Reports of a fitted moot: its talk beside single participants and every rule of a centre."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from folkmoot.arrays import Progress
+from folkmoot.learning.ballot import anchors_of
+from folkmoot.learning.deliberation import DeliberatingEstimator
+from folkmoot.learning.labels import as_truth, check_labels, with_strangers
+from folkmoot.votes import vote_keys
+
+if TYPE_CHECKING:
+    from folkmoot.comparison import Report
+
+
+class ReportingEstimator(DeliberatingEstimator):
+    """Base that says how the talk compares, with the liars there are or with more and more of them."""
+
+    def report(self, X: Any, y: Any, *, repeats: int = 10, stacking: bool = True) -> Report:
+        """Put the consensus beside single participants and every rule of a centre.
+
+        With ``trust`` the talk without it is one of the comparisons, and the report says how many anchored.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,)
+            Their right labels.
+        repeats : int, default 10
+            How many times to play the talk: the standard error of the consensus is over these.
+        stacking : bool, default True
+            Whether to add stacking, which learns from labels at a server, five-fold on these very rows.
+
+        Returns
+        -------
+        Report
+            A line for each way to answer. Undecided inputs count as wrong in it, while ``predict`` and
+            ``score`` take the most common label.
+        """
+        return next(iter(self._reports(X, y, [self.adversaries], repeats, stacking)))
+
+    def sweep(
+        self,
+        X: Any,
+        y: Any,
+        byzantine: Sequence[int],
+        *,
+        repeats: int = 10,
+        stacking: bool = True,
+        progress: Progress | None = None,
+    ) -> list[Report]:
+        """Report for more and more perfectly malicious participants.
+
+        Which participants turn is drawn by ``random_state``: those that lie in a small number of them also
+        lie in a larger one.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,)
+            Their right labels.
+        byzantine : sequence of int
+            The numbers of malicious participants to try.
+        repeats : int, default 10
+            How many times to play each talk.
+        stacking : bool, default True
+            Whether to add stacking, as in ``report``.
+        progress : callable, optional
+            Called with (done, all) after each report.
+
+        Returns
+        -------
+        list of Report
+            A report for each number in ``byzantine``.
+        """
+        reports = []
+        for report in self._reports(X, y, byzantine, repeats, stacking):
+            reports.append(report)
+            if progress:
+                progress(len(reports), len(byzantine))
+        return reports
+
+    def _reports(
+        self, X: Any, y: Any, adversaries: Sequence[Any], repeats: int, stacking: bool
+    ) -> Iterator[Report]:
+        from folkmoot.comparison import compare
+
+        check_is_fitted(self, "participants_")
+        labels = with_strangers(self.classes_, check_labels(y))
+        ballot = self._ballot(X, labels)
+        truth = as_truth(y, labels)
+        check_consistent_length(truth, ballot.votes.T)
+        skills = np.array([participant.cautious_accuracy for participant in self.participants_])
+        if not any(participant.held_out for participant in self.participants_):
+            skills[:] = np.nan  # nobody knows how good it is
+        for each in adversaries:
+            report = compare(
+                ballot.votes,
+                self.protocol_,
+                truth=truth,
+                adversaries=self._byzantine(ballot, each),
+                anchors=None if self.trust is None else anchors_of(self.participants_, labels),
+                skills=skills,
+                faults=ballot.faults,
+                names=[participant.name for participant in self.participants_],
+                classes=ballot.classes,
+                rounds=self.rounds,
+                repeats=repeats,
+                sampling=self.sampling,
+                seed=self.seed_,
+                keys=vote_keys,
+                stacking=stacking,
+            )
+            yield replace(report, advice="predict gives the most common label instead")
