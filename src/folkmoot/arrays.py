@@ -16,6 +16,7 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 Colours: TypeAlias = npt.NDArray[np.int8]  # what participants hold, -1 for none
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 Words: TypeAlias = npt.NDArray[np.uint64]
+Features: TypeAlias = npt.NDArray[np.floating[Any]]  # the inputs of models
 
 # Called with how much is done and how much there is; for progress bars.
 Progress: TypeAlias = Callable[[int, int], None]

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from folkmoot.arrays import Array, Ints
+from folkmoot.arrays import Array, Features, Ints
 from folkmoot.datasets.summary import Summary, summarise
-
-Features = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, eq=False)

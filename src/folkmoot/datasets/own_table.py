@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from folkmoot import checks
-from folkmoot.arrays import Array, Bools
-from folkmoot.datasets.moot_data import Features, MootData
+from folkmoot.arrays import Array, Bools, Features
+from folkmoot.datasets.moot_data import MootData
 from folkmoot.tabular import Row, Table, advice, has_thousands, open_table, shortened
 
 MISSING = frozenset({"", "na", "n/a", "nan", "?", "null", "none"})
