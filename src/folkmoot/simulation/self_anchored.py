@@ -3,7 +3,7 @@
 Once all first votes are known, each participant that can anchor decides by its own trust. It takes that
 decision into the talk and asks there in proportion to its trust. Who cannot anchor knows nobody to ask:
 asking just anybody would hand it to whoever is most numerous. So it stays uncoloured, is not asked, and
-does not count in the agreement.
+does not count in the agreement. The same goes for one that has an anchor but gives nobody a weight.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Listeners:
     trusts: tuple[Trust, ...]
     """What each thinks of all; that of an adversary is empty."""
     anchored: Bools
-    """(participant,): who has a trust that hangs on its own holdout. These are the ones that talk."""
+    """(participant,): who decides by a trust that hangs on its own holdout. These are the ones that talk."""
     speaking: Bools
     """(participant,): who can be asked: those, and adversaries that handed in a vote."""
     held: Votes
@@ -101,7 +101,12 @@ def listen_first(
             [anchor if voted[i] and not lying[i] else None for i, anchor in enumerate(anchors)],
             classes=classes,
         )
-    anchored = np.array([trust.anchored for trust in trusts])
+    held = np.full_like(cast, UNCOLOURED)
+    for i, trust in enumerate(trusts):
+        if trust.anchored:
+            held[i] = decide(seen, trust)
+    anchored = (held != UNCOLOURED).any(axis=1)  # a participant that decides nothing is not a decider
+    held[lying] = cast[lying]
     hasty = int(((voted > 0) & (voted < LEAST_INPUTS) & ~lying).sum())
     if not anchored.any():
         first = int(lying.argmin())
@@ -115,10 +120,6 @@ def listen_first(
             f"{hasty} participants voted on fewer than {LEAST_INPUTS} of the inputs, too few to learn trust "
             "from: they do not anchor"
         )
-    held = np.full_like(cast, UNCOLOURED)
-    for i in np.flatnonzero(anchored):
-        held[i] = decide(seen, trusts[i])
-    held[lying] = cast[lying]
     return Listeners(tuple(trusts), anchored, anchored | (lying & (voted > 0)), held)
 
 
