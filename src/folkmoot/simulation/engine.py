@@ -35,6 +35,7 @@ def deliberate(
     classes: int | None = None,
     permute: bool = True,
     keys: npt.ArrayLike | None = None,
+    least_likeness: float = 0.0,
     progress: Progress | None = None,
 ) -> Outcome:
     """Let the participants talk about every input until they agree, or for ``rounds`` rounds each.
@@ -74,6 +75,9 @@ def deliberate(
     keys : array-like of int, shape (input,), optional
         A number >= 0 for each input that seeds its randomness, instead of its position. With
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
+    least_likeness : float, default 0.0
+        A guard for talks by trust, with ``batch="shared"``: an answer to the whole batch counts only if it is
+        what the asker holds on at least this share of the inputs on which both hold a colour. 0 counts all.
     progress : callable, optional
         Called with (done, all) as the work goes on.
 
@@ -103,7 +107,9 @@ def deliberate(
     >>> deliberate(votes, Slush(k=5, alpha=3), adversaries=liars, truth=[1] * 5).decision
     array([0, 0, 0, 0, 0])
     """
-    setting = Setting.checked(votes, protocol, adversaries, truth, sampling, schedule, rounds, classes)
+    setting = Setting.checked(
+        votes, protocol, adversaries, truth, sampling, schedule, rounds, classes, least_likeness
+    )
     options = Options.checked(
         setting.votes.shape[1],
         seed=seed,
@@ -114,6 +120,10 @@ def deliberate(
         permute=permute,
         threads=threads,
     )
+    if setting.guarded and not options.shared:
+        raise ValueError(
+            f"least_likeness compares answers to a whole batch, so it needs batch='shared': got {batch!r}"
+        )
     from folkmoot.simulation.kernels.choice import kernel_for  # with numba, which takes its time to import
 
     results = no_results(setting, options)

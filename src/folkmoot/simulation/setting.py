@@ -39,6 +39,7 @@ class Setting:
     sampling: Sampling
     lockstep: bool
     rounds: int
+    least_likeness: float = 0.0  # an answer must be so like what its asker holds to count; 0: all do
 
     @classmethod
     def checked(
@@ -51,6 +52,7 @@ class Setting:
         schedule: Schedule,
         rounds: int,
         classes: int | None,
+        least_likeness: float = 0.0,
     ) -> Setting:
         """The setting, or an error that names what is wrong with it."""
         check_protocol(protocol)
@@ -78,6 +80,7 @@ class Setting:
             sampling=law,
             lockstep=schedule == "lockstep",
             rounds=int(rounds),
+            least_likeness=checks.probability("least_likeness", least_likeness),
         )
         law.check(n, protocol.k)
         if protocol.weights is not None and len(protocol.weights) != n:
@@ -120,6 +123,11 @@ class Setting:
         """Whether some answers weigh more than others."""
         by_trust = isinstance(self.sampling, Trusting) and self.sampling.weighted
         return by_trust or self.protocol.weights is not None
+
+    @property
+    def guarded(self) -> bool:
+        """Whether answers are compared, over the whole batch, with what the asker holds."""
+        return self.least_likeness > 0
 
     @cached_property
     def liars(self) -> Liars:
