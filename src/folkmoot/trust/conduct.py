@@ -23,7 +23,7 @@ LEAST_LIKENESS: Final = 0.8  # of an answer to what is held, for it to count
 MOST_CHANGED: Final = 0.02  # of its own decisions, for a participant to go along with the talk
 
 
-def opening(votes: npt.ArrayLike, trust: Trust) -> Ints:
+def opening(votes: npt.ArrayLike, trust: Trust, *, per_class: bool = False) -> Ints:
     """Give what a participant takes into the talk: its decisions by trust, or nothing if it has no anchor.
 
     Parameters
@@ -32,6 +32,8 @@ def opening(votes: npt.ArrayLike, trust: Trust) -> Ints:
         Everybody's first votes, -1 for none.
     trust : Trust
         The participant's view of them.
+    per_class : bool, default False
+        Decide by confusion matrices, as ``decide`` does.
 
     Returns
     -------
@@ -50,7 +52,7 @@ def opening(votes: npt.ArrayLike, trust: Trust) -> Ints:
     array([1, 0, 0, 0])
     """
     if trust.anchored:
-        return decide(votes, trust)
+        return decide(votes, trust, per_class=per_class)
     return np.full(np.shape(votes)[1], UNCOLOURED)
 
 
