@@ -40,7 +40,7 @@ class Sleeper(Adversary):
     >>> sleeper.answer(0, vote=0, truth=0, classes=2), sleeper.candid(0, vote=0, truth=0, classes=2)
     (1, 0)
     >>> sleeper.lies_on(6)
-    array([ True, False, False,  True,  True, False])
+    array([False, False,  True,  True, False,  True])
     """
 
     target: int = 0

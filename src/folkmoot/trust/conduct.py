@@ -49,7 +49,7 @@ def opening(votes: npt.ArrayLike, trust: Trust, *, per_class: bool = False) -> I
     >>> opening(votes, listen(0, votes, None))[:4]
     array([-1, -1, -1, -1])
     >>> opening(votes, listen(0, votes, Anchor.of_counts(right=8, held_out=10)))[:4]
-    array([1, 0, 0, 0])
+    array([1, 0, 1, 0])
     """
     if trust.anchored:
         return decide(votes, trust, per_class=per_class)
