@@ -187,6 +187,30 @@ def test_an_input_keeps_its_answer_in_any_company() -> None:
     assert np.array_equal(moot.deliberate(inputs).decision == 1, together == 1)
 
 
+def test_undecided_is_none_and_not_the_last_class() -> None:
+    """Without rounds of talk the votes decide: four of eight say yes at x = 0.45, which is no majority."""
+    models = [(f"site {i}", Threshold(i / 8 - 1e-9, ("no", "yes"))) for i in range(8)]
+    rows = np.linspace(-0.1, 0.99, 60)[:, None]
+    moot = ConsensusClassifier(models, protocol=Slush(7, 4), prefit=True, rounds=0)
+    moot.fit(rows, np.where(rows[:, 0] > 0.5, "yes", "no"))
+    x = np.concatenate((rows, [[0.45]]))
+    outcome = moot.deliberate(x)
+    by_hand = []
+    for column in outcome.decisions[outcome.honest].T.tolist():
+        more = [colour for colour in (0, 1) if 2 * column.count(colour) > int(outcome.honest.sum())]
+        by_hand.append(["no", "yes"][more[0]] if more else None)
+    assert outcome.answers.tolist() == by_hand
+    assert outcome.names == tuple(name for name, _ in models)
+    assert outcome.labels is not None
+    assert list(outcome.labels) == ["no", "yes"]
+    assert moot.deliberate(x, repeats=3).answers.shape == (3, 61)
+    assert outcome.answers[-1] is None
+    assert moot.classes_[outcome.decision][-1] == "yes"  # the trap
+    report = moot.report(rows, np.where(rows[:, 0] > 0.5, "yes", "never heard of"), repeats=1, stacking=False)
+    assert np.asarray(report.outcome.labels).tolist() == ["no", "yes", "never heard of"]
+    assert report.outcome.names == outcome.names
+
+
 def test_score_is_the_accuracy_of_predict() -> None:
     moot = ConsensusClassifier([GaussianNB()] * 12, random_state=0).fit(X, Y)
     assert moot.score(X, Y) == np.mean(moot.predict(X) == Y)

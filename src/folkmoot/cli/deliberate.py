@@ -114,7 +114,7 @@ def deliberate(
             adversaries=adversaries,
             anchors=None if golden is None else golden.gold.anchors,
             names=table.workers,
-            classes=classes,
+            labels=table.labels,
             rounds=rounds,
             repeats=repeats,
             seed=seed,
@@ -246,9 +246,9 @@ def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:
 
     import numpy as np
 
-    decision, agreement = np.atleast_2d(outcome.decision)[0], np.atleast_2d(outcome.agreement)[0]
+    answers, agreement = np.atleast_2d(outcome.answers)[0], np.atleast_2d(outcome.agreement)[0]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["task", "label", "agreement"])
-        for task, colour, share in zip(table.tasks, decision.tolist(), agreement.tolist(), strict=True):
-            writer.writerow([task, "" if colour < 0 else table.labels[colour], f"{share:.4f}"])
+        for task, label, share in zip(table.tasks, answers.tolist(), agreement.tolist(), strict=True):
+            writer.writerow([task, "" if label is None else label, f"{share:.4f}"])

@@ -151,11 +151,14 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         Returns
         -------
         Outcome
-            What the participants hold at the end; colours are places in ``classes_``.
+            What the participants hold at the end; colours are places in ``classes_``, and ``answers`` gives
+            the labels, None where undecided. It knows the ``names`` of the participants.
         """
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
-        return self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+        outcome = self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+        names = tuple(participant.name for participant in self.participants_)
+        return replace(outcome, labels=ballot.labels, names=names)
 
     def trusts(self, X: Any, y: Any = None) -> list[Trust]:
         """Learn what each participant thinks of all, by its own holdout and the votes on X.
