@@ -21,6 +21,7 @@ from folkmoot.cli.options import (
     Seed,
     TaskColumn,
     WorkerColumn,
+    asked,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -151,13 +152,13 @@ def deliberate(
 def _protocol(
     table: VoteTable, seen: Votes, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
 ) -> SnowProtocol[Any]:
-    from folkmoot.checks import DEFAULT_K, default_query
+    from folkmoot.checks import DEFAULT_K
     from folkmoot.comparison import judged_accuracies
     from folkmoot.protocols import named_protocol
     from folkmoot.thresholds import StrongConfidence
 
     participants = len(table.workers)
-    size, least = default_query(participants, k)
+    size, least = asked(participants, k)
     if k is None and size < DEFAULT_K:
         notes.append(f"only {participants} participants: k = {size}")
     threshold: int | StrongConfidence
