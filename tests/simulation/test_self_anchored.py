@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -204,7 +205,7 @@ def test_no_attack_makes_the_talk_cost_more_than_a_point(attack: str) -> None:
     liars: dict[int, Adversary] = dict.fromkeys(range(24), liar)
     found = listeners(liars=liars)
 
-    def right(**options: float) -> float:
+    def right(**options: Any) -> float:
         outcome = found.talk(Slush(10, 6), liars, truth=TRUTH, classes=2, repeats=3, **options)
         return float((outcome.decisions[:, found.anchored] == TRUTH).mean())
 
