@@ -141,7 +141,7 @@ SETTINGS: list[tuple[SnowProtocol[Any], dict[str, Any]]] = [
     (Slush(6, 4), {"sampling": Everyone(), "schedule": "lockstep"}),
     (Slush(6, StrongConfidence(np.linspace(0.5, 1, N))), {}),
     (Snowball(6, [4, 5, 6, 4, 5, 6, 4, 5, 6, 4, 5, 6, 4, 4], 3), {"adversaries": LIARS["all kinds"]}),
-    (Slush(6, 4, weights=np.linspace(0, 1, N)), {"adversaries": LIARS["malicious"]}),
+    (Slush(6, 4, weights=np.linspace(0, 1, N).tolist()), {"adversaries": LIARS["malicious"]}),
     (Slush(6, 5, weights=[1, 2] * 7), {"record": True, "adversaries": LIARS["all kinds"]}),
 ]
 

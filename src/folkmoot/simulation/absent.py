@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
@@ -28,9 +28,7 @@ from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.results import no_results, replayed
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import share
-from folkmoot.votes import UNCOLOURED
-
-Missing: TypeAlias = Literal["uncoloured", "absent"]
+from folkmoot.votes import UNCOLOURED, Missing
 
 
 def some_are_absent(missing: Missing, setting: Setting, options: Options) -> bool:

@@ -12,11 +12,12 @@ from folkmoot.arrays import Progress
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
-from folkmoot.simulation.absent import Missing, play_voters, some_are_absent
+from folkmoot.simulation.absent import play_voters, some_are_absent
 from folkmoot.simulation.play_options import Batch, Options
 from folkmoot.simulation.results import no_results, outcome_of
 from folkmoot.simulation.setting import Schedule, Setting
 from folkmoot.simulation.sharing import share
+from folkmoot.votes import Missing
 
 
 def deliberate(
