@@ -39,6 +39,7 @@ class Setting:
     sampling: Sampling
     lockstep: bool
     rounds: int
+    told: Liars | None = None  # what the liars answer, if that is tabulated already
 
     @classmethod
     def checked(
@@ -124,6 +125,8 @@ class Setting:
     @cached_property
     def liars(self) -> Liars:
         """What the Byzantine participants see and answer, by position."""
+        if self.told is not None:
+            return self.told
         return tabulated(self.adversaries, self.votes, self.truth, self.classes, self.order)
 
     @cached_property
