@@ -123,7 +123,8 @@ def test_other_protocols(files: tuple[Path, Path], protocol: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "attack", ["malicious", "constant", "random", "silent", "faulty", "stalling", "equivocating", "copycat"]
+    "attack",
+    ["malicious", "constant", "random", "silent", "faulty", "stalling", "equivocating", "copycat", "sleeper"],
 )
 def test_every_attack(files: tuple[Path, Path], attack: str) -> None:
     result = as_json(files[0], "--truth", files[1], "--byzantine", 4, "--attack", attack, "--repeats", 2)

@@ -342,6 +342,8 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         protocol = self.protocol_
         if not adversaries and has_closed_form(protocol, self.sampling, ballot):
             return absorption(protocol, ballot.votes)
+        if ballot.listeners is not None:  # who is heeded hangs on the whole batch
+            return ballot.shares(self._play(ballot, adversaries, None, repeats=_REPEATS))
         # Inputs with the same votes have the same law, and here the same draws.
         columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
         few = replace(ballot, votes=columns)
