@@ -60,8 +60,8 @@ class Change(NamedTuple):
 class Outcome:
     """The end of a deliberation over a batch of inputs, as ``deliberate`` returns it.
 
-    With ``repeats=1`` arrays have the shapes below. With more, all but ``honest`` have a first axis for the
-    repetition.
+    With ``repeats=1`` arrays have the shapes below. With more, all but ``honest`` and ``present`` have a
+    first axis for the repetition.
 
     Parameters
     ----------
@@ -86,6 +86,9 @@ class Outcome:
         What the colours are called, one for each. Estimators and ``compare(..., labels=)`` fill it in.
     names : sequence of str, optional
         What the participants are called, one for each.
+    present : ndarray of bool, shape (participant, input), optional
+        Who took part in which input, the same in all repetitions; None if everybody did. Only those count in
+        what follows.
 
     Raises
     ------
@@ -114,6 +117,7 @@ class Outcome:
     replay: Callable[[int], list[Change]] | None = field(default=None, repr=False)
     labels: Sequence[Any] | Array | None = None
     names: Sequence[str] | None = None
+    present: Bools | None = None
 
     def __post_init__(self) -> None:
         for what, each, given, many in (
@@ -124,6 +128,13 @@ class Outcome:
                 raise ValueError(f"{what} must hold one per {each} ({many}): got {len(given)}")
 
     @cached_property
+    def voters(self) -> Ints:
+        """(input,): how many honest participants took part."""
+        if self.present is None:
+            return np.full(self.decisions.shape[-1], self.honest.sum())
+        return np.asarray(self.present[self.honest].sum(axis=0))
+
+    @cached_property
     def counts(self) -> Ints:
         """(input, colour): how many honest participants hold each colour."""
         held = self.decisions[..., self.honest, :]
@@ -131,9 +142,9 @@ class Outcome:
 
     @cached_property
     def decision(self) -> Ints:
-        """(input,): the colour that more than half of the honest participants hold, else -1."""
+        """(input,): the colour that more than half of the honest participants there hold, else -1."""
         best = self.counts.argmax(axis=-1)
-        enough = 2 * self.counts.max(axis=-1) > self.honest.sum()
+        enough = 2 * self.counts.max(axis=-1) > self.voters
         return np.where(enough, best, UNCOLOURED)
 
     @cached_property
@@ -155,8 +166,8 @@ class Outcome:
 
     @cached_property
     def agreement(self) -> Floats:
-        """(input,): the share of honest participants that hold the most common colour."""
-        return np.asarray(self.counts.max(axis=-1) / self.honest.sum(), dtype=np.float64)
+        """(input,): the share of honest participants that hold the most common colour; 0 if none is there."""
+        return np.asarray(self.counts.max(axis=-1) / np.maximum(self.voters, 1), dtype=np.float64)
 
     @property
     def undecided(self) -> int:
@@ -249,7 +260,7 @@ def draw_convergence(outcome: Outcome, axes: Any, *, most: int = 60) -> None:
     for i in range(min(most, len(history))):
         split = decision[i] == UNCOLOURED
         colour = int(history[i, -1].argmax()) if split else int(decision[i])
-        share = history[i, :, colour] / outcome.honest.sum()
+        share = history[i, :, colour] / max(1, int(outcome.voters[i]))
         axes.plot(share, color="#c0392b" if split else "#1f5fa8", alpha=0.5, lw=1)
     axes.set_xlim(0, max(1, int(outcome.rounds.max())))
     axes.set_ylim(0, 1.02)

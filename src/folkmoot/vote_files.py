@@ -1,6 +1,6 @@
 """Votes and truths in files: columns ``task, worker, label`` and ``task, label`` (crowd-kit's names).
 
-Labels are any strings; a vote that is not there is uncoloured. ``folkmoot.tabular`` says what can be read.
+Labels are any strings; a vote that is not there is -1. ``folkmoot.tabular`` says what can be read.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ BLUE: Final = 1
 Colour: TypeAlias = int
 # How many of the k answers to one query named each colour; uncoloured answers are counted nowhere.
 Tally: TypeAlias = Sequence[int]
+# What a participant without a vote on an input does there: it talks and may adopt a colour, or takes no part.
+Missing: TypeAlias = Literal["uncoloured", "absent"]
 # One row per participant, one column per input.
 Votes: TypeAlias = Ints
 

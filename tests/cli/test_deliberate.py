@@ -17,6 +17,7 @@ from folkmoot import Slush, StrongConfidence, deliberate, read_votes
 from folkmoot.accuracy import participant_accuracies
 from folkmoot.baselines import dawid_skene, majority, supermajority
 from support.command import assert_refused, run, run_json
+from support.crowds import sparse_crowd, write_crowd
 from support.process import assert_control_c_is_quiet
 
 PARTICIPANTS, INPUTS = 21, 60
@@ -69,7 +70,7 @@ def test_json_holds_what_the_library_says(files: tuple[Path, Path]) -> None:
         votes, "--truth", truth, "--k", 7, "--alpha", 5, "--rounds", 20, "--repeats", 4, "--seed", 3
     )
     table = read_votes(votes, truth)
-    outcome = deliberate(table.votes, Slush(7, 5), rounds=20, repeats=4, seed=3, classes=2)
+    outcome = deliberate(table.votes, Slush(7, 5), rounds=20, repeats=4, seed=3, classes=2, missing="absent")
     assert table.truth is not None
     accuracy = outcome.accuracies(table.truth)
     assert result["slush"] == result["consensus"] == pytest.approx(accuracy.mean())
@@ -97,6 +98,19 @@ def test_the_table_has_every_line(files: tuple[Path, Path]) -> None:
                  "Dawid-Skene", "slush, 10 times", "±"):  # fmt: skip
         assert name in result.stdout
     assert result.stderr == ""  # no progress bar when nobody watches
+
+
+def test_a_sparse_crowd_is_answered(tmp_path: Path) -> None:
+    votes, truth = write_crowd(tmp_path, *sparse_crowd(109, 400, 3, 10, seed=1))
+    result = as_json(votes, "--truth", truth, "--out", tmp_path / "out.csv")
+    assert result["undecided"] < 4
+    assert result["consensus"] > result["majority"] - 0.03
+    with (tmp_path / "out.csv").open() as file:
+        assert sum(row["label"] == "" for row in csv.DictReader(file)) < 4
+    assert as_json(votes, "--truth", truth, "--missing", "uncoloured", "--repeats", 1)["undecided"] == 400
+    assert_refused(
+        "--missing must be absent or uncoloured: got 'gone'", "deliberate", votes, "--missing", "gone"
+    )
 
 
 @pytest.mark.parametrize("protocol", ["snowflake", "snowball"])
@@ -127,7 +141,7 @@ def test_local_thresholds_without_truth_come_from_the_votes_and_say_so(files: tu
     assert result["slush"] is None
     table = read_votes(files[0])
     skills = dawid_skene(table.votes, 2).accuracies
-    outcome = deliberate(table.votes, Slush(10, StrongConfidence(skills)), classes=2)
+    outcome = deliberate(table.votes, Slush(10, StrongConfidence(skills)), classes=2, missing="absent")
     assert result["queries"] == outcome.queries
     informed = as_json(files[0], "--truth", files[1], "--alpha", "local")
     assert "on the truth itself" in informed["warnings"][0]
@@ -151,7 +165,7 @@ def test_out_and_plot(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert result.returncode == 0
     assert matplotlib.image.imread(picture).std() > 0.05
     table = read_votes(*files)
-    outcome = deliberate(table.votes, Slush(10, 6), seed=5, classes=2)
+    outcome = deliberate(table.votes, Slush(10, 6), seed=5, classes=2, missing="absent")
     with out.open() as file:
         rows = list(csv.DictReader(file))
     assert [row["task"] for row in rows] == table.tasks

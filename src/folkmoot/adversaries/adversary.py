@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Bools
-from folkmoot.votes import UNCOLOURED, Colour, Votes
+from folkmoot.votes import UNCOLOURED, Colour, Missing, Votes
 
 
 class Knows(Flag):
@@ -143,7 +143,12 @@ def wrong(truth: Colour, classes: int) -> Colour:
 
 
 def handed_in(
-    votes: Votes, adversaries: Mapping[int, Adversary], truth: npt.ArrayLike | None, classes: int
+    votes: Votes,
+    adversaries: Mapping[int, Adversary],
+    truth: npt.ArrayLike | None,
+    classes: int,
+    *,
+    missing: Missing = "uncoloured",
 ) -> Votes:
     """The first votes that a centralised rule would see: the adversaries' rows as they choose them.
 
@@ -157,6 +162,9 @@ def handed_in(
         The right colours, for adversaries that must know them.
     classes : int
         The number of colours.
+    missing : {"uncoloured", "absent"}, default "uncoloured"
+        Whether an adversary whose model does not answer an input may hand in a vote on it. With "absent" it
+        takes no part in it.
 
     Returns
     -------
@@ -184,4 +192,6 @@ def handed_in(
         for vote, known in set(zip(votes[participant].tolist(), right.tolist(), strict=True)):
             where = (votes[participant] == vote) & (right == known)
             result[participant, where] = adversary.first_vote(vote=vote, truth=known, classes=classes)
+    if missing == "absent":
+        result[votes == UNCOLOURED] = UNCOLOURED
     return result

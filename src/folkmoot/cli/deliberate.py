@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import SnowProtocol
     from folkmoot.vote_files import VoteTable
-    from folkmoot.votes import Votes
+    from folkmoot.votes import Missing, Votes
 
 
 def deliberate(
@@ -79,6 +79,10 @@ def deliberate(
         Path | None,
         typer.Option("--gold", help="Columns task,label: known tasks, for --trust.", show_default=False),
     ] = None,
+    missing: Annotated[
+        str,
+        typer.Option("--missing", help="Without a vote on a task: absent, or uncoloured (talks, adopts)."),
+    ] = "absent",
     rounds: RoundsEach = 50,
     repeats: Repeats = 10,
     seed: Seed = 0,
@@ -99,13 +103,14 @@ def deliberate(
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
     check_gold(trust, gold)
+    without = _missing(missing)
     columns = {"task": task_column, "worker": worker_column, "label": label_column}
     golden = None if gold is None else read_gold(votes, truth, gold, **columns)
     table = read_votes(votes, truth, **columns) if golden is None else golden.table
     classes = len(table.labels)
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
-    seen = handed_in(table.votes, adversaries, table.truth, classes)
+    seen = handed_in(table.votes, adversaries, table.truth, classes, missing=without)
     rule = _protocol(table, seen, protocol, k, alpha, beta, notes)
     with collected_warnings() as lines, progress_bar("deliberating") as progress:
         report = compare(
@@ -119,6 +124,7 @@ def deliberate(
             rounds=rounds,
             repeats=repeats,
             seed=seed,
+            missing=without,
             record=path is not None,
             progress=progress,
         )
@@ -147,6 +153,13 @@ def deliberate(
         from folkmoot.report import deliberation_figure as pictures
 
         save_picture(pictures.deliberation(report), path)
+
+
+def _missing(typed: str) -> Missing:
+    names: dict[str, Missing] = {"absent": "absent", "uncoloured": "uncoloured"}
+    if typed not in names:
+        raise ValueError(f"--missing must be absent or uncoloured: got {typed!r}")
+    return names[typed]
 
 
 def _protocol(

@@ -20,7 +20,7 @@ from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol, protocols_in_words
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
 from folkmoot.trust import Anchor
-from folkmoot.votes import Votes, packed_bytes
+from folkmoot.votes import Missing, Votes, packed_bytes
 
 # How the sampling law is said.
 _LAWS: Final[dict[type, str]] = {
@@ -51,6 +51,7 @@ def compare(
     batch: Literal["independent", "shared"] | None = None,
     threads: int | None = None,
     keys: Callable[[Votes], Ints] | None = None,
+    missing: Missing = "absent",
     rules: Sequence[RuleName] | None = None,
     stacking: bool = False,
     record: bool = False,
@@ -102,6 +103,10 @@ def compare(
     keys : callable, optional
         Makes a number for each input from the votes that are talked about, which seeds its randomness, such
         as ``folkmoot.votes.vote_keys``. Default: its position.
+    missing : {"absent", "uncoloured"}, default "absent"
+        What a participant does on an input on which it has no vote, as in ``deliberate``: it takes no part in
+        it, or talks and adopts a colour. An adversary that is absent also hands in nothing to a centre. A
+        talk by trust is not touched by it: whoever anchors has a decision of its own to talk about.
     rules : sequence of {"majority", "supermajority", "weighted majority", "Dawid-Skene"}, optional
         The rules of a centre that are wanted. Default: all that apply.
     stacking : bool, default False
@@ -144,7 +149,9 @@ def compare(
     protocols = _protocols(protocol)
     if classes is None and labels is not None:
         classes = len(labels)
-    options: dict[str, Any] = {"rounds": rounds, "seed": seed, "threads": threads, "progress": progress}
+    options: dict[str, Any] = {
+        "rounds": rounds, "seed": seed, "threads": threads, "missing": missing, "progress": progress,
+    }  # fmt: skip
     if batch is not None:
         options["batch"] = batch
     scene = Scene.checked(votes, truth, classes, adversaries or {}, faults or {}, keys, sampling, options)
@@ -180,8 +187,7 @@ def compare(
 
     anchored = None if anchors is None else 0 if listeners is None else int(listeners.anchored.sum())
     first, main = next(iter(protocols.values())), next(iter(outcomes.values()))
-    # A real query carries the votes on all inputs, so a batch asks until its longest talk is over.
-    queries = round(float(np.mean(main.rounds.max(axis=-1))) * int(main.honest.sum()) * first.k)
+    queries, carried = _queries(main, first), inputs if main.present is None else 1
     repetitions = len(np.atleast_2d(main.decision))
 
     def called(outcome: Outcome) -> Outcome:
@@ -201,7 +207,7 @@ def compare(
         undecided=main.undecided / repetitions,
         rounds=float(main.rounds.mean()),
         queries=queries,
-        bytes=queries * packed_bytes(inputs, classes),
+        bytes=queries * packed_bytes(carried, classes),
         anchored=anchored,
         honest=next(iter(plain.values())).honest,
         outcomes={name: called(outcome) for name, outcome in outcomes.items()},
@@ -210,6 +216,14 @@ def compare(
         recorded=called(scene.talk(first, listeners, record=True, progress=None)) if record else None,
         seconds=seconds,
     )
+
+
+def _queries(outcome: Outcome, protocol: SnowProtocol[Any]) -> int:
+    """The requests of a talk; a real one carries the votes on all inputs, if the peer has them."""
+    if outcome.present is not None:
+        return round(float(np.mean(outcome.queries)))
+    # So a batch asks until its longest talk is over.
+    return round(float(np.mean(outcome.rounds.max(axis=-1))) * int(outcome.honest.sum()) * protocol.k)
 
 
 def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> str:

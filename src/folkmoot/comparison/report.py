@@ -95,7 +95,7 @@ class Report(ReportTable[Line]):
     rounds : float
         The rounds played on an input, on average.
     queries : int
-        The requests to single peers if each carries all inputs.
+        The requests to single peers: each carries all inputs, or one where some participants were absent.
     bytes : int
         The size of the votes in the answers to them.
     anchored : int, optional

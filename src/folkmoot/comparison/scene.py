@@ -73,7 +73,8 @@ class Scene:
     def seen(self, given: npt.ArrayLike | None) -> Votes:
         """The votes that a centre sees: as given, or with what the adversaries hand in."""
         if given is None:
-            return handed_in(self.votes, self.adversaries, self.truth, self.classes)
+            missing = self.options["missing"]
+            return handed_in(self.votes, self.adversaries, self.truth, self.classes, missing=missing)
         votes = check_votes(given, self.classes)
         if votes.shape != self.votes.shape:
             raise ValueError(f"seen must have the shape of votes {self.votes.shape}: got {votes.shape}")
@@ -97,6 +98,7 @@ class Scene:
         if self.keys is not None:
             options["keys"] = self.keys(held)
         if listeners is not None:
+            del options["missing"]  # who anchors has decided, and the others do not talk
             return listeners.talk(protocol, self.adversaries, **options)
         options |= {"adversaries": self.adversaries, "sampling": self.sampling}
         if not self.faults:

@@ -118,6 +118,7 @@ class ReportingEstimator(DeliberatingEstimator):
                 sampling=self.sampling,
                 seed=self.seed_,
                 keys=vote_keys,
+                missing="uncoloured",
                 stacking=stacking,
             )
             yield replace(report, advice="predict gives the most common label instead")

@@ -249,6 +249,7 @@ def _simulated(
         rounds=config.rounds,
         repeats=config.repeats,
         batch="shared",
+        missing="uncoloured",
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,32 @@ def deliberate_among(
     if len(place) < 2:
         raise ValueError(f"at least two participants must be able to answer: got {len(place)}")
     rows = list(place)
+    moved = {place[i]: _moved(liar, place) for i, liar in adversaries.items() if i in place}
+    if options.get("missing") == "absent" and (votes[rows] == UNCOLOURED).any():
+        return _absent_too(rows, votes, protocol, adversaries, sampling, options)
     outcome = deliberate(
         votes[rows],
         protocol.restricted(rows).scaled(len(rows)),
-        adversaries={place[i]: _moved(liar, place) for i, liar in adversaries.items() if i in place},
+        adversaries=moved,
         sampling=None if sampling is None else sampling.restricted(rows),
         **options,
     )
     return outcome if len(rows) == len(votes) else _among_all(outcome, rows, len(votes))
+
+
+def _absent_too(
+    there: list[int],
+    votes: Votes,
+    protocol: SnowProtocol[Any],
+    adversaries: Mapping[int, Adversary],
+    sampling: Sampling | None,
+    options: dict[str, Any],
+) -> Outcome:
+    """Whoever is not there is absent on every input, as the others are on some: one scaling for both."""
+    cast = np.full_like(votes, UNCOLOURED)
+    cast[there] = votes[there]
+    outcome = deliberate(cast, protocol, adversaries=adversaries, sampling=sampling, **options)
+    return replace(outcome, honest=outcome.honest & np.isin(np.arange(len(votes)), there))
 
 
 def _among_all(outcome: Outcome, there: list[int], participants: int) -> Outcome:
@@ -53,12 +72,12 @@ def _among_all(outcome: Outcome, there: list[int], participants: int) -> Outcome
     decisions[..., there, :] = held
     honest = np.zeros(participants, dtype=np.bool_)
     honest[there] = outcome.honest
-    replay = None if outcome.replay is None else _renumbered(outcome.replay, there)
+    replay = None if outcome.replay is None else partial(_renumbered, outcome.replay, there)
     return replace(outcome, decisions=decisions, honest=honest, replay=replay)
 
 
-def _renumbered(replay: Callable[[int], list[Change]], there: list[int]) -> Callable[[int], list[Change]]:
-    return lambda i: [change._replace(participant=there[change.participant]) for change in replay(i)]
+def _renumbered(replay: Callable[[int], list[Change]], there: list[int], i: int) -> list[Change]:
+    return [change._replace(participant=there[change.participant]) for change in replay(i)]
 
 
 def _moved(liar: Adversary, place: dict[int, int]) -> Adversary:

@@ -12,10 +12,12 @@ from folkmoot.arrays import Progress
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
+from folkmoot.simulation.absent import play_voters, some_are_absent
 from folkmoot.simulation.play_options import Batch, Options
 from folkmoot.simulation.results import no_results, outcome_of
 from folkmoot.simulation.setting import Schedule, Setting
 from folkmoot.simulation.sharing import share
+from folkmoot.votes import Missing
 
 
 def deliberate(
@@ -35,6 +37,7 @@ def deliberate(
     classes: int | None = None,
     permute: bool = True,
     keys: npt.ArrayLike | None = None,
+    missing: Missing = "uncoloured",
     least_likeness: float = 0.0,
     progress: Progress | None = None,
 ) -> Outcome:
@@ -75,6 +78,12 @@ def deliberate(
     keys : array-like of int, shape (input,), optional
         A number >= 0 for each input that seeds its randomness, instead of its position. With
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
+    missing : {"uncoloured", "absent"}, default "uncoloured"
+        What a participant does on an input on which it has no vote (-1). "uncoloured", as in the paper: it
+        asks, is asked, and takes the first colour that wins one of its queries. "absent": it neither asks nor
+        is asked there and does not count in the decision; the voters talk by ``protocol.scaled(voters)``, a
+        single voter decides alone, and an input without votes is undecided. An adversary without a vote on an
+        input is absent there too; one that has a vote counts among the voters, even if it is silent.
     least_likeness : float, default 0.0
         A guard for talks by trust, with ``batch="shared"``: an answer to the whole batch counts only if it is
         what the asker holds on at least this share of the inputs on which both hold a colour. 0 counts all.
@@ -90,7 +99,8 @@ def deliberate(
     ------
     ValueError
         If a vote is no colour, fewer than k peers can be asked, everybody is Byzantine, or an adversary must
-        know the truth and is not given it.
+        know the truth and is not given it; or if somebody is absent and ``batch="shared"``, ``Neighbours`` or
+        ``Trusting`` is asked for.
 
     Examples
     --------
@@ -106,6 +116,15 @@ def deliberate(
     >>> liars = {i: PerfectlyMalicious() for i in range(4)}
     >>> deliberate(votes, Slush(k=5, alpha=3), adversaries=liars, truth=[1] * 5).decision
     array([0, 0, 0, 0, 0])
+
+    Three of five voted, so that nobody hears three equal answers, until those who did not vote are absent:
+
+    >>> sparse = [[1], [1], [0], [-1], [-1]]
+    >>> deliberate(sparse, Slush(k=4, alpha=3)).decision
+    array([-1])
+    >>> outcome = deliberate(sparse, Slush(k=4, alpha=3), missing="absent")
+    >>> outcome.decision, outcome.agreement
+    (array([1]), array([1.]))
     """
     setting = Setting.checked(
         votes, protocol, adversaries, truth, sampling, schedule, rounds, classes, least_likeness
@@ -124,6 +143,8 @@ def deliberate(
         raise ValueError(
             f"least_likeness compares answers to a whole batch, so it needs batch='shared': got {batch!r}"
         )
+    if some_are_absent(missing, setting, options):
+        return play_voters(setting, options, progress)
     from folkmoot.simulation.kernels.choice import kernel_for  # with numba, which takes its time to import
 
     results = no_results(setting, options)

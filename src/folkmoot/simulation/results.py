@@ -49,11 +49,11 @@ def outcome_of(setting: Setting, options: Options, results: Results) -> Outcome:
         rounds=results.played.reshape(shape)[first],
         queries=np.asarray(queries)[first],
         history=None if history is None else history[first],
-        replay=partial(_replay, setting, options) if options.record else None,
+        replay=partial(replayed, setting, options) if options.record else None,
     )
 
 
-def _replay(setting: Setting, options: Options, i: int) -> list[Change]:
+def replayed(setting: Setting, options: Options, i: int) -> list[Change]:
     """The changes of input i in the first repetition, played once more with a notebook."""
     from folkmoot.simulation.kernels import explicit, shared
 

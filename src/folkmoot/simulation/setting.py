@@ -39,6 +39,7 @@ class Setting:
     sampling: Sampling
     lockstep: bool
     rounds: int
+    told: Liars | None = None  # what the liars answer, if that is tabulated already
     least_likeness: float = 0.0  # an answer must be so like what its asker holds to count; 0: all do
 
     @classmethod
@@ -132,6 +133,8 @@ class Setting:
     @cached_property
     def liars(self) -> Liars:
         """What the Byzantine participants see and answer, by position."""
+        if self.told is not None:
+            return self.told
         return tabulated(self.adversaries, self.votes, self.truth, self.classes, self.order)
 
     @cached_property

@@ -116,6 +116,7 @@ def answers(
         repeats=talk.repeats,
         seed=seed,
         rules=rules,
+        missing="uncoloured",
     )
     return {name: _answer(report, name) for name in (MAJORITY, *wanted)}
 

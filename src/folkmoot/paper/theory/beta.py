@@ -199,7 +199,7 @@ def _compared(
     """Each talk once, as the paper has it, beside rules that count votes."""
     return compare(
         votes, talks, truth=truth, classes=2, sampling=_PAPERS_LAW, rounds=_ROUNDS, repeats=1, seed=seed,
-        threads=1, **more,
+        threads=1, missing="uncoloured", **more,
     )  # fmt: skip
 
 

@@ -163,6 +163,7 @@ def _plain(scene: _Scene, attack: Attack | None) -> list[Said]:
         seed=scene.seed,
         threads=1,
         rules=_CENTRAL,
+        missing="uncoloured",
     )
     outcome = report.outcome
     return [

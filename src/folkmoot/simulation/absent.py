@@ -1,0 +1,214 @@
+"""A talk in which those who did not vote on an input are absent: ``deliberate(..., missing="absent")``.
+
+On every input its voters talk as a moot of their own, by ``protocol.scaled(voters)``. A kernel plays a moot
+of one size, so inputs are grouped: the voters of an input take seats, honest ones first, and inputs whose
+seats are alike (how many are honest, their thresholds and weights, what the liars see) are one deliberation.
+The seats and the stream of an input depend on that input alone, so its outcome does not depend on the group.
+
+A Byzantine participant is absent where the votes have -1 for it: who was not given a task cannot lie about
+it. Where it has a vote of its own it is one of the voters, whatever it then says, or if it is silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+
+from folkmoot.adversaries import Sees, Silent
+from folkmoot.arrays import Bools, Floats, Ints, Progress
+from folkmoot.outcome import Change, Outcome
+from folkmoot.protocols import SnowProtocol
+from folkmoot.sampling import Neighbours, Trusting
+from folkmoot.simulation.kernels.liars import Liars
+from folkmoot.simulation.play_options import Options
+from folkmoot.simulation.results import no_results, replayed
+from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.sharing import share
+from folkmoot.votes import UNCOLOURED, Missing
+
+
+def some_are_absent(missing: Missing, setting: Setting, options: Options) -> bool:
+    """Whether somebody takes no part in some input; ValueError where that cannot be played."""
+    if missing not in get_args(Missing):
+        raise ValueError(f"missing must be 'uncoloured' or 'absent': got {missing!r}")
+    if missing == "uncoloured" or bool((setting.votes != UNCOLOURED).all()):
+        return False
+    what = "batch='shared'" if options.shared else ""
+    if isinstance(setting.sampling, (Neighbours, Trusting)):
+        what = type(setting.sampling).__name__
+    if what:
+        raise ValueError(
+            f"{what} cannot be played where some did not vote on all inputs: give missing='uncoloured', "
+            "which lets them talk and adopt a colour"
+        )
+    return True
+
+
+class _Group(NamedTuple):
+    """Inputs whose seats are alike, as one deliberation."""
+
+    setting: Setting
+    inputs: Ints  # (input,): which of the whole batch they are
+    seats: Ints  # (input, seat): which participant sits there, the honest ones first
+
+    def options(self, options: Options, threads: int = 1) -> Options:
+        """The same options, with the keys of these inputs, cut up for so many threads."""
+        return replace(options, keys=options.keys[self.inputs], threads=threads)
+
+
+def play_voters(setting: Setting, options: Options, progress: Progress | None) -> Outcome:
+    """Lets the voters of each input talk about it, and gathers all that came of it."""
+    from folkmoot.simulation.kernels.choice import kernel_for  # with numba, which takes its time to import
+
+    inputs, repeats = setting.votes.shape[1], options.repeats
+    groups = list(_groups(setting, np.arange(inputs)))
+    played, pieces = [], []
+    threads = options.threads if len(groups) < 8 * options.threads else 1  # many small groups are not cut up
+    for group in groups:
+        own = group.options(options, threads)
+        played.append(no_results(group.setting, own))
+        pieces += kernel_for(group.setting, own).pieces(group.setting, own, played[-1])
+    share(pieces, options.threads, progress)
+
+    # Inputs without a talk keep what is there: a single vote, or none.
+    first = np.where(setting.honest[:, None], setting.votes, UNCOLOURED).astype(np.int8)
+    held = np.stack([(first == colour).sum(axis=0) for colour in range(setting.classes)], axis=-1)
+    decisions = np.repeat(first[None], repeats, axis=0)
+    alone = (held > 0).sum(axis=-1) == 1
+    settled = np.repeat(alone[None], repeats, axis=0)
+    rounds = np.zeros((repeats, inputs), dtype=np.int64)
+    asked = np.zeros((repeats, inputs), dtype=np.int64)
+    history = None
+    if options.record:
+        history = np.empty((repeats, inputs, setting.rounds + 1, setting.classes), dtype=np.int32)
+        history[:] = held[:, None]
+    for group, results in zip(groups, played, strict=True):
+        shape = (repeats, len(group.inputs))
+        honest = results.decisions.shape[1]
+        colours = results.decisions.reshape(*shape, honest)
+        decisions[:, group.seats[:, :honest], group.inputs[:, None]] = colours
+        settled[:, group.inputs] = results.settled.reshape(shape)
+        rounds[:, group.inputs] = results.played.reshape(shape)
+        asked[:, group.inputs] = results.asked.reshape(shape)
+        if history is not None:
+            history[:, group.inputs] = results.history.reshape(*shape, *results.history.shape[1:])
+    one = 0 if repeats == 1 else slice(None)
+    return Outcome(
+        decisions=decisions[one],
+        honest=setting.honest,
+        classes=setting.classes,
+        settled=settled[one],
+        rounds=rounds[one],
+        queries=np.asarray(asked.sum(axis=1))[one],
+        history=None if history is None else history[one],
+        replay=partial(_replay, setting, options) if options.record else None,
+        present=setting.votes != UNCOLOURED,
+    )
+
+
+def _replay(setting: Setting, options: Options, i: int) -> list[Change]:
+    """The changes of input i, under the participants' own numbers."""
+    for group in _groups(setting, np.array([i])):
+        found = replayed(group.setting, group.options(options), 0)
+        return [change._replace(participant=int(group.seats[0, change.participant])) for change in found]
+    return []  # nobody talked
+
+
+def _groups(setting: Setting, inputs: Ints) -> Iterator[_Group]:
+    """The inputs on which somebody can ask somebody, by groups."""
+    present = setting.votes[:, inputs] != UNCOLOURED
+    talk = present[setting.honest].any(axis=0) & (present.sum(axis=0) >= 2)
+    weights = None if setting.protocol.weights is None else np.array(setting.protocol.weights)
+    if weights is not None:  # where no answer weighs anything nobody is ever turned
+        talk &= (present & (weights > 0)[:, None]).any(axis=0)
+    sizes = np.stack([present[setting.honest].sum(axis=0), present.sum(axis=0)], axis=1)
+    for honest, voters in np.unique(sizes[talk], axis=0).tolist():
+        alike = np.flatnonzero(talk & (sizes == (honest, voters)).all(axis=1))
+        yield from _of_one_size(setting, inputs[alike], present[:, alike], weights, honest, voters)
+
+
+def _of_one_size(
+    setting: Setting, inputs: Ints, present: Bools, weights: Floats | None, honest: int, voters: int
+) -> Iterator[_Group]:
+    """Inputs with so many voters, so many of them honest, by what sits on the seats."""
+    everybody = len(setting.votes)
+    rule = setting.protocol.scaled(voters)
+    liars, byzantine = setting.liars, np.flatnonzero(~setting.honest)
+    sees, follows = np.full(everybody, -1), np.full(everybody, -1)
+    sees[byzantine] = liars.sees
+    follows[byzantine] = np.where(
+        liars.sees == Sees.TARGET.value, np.flatnonzero(setting.honest)[liars.target], -1
+    )
+    # What tells participants apart: whether they lie and what they see, their threshold, their weight.
+    traits = np.stack(
+        [
+            sees,
+            np.where(setting.honest, rule.thresholds(everybody), 0),
+            np.zeros(everybody) if weights is None else weights,
+        ],
+        axis=1,
+    )
+    kind = np.unique(traits, axis=0, return_inverse=True)[1].ravel()
+    ranked = np.lexsort((np.arange(everybody), np.where(setting.honest, kind, everybody)))
+    seats = ranked[np.nonzero(present[ranked].T)[1].reshape(-1, voters)]
+    key = kind[seats]
+    if (follows >= 0).any():
+        place = np.full((len(inputs), everybody), -1)
+        np.put_along_axis(place, seats, np.arange(voters)[None], axis=1)
+        followed = np.take_along_axis(place, np.maximum(follows[seats], 0), axis=1)
+        followed[follows[seats] < 0] = -2  # follows nobody; -1: somebody who is absent
+        key = np.concatenate((key, followed), axis=1)
+    which = np.unique(key, axis=0, return_inverse=True)[1].ravel()
+    for group in range(int(which.max()) + 1):
+        alike = np.flatnonzero(which == group)
+        own = seats[alike]
+        target = key[alike[0], voters + honest :] if key.shape[1] > voters else np.empty(0, dtype=np.int64)
+        yield _Group(
+            replace(
+                setting,
+                votes=np.ascontiguousarray(setting.votes[own, inputs[alike, None]].T),
+                protocol=_seated(rule, own[0], everybody, weights),
+                adversaries={seat: Silent() for seat in range(honest, voters)},
+                truth=None,
+                told=_liars_of(setting, inputs[alike], own, honest, target),
+            ),
+            inputs[alike],
+            own,
+        )
+
+
+def _seated(
+    rule: SnowProtocol[Any], seats: Ints, participants: int, weights: Floats | None
+) -> SnowProtocol[Any]:
+    alpha = rule.thresholds(participants)[seats].tolist()
+    return replace(
+        rule,
+        alpha=alpha if len(set(alpha)) > 1 else alpha[0],
+        weights=None if weights is None else weights[seats].tolist(),
+    )
+
+
+def _liars_of(setting: Setting, inputs: Ints, seats: Ints, honest: int, target: Ints) -> Liars:
+    """What the liars on the seats answer on each input, shown seats instead of participants."""
+    whole = setting.liars
+    row = np.cumsum(~setting.honest) - 1  # the place of a Byzantine participant among them
+    lying = row[seats[:, honest:]].T  # (byzantine, input)
+    sees = whole.sees[lying[:, 0]].copy()
+    answers = whole.answers[lying, inputs].copy()
+    for seat in np.flatnonzero(sees == Sees.ASKER.value):
+        answers[seat] = UNCOLOURED
+        shown = whole.answers[lying[seat][:, None], inputs[:, None], seats + 1]
+        answers[seat, :, 1 : seats.shape[1] + 1] = shown
+    for seat in np.flatnonzero(target == -1):  # whom it follows is absent, so it sees no colour
+        sees[seat] = Sees.NOTHING.value
+        answers[seat] = answers[seat, :, :1]
+    return Liars(
+        sees=sees,
+        target=np.maximum(target, 0) if target.size else np.zeros(len(sees), dtype=np.int64),
+        answers=answers,
+        number=np.arange(honest),
+    )
