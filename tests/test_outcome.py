@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,30 @@ def test_without_a_record_there_is_nothing_to_explain_or_draw() -> None:
     recorded = deliberate(np.zeros((5, 2), dtype=np.int64), Slush(3, 2), record=True)
     with pytest.raises(ValueError, match="0 <= i < 2, the number of inputs: got i=2"):
         recorded.explain(2)
+
+
+def test_answers_are_labels_and_none_where_undecided() -> None:
+    result = outcome([[0, 0, 1, -1], [0, 1, 1, -1], [1, 2, 1, 0], [1, -1, 0, -1]], [True] * 4)
+    assert result.decision.tolist() == [-1, -1, 1, -1]
+    for labels in (["a", "b", "c"], ("a", "b", "c"), np.array(["a", "b", "c"])):
+        named = replace(result, labels=labels)
+        assert named.answers.tolist() == [None, None, "b", None]
+        assert named.answers.dtype == object
+    several = replace(named, decisions=np.stack([result.decisions, np.full_like(result.decisions, 2)]))
+    assert several.answers.tolist() == [[None, None, "b", None], ["c"] * 4]
+    odd = replace(result, labels=[None, (1, 2), [3]])
+    assert odd.answers.tolist() == [None, None, (1, 2), None]
+    numbers = replace(result, labels=np.array([7, 8, 9])).answers
+    assert numbers.tolist() == [None, None, 8, None]
+    assert type(numbers[2]) is int
+
+
+def test_answers_need_labels_one_for_each_colour() -> None:
+    result = outcome([[0], [0], [1]], [True] * 3)
+    with pytest.raises(ValueError, match="answers needs to know what the colours are called"):
+        _ = result.answers
+    with pytest.raises(ValueError, match=r"labels must hold one per colour \(3\): got 2"):
+        replace(result, labels=["a", "b"])
+    with pytest.raises(ValueError, match=r"names must hold one per participant \(3\): got 1"):
+        replace(result, names=["ann"])
+    assert deliberate([[0], [0], [1]], Slush(1, 1)).labels is None

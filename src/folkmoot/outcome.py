@@ -6,7 +6,7 @@ Ties and inputs without a majority are -1, never broken silently. Agreement is n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.accuracy import share_right
-from folkmoot.arrays import Bools, Colours, Floats, Ints
+from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
 from folkmoot.votes import UNCOLOURED
 
 __all__ = ["Change", "Outcome"]
@@ -82,9 +82,18 @@ class Outcome:
         ``record=True``.
     replay : callable, optional
         What ``explain`` calls. Only with ``record=True``.
+    labels : sequence, optional
+        What the colours are called, one for each. Estimators and ``compare(..., labels=)`` fill it in.
+    names : sequence of str, optional
+        What the participants are called, one for each.
     present : ndarray of bool, shape (participant, input), optional
         Who took part in which input, the same in all repetitions; None if everybody did. Only those count in
         what follows.
+
+    Raises
+    ------
+    ValueError
+        If there is not one label for each colour, or not one name for each participant.
 
     Examples
     --------
@@ -106,7 +115,17 @@ class Outcome:
     queries: Ints
     history: npt.NDArray[np.int32] | None = None
     replay: Callable[[int], list[Change]] | None = field(default=None, repr=False)
+    labels: Sequence[Any] | Array | None = None
+    names: Sequence[str] | None = None
     present: Bools | None = None
+
+    def __post_init__(self) -> None:
+        for what, each, given, many in (
+            ("labels", "colour", self.labels, self.classes),
+            ("names", "participant", self.names, len(self.honest)),
+        ):
+            if given is not None and len(given) != many:
+                raise ValueError(f"{what} must hold one per {each} ({many}): got {len(given)}")
 
     @cached_property
     def voters(self) -> Ints:
@@ -127,6 +146,23 @@ class Outcome:
         best = self.counts.argmax(axis=-1)
         enough = 2 * self.counts.max(axis=-1) > self.voters
         return np.where(enough, best, UNCOLOURED)
+
+    @cached_property
+    def answers(self) -> Array:
+        """(input,): the label of the decision, None where undecided; an array of objects.
+
+        An undecided input is colour -1, which as an index into labels would be the last of them.
+        """
+        if self.labels is None:
+            raise ValueError(
+                "answers needs to know what the colours are called, as the outcome of an estimator does: "
+                "compare(..., labels=), or dataclasses.replace(outcome, labels=)"
+            )
+        labels = self.labels.tolist() if isinstance(self.labels, np.ndarray) else self.labels
+        called = np.full(self.classes + 1, None, dtype=object)  # the last, which -1 names, stays None
+        for colour, label in enumerate(labels):
+            called[colour] = label
+        return np.asarray(called[self.decision])
 
     @cached_property
     def agreement(self) -> Floats:

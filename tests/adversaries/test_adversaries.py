@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from folkmoot.adversaries import ATTACKS, Adversary, Knows, Sees, handed_in
+from folkmoot.adversaries import ATTACKS, Adversary, Knows, Sees, Sleeper, handed_in
 from folkmoot.adversaries.adversary import wrong
+from folkmoot.simulation.kernels.liars import tabulated
 
 # attack: answer to (seen, vote, truth) with three colours
 ANSWERS: dict[str, Callable[[int, int, int], int]] = {
@@ -20,6 +21,7 @@ ANSWERS: dict[str, Callable[[int, int, int], int]] = {
     "stalling": lambda seen, _vote, _truth: seen,
     "equivocating": lambda seen, _vote, _truth: seen % 3,
     "copycat": lambda seen, _vote, _truth: seen,
+    "sleeper": lambda _seen, _vote, truth: (truth + 1) % 3,
 }
 
 
@@ -56,6 +58,24 @@ def test_a_liar_is_always_wrong() -> None:
         for truth in range(colours):
             assert wrong(truth, colours) != truth
             assert 0 <= wrong(truth, colours) < colours
+
+
+def test_a_sleeper_lies_on_its_share_and_repeats_its_target_elsewhere() -> None:
+    sleeper = Sleeper(target=2)
+    struck = sleeper.lies_on(100)
+    assert struck.sum() == 19
+    assert (Sleeper(target=1).lies_on(100) == struck).all()  # they lie together
+    assert (Sleeper(seed=1).lies_on(100) != struck).any()
+    votes, truth = np.tile(np.arange(100) % 3, (3, 1)), np.arange(100) % 3
+    assert (handed_in(votes, {0: sleeper}, truth, 3) == votes).all()
+    table = tabulated({0: sleeper}, votes, truth, 3, np.array([1, 2, 0])).answers[0]
+    for seen in range(-1, 3):
+        assert (table[struck, seen + 1] == (truth[struck] + 1) % 3).all()
+        assert (table[~struck, seen + 1] == seen).all()
+    assert sleeper.renumbered({2: 7}).follows == 7
+    for wrong_one in (Sleeper(share=1.5), Sleeper(seed=-1)):
+        with pytest.raises(ValueError, match="must satisfy"):
+            wrong_one.lies_on(10)
 
 
 def test_first_votes_handed_in_to_a_centre() -> None:

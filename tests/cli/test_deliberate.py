@@ -131,7 +131,8 @@ def test_other_protocols(files: tuple[Path, Path], protocol: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "attack", ["malicious", "constant", "random", "silent", "faulty", "stalling", "equivocating", "copycat"]
+    "attack",
+    ["malicious", "constant", "random", "silent", "faulty", "stalling", "equivocating", "copycat", "sleeper"],
 )
 def test_every_attack(files: tuple[Path, Path], attack: str) -> None:
     result = as_json(files[0], "--truth", files[1], "--byzantine", 4, "--attack", attack, "--repeats", 2)
@@ -254,6 +255,11 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
         (["--byzantine", "21"], "0 <= byzantine < n: got byzantine=21, n=21"),
         (["--byzantine", "3"], "--attack malicious must know the truth: give --truth TRUTH.csv"),
         (["--k", "21"], "1 <= k <= n-1 when the asker does not ask itself: got k=21, n=21"),
+        (
+            ["--k", "21", "--alpha", "local"],
+            "1 <= k <= n-1 when the asker does not ask itself: got k=21, n=21",
+        ),
+        (["--k", "0"], "k must satisfy k >= 1: got k=0"),
         (["--alpha", "5"], "k/2 < alpha <= k: got alpha=5, k=10"),
         (["--alpha", "many"], "--alpha must be a whole number or 'local': got 'many'"),
         (["--beta", "0", "--protocol", "snowball"], "beta >= 1: got beta=0"),

@@ -106,6 +106,8 @@ def test_protocols_and_the_same_seed(table: Path) -> None:
         (["--protocol", "snow"], "protocol must be one of slush, snowflake, snowball: got 'snow'"),
         (["--alpha", "most"], "--alpha must be a whole number or 'local': got 'most'"),
         (["--k", "4", "--alpha", "2"], "alpha must satisfy k/2 < alpha <= k: got alpha=2, k=4"),
+        (["--k", "10"], "1 <= k <= n-1 when the asker does not ask itself: got k=10, n=10"),
+        (["--k", "0"], "k must satisfy k >= 1: got k=0"),
         (["--test-groups", "0.95"], "12 groups are too few to leave 11 of them out"),
         (["--test-rows", "0.2", "--test-groups", "0.2"], "give one of test, test_groups and test_rows"),
         (["--drop", "ill"], "drop must not name the target or the group: got 'ill'"),

@@ -261,3 +261,23 @@ def test_bad_input(options: dict[str, Any], error: type[Exception], message: str
     given: dict[str, Any] = {"votes": VOTES, "protocol": SLUSH} | options
     with pytest.raises(error, match=message):
         compare(given.pop("votes"), given.pop("protocol"), **given)
+
+
+def test_outcomes_know_what_colours_and_participants_are_called() -> None:
+    labels, names = ["red", "green", "blue"], [f"site {i}" for i in range(N)]
+    report = compare(
+        VOTES, SLUSH, labels=labels, names=names, rounds=0, repeats=2, anchors=ANCHORS, record=True
+    )
+    said = [*report.outcomes.values(), *report.without_trust.values(), report.recorded]
+    assert len(said) == 3
+    for outcome in said:
+        assert outcome is not None
+        assert outcome.labels == labels
+        assert outcome.names == tuple(names)
+        expected = [None if colour < 0 else labels[colour] for colour in outcome.decision.ravel()]
+        assert outcome.answers.ravel().tolist() == expected
+    assert any(None in np.ravel(outcome.answers) for outcome in said if outcome is not None)
+    assert compare(VOTES % 2, SLUSH, labels=labels).classes == 3
+    assert compare(VOTES, SLUSH).outcome.names is None
+    with pytest.raises(ValueError, match=r"labels must hold one per colour \(3\): got 2"):
+        compare(VOTES, SLUSH, labels=labels[:2], classes=3)

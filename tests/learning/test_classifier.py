@@ -11,13 +11,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import Others, Slush, Snowball, StrongConfidence, Trusting, adversaries
-from folkmoot.learning import ConsensusClassifier, ProtocolWarning
+from folkmoot.learning import ConsensusClassifier, ConsensusRegressor, ProtocolWarning
 from support.models import Threshold, Witness
 from support.oracles import exact as oracle
 from support.statistics_of_agreement import assert_rate
@@ -84,8 +85,7 @@ def test_no_row_is_kept_after_fitting() -> None:
 def test_models_are_cloned_and_groups_matched_by_name() -> None:
     models = [("b", Witness()), ("a", Threshold())]
     groups = np.where(np.arange(240) % 2, "a", "b")
-    with pytest.warns(ProtocolWarning):
-        moot = ConsensusClassifier(models).fit(X, np.arange(240) % 3, groups)
+    moot = ConsensusClassifier(models).fit(X, np.arange(240) % 3, groups)
     assert [p.name for p in moot.participants_] == ["a", "b"]
     assert isinstance(moot.named_estimators_["b"], Witness)
     assert not hasattr(models[0][1], "X_")
@@ -187,6 +187,30 @@ def test_an_input_keeps_its_answer_in_any_company() -> None:
     assert np.array_equal(moot.deliberate(inputs).decision == 1, together == 1)
 
 
+def test_undecided_is_none_and_not_the_last_class() -> None:
+    """Without rounds of talk the votes decide: four of eight say yes at x = 0.45, which is no majority."""
+    models = [(f"site {i}", Threshold(i / 8 - 1e-9, ("no", "yes"))) for i in range(8)]
+    rows = np.linspace(-0.1, 0.99, 60)[:, None]
+    moot = ConsensusClassifier(models, protocol=Slush(7, 4), prefit=True, rounds=0)
+    moot.fit(rows, np.where(rows[:, 0] > 0.5, "yes", "no"))
+    x = np.concatenate((rows, [[0.45]]))
+    outcome = moot.deliberate(x)
+    by_hand = []
+    for column in outcome.decisions[outcome.honest].T.tolist():
+        more = [colour for colour in (0, 1) if 2 * column.count(colour) > int(outcome.honest.sum())]
+        by_hand.append(["no", "yes"][more[0]] if more else None)
+    assert outcome.answers.tolist() == by_hand
+    assert outcome.names == tuple(name for name, _ in models)
+    assert outcome.labels is not None
+    assert list(outcome.labels) == ["no", "yes"]
+    assert moot.deliberate(x, repeats=3).answers.shape == (3, 61)
+    assert outcome.answers[-1] is None
+    assert moot.classes_[outcome.decision][-1] == "yes"  # the trap
+    report = moot.report(rows, np.where(rows[:, 0] > 0.5, "yes", "never heard of"), repeats=1, stacking=False)
+    assert np.asarray(report.outcome.labels).tolist() == ["no", "yes", "never heard of"]
+    assert report.outcome.names == outcome.names
+
+
 def test_score_is_the_accuracy_of_predict() -> None:
     moot = ConsensusClassifier([GaussianNB()] * 12, random_state=0).fit(X, Y)
     assert moot.score(X, Y) == np.mean(moot.predict(X) == Y)
@@ -208,9 +232,40 @@ def test_accuracies_for_the_thresholds_may_be_given_instead() -> None:
 
 
 def test_few_participants_scale_the_protocol() -> None:
+    few = ConsensusClassifier([GaussianNB()] * 4, protocol=Slush(10, 6))
     with pytest.warns(ProtocolWarning, match="4 participants are too few to ask k=10 others.*k=3, alpha=2"):
-        moot = ConsensusClassifier([GaussianNB()] * 4).fit(X, Y)
+        moot = clone(few).fit(X, Y)
     assert moot.protocol_ == Slush(3, 2)
+
+
+@pytest.mark.filterwarnings("error::folkmoot.learning.ProtocolWarning")
+@pytest.mark.parametrize(("n", "k", "alpha"), [(2, 1, 1), (4, 3, 2), (10, 9, 5), (11, 10, 6), (20, 10, 6)])
+def test_the_default_protocol_fits_any_number_and_never_warns(n: int, k: int, alpha: int) -> None:
+    for moot in (ConsensusClassifier([GaussianNB()] * n), clone(ConsensusClassifier([GaussianNB()] * n))):
+        moot.fit(X, Y)
+        assert moot.protocol is None
+        assert moot.protocol_ == Slush(k, alpha) == Slush(10, 6).scaled(n)
+
+
+def test_parts_of_the_default_protocol_can_be_set() -> None:
+    models = [GaussianNB()] * 12
+    assert ConsensusClassifier(models).set_params(protocol__alpha=8).protocol == Slush(10, 8)
+    assert ConsensusClassifier(models).set_params(protocol__k=4).protocol == Slush(4, 3)
+    assert ConsensusClassifier(models).set_params(protocol__k=4, protocol__alpha=4).protocol == Slush(4, 4)
+    assert ConsensusClassifier(models, protocol=Slush(3, 2)).set_params(protocol=None).protocol is None
+    with pytest.raises(
+        ValueError, match="protocol has no parameter 'beta': expected one of k, alpha, weights"
+    ):
+        ConsensusClassifier(models).set_params(protocol__beta=3)
+    with pytest.raises(TypeError, match="k must be an integer"):
+        ConsensusClassifier(models).set_params(protocol__k="many")
+    with pytest.raises(ValueError, match="has no parameter"):
+        ConsensusRegressor([LinearRegression()] * 3).set_params(protocol__k=3)
+    search = GridSearchCV(ConsensusClassifier(models, random_state=0), {"protocol__alpha": [6, 10]}, cv=2)
+    search.fit(X, Y)
+    assert search.best_estimator_.protocol_ == Slush(10, search.best_params_["protocol__alpha"])
+    with pytest.warns(ProtocolWarning, match="4 participants"):  # this one was chosen
+        ConsensusClassifier(models[:4]).set_params(protocol__alpha=10).fit(X, Y)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -37,10 +37,10 @@ from folkmoot.paper.trust.goals import beyond, findings
 from folkmoot.paper.trust.points import (
     ALONE,
     DAWID_SKENE,
-    HEEDING,
     PER_CLASS,
     TALKED,
     UNEVEN,
+    UNGUARDED,
     Point,
     Said,
     hear,
@@ -146,14 +146,12 @@ def test_honest_first_votes_are_heard_once_for_all() -> None:
     assert hear(members, CASE, HONEST, N, [15], False, TALK) == points[-4:]  # as if heard anew
     sleepers = points[-1]
     assert sleepers.attack == SLEEPERS
-    after, before, guarded = (sleepers.said(each).accuracy for each in (TALKED, ALONE, HEEDING))
+    after, before, free = (sleepers.said(each).accuracy for each in (TALKED, ALONE, UNGUARDED))
     assert after is not None
     assert before is not None
-    assert guarded is not None
-    assert after < 0.1 < 0.9 < before  # half of them lie in the talk
-    assert guarded == pytest.approx(
-        before, abs=0.01
-    )  # to those who heed nobody that far off, they do nothing
+    assert free is not None
+    assert free < 0.1 < 0.9 < before  # half of them lie in the talk
+    assert after == pytest.approx(before, abs=0.01)  # answers that far off do not count
 
 
 def test_uneven_classes() -> None:

@@ -52,6 +52,8 @@ SHARED: dict[str, Any] = {"batch": "shared"}
         (shared, VOTES, Slush(5, 3), SHARED | {"schedule": "lockstep"}),
         (shared, VOTES, Slush(5, 3), SHARED | {"adversaries": {3: RandomColour()}}),
         (explicit, VOTES, Slush(5, 3), SHARED | {"record": True}),
+        (shared, VOTES, Slush(15, 8), SHARED | {"sampling": TRUST, "least_likeness": 0.8}),
+        (shared, VOTES, Slush(5, 3), SHARED | {"least_likeness": 0.8, "record": True}),
     ],
 )
 def test_the_fastest_that_can(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from folkmoot import Slush, Snowball, Trusting, deliberate
 from folkmoot.adversaries import Adversary, Copycat, PerfectlyMalicious, Silent, Steadfast, handed_in
 from folkmoot.baselines import majority
 from folkmoot.simulation.self_anchored import Listeners, listen_first
-from folkmoot.trust import Anchor, TrustWarning, decide, listen_all, sampling_weights
+from folkmoot.trust import Anchor, Trust, TrustWarning, decide, listen_all, sampling_weights
 from folkmoot.votes import Votes
 
 N, INPUTS = 41, 300
@@ -145,6 +146,46 @@ def test_who_voted_on_too_few() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert found.talk(Slush(10, 6), classes=2).accuracy(TRUTH) > 0.95
+
+
+def with_no_opinion() -> tuple[Votes, Votes, list[Anchor | None]]:
+    """Ten on 59 inputs, five in a noisy clique; participant 3 anchors and can tell nobody from chance."""
+    rng = np.random.default_rng(612)
+    rng.integers(4, 14), rng.integers(2, 4), rng.integers(50, 70)
+    truth = rng.integers(0, 2, 59)
+    right = rng.uniform(0.5, 0.75, 10)[:, None]
+    votes = np.where(rng.random((10, 59)) < right, truth, rng.integers(0, 2, (10, 59)))
+    votes[rng.random((10, 59)) < rng.uniform(0, 0.15)] = -1
+    votes[5:] = np.where(rng.random((5, 59)) < 0.5, rng.integers(0, 2, (5, 59)), rng.integers(0, 2, 59))
+    return votes, truth, [Anchor.of_confusion([[9, 1], [1, 9]])] * 5 + [None] * 5
+
+
+def test_who_gives_nobody_a_weight_has_no_veto() -> None:
+    votes, truth, anchors = with_no_opinion()
+    found = listen_first(votes, anchors, classes=2)
+    assert found is not None
+    assert not found.trusts[3].weight.any()
+    assert "itself included" in found.trusts[3].why
+    assert np.flatnonzero(found.anchored).tolist() == [4]
+    assert not found.speaking[3]
+    outcome = found.talk(Slush(4, 3), classes=2)
+    assert np.flatnonzero(outcome.honest).tolist() == [4]
+    np.testing.assert_array_equal(outcome.decision, decide(votes, found.trusts[4]))  # it is not voted down
+    assert outcome.undecided == 0
+    assert outcome.accuracy(truth) > 0.5
+
+
+def test_who_decides_nothing_is_no_decider(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for a trust whose weights leave every input tied."""
+
+    def tied(votes: Votes, *args: object, **more: object) -> list[Trust]:
+        trusts = listen_all(votes, *args, **more)  # type: ignore[arg-type]
+        return [replace(t, weight=np.zeros(N)) if t.own in (1, 2) else t for t in trusts]
+
+    monkeypatch.setattr("folkmoot.simulation.self_anchored.listen_all", tied)
+    found = listeners(anchors=[GOOD] * 3 + [None] * (N - 3), liars={})
+    assert np.flatnonzero(found.anchored).tolist() == [0]
+    assert found.talk(Slush(10, 6), classes=2).undecided == 0
 
 
 def test_bad_input() -> None:

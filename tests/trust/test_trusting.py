@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from folkmoot.trust import Trust, decide, heeded, margins, sampling_weights
+from folkmoot.trust import Trust, decide, margins, sampling_weights
 
 
 def make(weight: list[float], *, classes: int = 3, own: int = 0, anchored: bool = True) -> Trust:
@@ -77,21 +77,6 @@ def test_whom_to_ask() -> None:
     np.testing.assert_allclose(
         sampling_weights(trusts, speaking), [[0.0, 1.0, 0.0], [0.5, 0.0, 0.0], [0.0, 0.0, 0.0]]
     )
-
-
-def test_who_is_heeded() -> None:
-    held = np.array([0, 0, 1, 1, 0, -1])
-    answers = np.array([[0, 0, 1, 1, 1, 0], [0, 0, 1, 0, 1, 0], [0, -1, -1, -1, 1, 1], [-1] * 6])
-    assert heeded(held, answers).tolist() == [
-        True,
-        False,
-        False,
-        True,
-    ]  # 4 of 5, 3 of 5, 1 of 2, nothing said
-    assert heeded(held, answers, least=0.5).tolist() == [True, True, True, True]
-    assert heeded(held, answers[0]).tolist() == [True]
-    with pytest.raises(ValueError, match=r"the same inputs \(6,\): got the shape \(1, 2\)"):
-        heeded(held, [0, 1])
 
 
 def test_votes_of_others_are_refused() -> None:

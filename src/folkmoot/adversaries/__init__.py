@@ -17,6 +17,7 @@ from folkmoot.adversaries.perfectly_faulty import PerfectlyFaulty
 from folkmoot.adversaries.perfectly_malicious import PerfectlyMalicious
 from folkmoot.adversaries.random_colour import RandomColour
 from folkmoot.adversaries.silent import Silent
+from folkmoot.adversaries.sleeper import Sleeper
 from folkmoot.adversaries.stalling import Stalling
 from folkmoot.adversaries.steadfast import Steadfast
 
@@ -30,6 +31,7 @@ ATTACKS: Final[dict[str, type[Adversary]]] = {
     "stalling": Stalling,
     "equivocating": Equivocating,
     "copycat": Copycat,
+    "sleeper": Sleeper,
 }
 
 # Those that lie in numbers (``folkmoot.agree``).
@@ -59,6 +61,7 @@ __all__ = [
     "RandomNumber",
     "Sees",
     "Silent",
+    "Sleeper",
     "Stalling",
     "Steadfast",
     "colluding_votes",

@@ -15,6 +15,7 @@ from typing import ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot.arrays import Bools
 from folkmoot.votes import UNCOLOURED, Colour, Missing, Votes
 
 
@@ -110,6 +111,14 @@ class Adversary(ABC):
         if self.sees is Sees.NOTHING:
             return self.answer(0, vote=vote, truth=truth, classes=classes)
         return vote
+
+    def candid(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
+        """What it says where it does not lie (``lies_on``)."""
+        return self.answer(seen, vote=vote, truth=truth, classes=classes)
+
+    def lies_on(self, inputs: int) -> Bools:
+        """(input,): on which inputs of a batch it gives its ``answer``; on the others it is ``candid``."""
+        return np.ones(inputs, dtype=np.bool_)
 
     @classmethod
     def against(cls, honest: int) -> Self:  # noqa: ARG003

@@ -21,6 +21,7 @@ from folkmoot.cli.options import (
     Seed,
     TaskColumn,
     WorkerColumn,
+    asked,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -119,7 +120,7 @@ def deliberate(
             adversaries=adversaries,
             anchors=None if golden is None else golden.gold.anchors,
             names=table.workers,
-            classes=classes,
+            labels=table.labels,
             rounds=rounds,
             repeats=repeats,
             seed=seed,
@@ -164,13 +165,13 @@ def _missing(typed: str) -> Missing:
 def _protocol(
     table: VoteTable, seen: Votes, name: str, k: int | None, alpha: str | None, beta: int, notes: list[str]
 ) -> SnowProtocol[Any]:
-    from folkmoot.checks import DEFAULT_K, default_query
+    from folkmoot.checks import DEFAULT_K
     from folkmoot.comparison import judged_accuracies
     from folkmoot.protocols import named_protocol
     from folkmoot.thresholds import StrongConfidence
 
     participants = len(table.workers)
-    size, least = default_query(participants, k)
+    size, least = asked(participants, k)
     if k is None and size < DEFAULT_K:
         notes.append(f"only {participants} participants: k = {size}")
     threshold: int | StrongConfidence
@@ -259,9 +260,9 @@ def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:
 
     import numpy as np
 
-    decision, agreement = np.atleast_2d(outcome.decision)[0], np.atleast_2d(outcome.agreement)[0]
+    answers, agreement = np.atleast_2d(outcome.answers)[0], np.atleast_2d(outcome.agreement)[0]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["task", "label", "agreement"])
-        for task, colour, share in zip(table.tasks, decision.tolist(), agreement.tolist(), strict=True):
-            writer.writerow([task, "" if colour < 0 else table.labels[colour], f"{share:.4f}"])
+        for task, label, share in zip(table.tasks, answers.tolist(), agreement.tolist(), strict=True):
+            writer.writerow([task, "" if label is None else label, f"{share:.4f}"])

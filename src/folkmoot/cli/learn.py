@@ -20,6 +20,7 @@ from folkmoot.cli.options import (
     Repeats,
     RoundsEach,
     Seed,
+    asked,
     whole_alpha,
 )
 from folkmoot.cli.output import collected_warnings, print_json, progress_bars
@@ -105,7 +106,7 @@ def learn(
     if jobs == 0:
         raise ValueError("--jobs must be a number of processes, or -1 for one a core: got 0")
     local = alpha == "local"
-    size, threshold = checks.default_query(participants, k, None if local else whole_alpha(alpha))
+    size, threshold = asked(participants, k, None if local else whole_alpha(alpha))
     rule = named_protocol(protocol, size, StrongConfidence() if local else threshold, beta=beta)
     everyone, most = checks.population(participants, 0 if byzantine is None else byzantine)
 

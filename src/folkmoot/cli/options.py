@@ -63,6 +63,16 @@ def whole_alpha(text: str | None) -> int | None:
         raise ValueError(f"--alpha must be a whole number or 'local': got {text!r}") from None
 
 
+def asked(participants: int, k: int | None, alpha: int | None = None) -> tuple[int, int]:
+    """Sample size and threshold: those typed, or the defaults; a k that cannot be asked is refused."""
+    from folkmoot.checks import default_query
+    from folkmoot.sampling import Others
+
+    if k is not None:
+        Others().check(participants, k)
+    return default_query(participants, k, alpha)
+
+
 class ListingCommand(TyperCommand):
     """A command whose help names the protocols and attacks there are; only its help imports them."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary
-from folkmoot.arrays import Ints, Progress
+from folkmoot.arrays import Array, Ints, Progress
 from folkmoot.comparison.lines import central_lines, single_lines, stacking_line, talk_line
 from folkmoot.comparison.open_inputs import warn_of_open_inputs
 from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Report
@@ -41,6 +42,7 @@ def compare(
     skills: npt.ArrayLike | None = None,
     faults: Mapping[int, str] | None = None,
     names: Sequence[str] | None = None,
+    labels: Sequence[Any] | Array | None = None,
     seen: npt.ArrayLike | None = None,
     classes: int | None = None,
     rounds: int = 50,
@@ -79,10 +81,13 @@ def compare(
         they have.
     names : sequence of str, optional
         The participants' names, for the report. Default: "participant 0" and so on.
+    labels : sequence, optional
+        What the colours are called, one for each: ``Report.outcome.answers`` then gives the decisions as
+        labels, None where undecided.
     seen : array-like of int, shape (participant, input), optional
         The votes that a centre sees. Default: ``votes`` with what the adversaries hand in.
     classes : int, optional
-        The number of colours. Default: one more than the largest vote, and at least 2.
+        The number of colours. Default: that of ``labels``, or one more than the largest vote and at least 2.
     rounds : int, default 50
         The most rounds to play; in a round each honest participant asks once, on average.
     repeats : int, default 10
@@ -146,6 +151,8 @@ def compare(
     (0.91, 0.79)
     """
     protocols = _protocols(protocol)
+    if classes is None and labels is not None:
+        classes = len(labels)
     options: dict[str, Any] = {
         "rounds": rounds, "seed": seed, "threads": threads, "missing": missing, "progress": progress,
     }  # fmt: skip
@@ -162,6 +169,8 @@ def compare(
     one_each("names", who, n)
     if told is not None:
         one_each("skills", told, n)
+    if labels is not None:
+        one_each("labels", labels, classes, "colour")
     if stacking and right is None:
         raise ValueError("stacking learns from the truth: give truth=, or stacking=False")
 
@@ -190,6 +199,10 @@ def compare(
     first, main = next(iter(protocols.values())), next(iter(outcomes.values()))
     queries, carried = _queries(main, first), inputs if main.present is None else 1
     repetitions = len(np.atleast_2d(main.decision))
+
+    def called(outcome: Outcome) -> Outcome:
+        return replace(outcome, labels=labels, names=None if names is None else tuple(names))
+
     return Report(
         lines=tuple(lines),
         participants=n,
@@ -207,10 +220,10 @@ def compare(
         bytes=queries * packed_bytes(carried, classes),
         anchored=anchored,
         honest=next(iter(plain.values())).honest,
-        outcomes=outcomes,
-        without_trust={} if listeners is None else plain,
+        outcomes={name: called(outcome) for name, outcome in outcomes.items()},
+        without_trust={} if listeners is None else {name: called(each) for name, each in plain.items()},
         listeners=listeners,
-        recorded=scene.talk(first, listeners, record=True, progress=None) if record else None,
+        recorded=called(scene.talk(first, listeners, record=True, progress=None)) if record else None,
         seconds=seconds,
     )
 

@@ -106,10 +106,12 @@ class Scene:
         return deliberate_among(self.there, held, protocol, **options)
 
 
-def one_each(what: str, values: Sequence[Any] | npt.NDArray[Any], participants: int) -> None:
-    """ValueError if there is not one for each participant."""
-    if len(values) != participants:
-        raise ValueError(f"{what} must hold one per participant ({participants}): got {len(values)}")
+def one_each(
+    what: str, values: Sequence[Any] | npt.NDArray[Any], many: int, each: str = "participant"
+) -> None:
+    """ValueError if there is not one for each."""
+    if len(values) != many:
+        raise ValueError(f"{what} must hold one per {each} ({many}): got {len(values)}")
 
 
 def _checked(

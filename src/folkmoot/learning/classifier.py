@@ -13,7 +13,6 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from folkmoot import checks
 from folkmoot.adversaries import Adversary, PerfectlyMalicious
 from folkmoot.arrays import Array, Floats, Progress
 from folkmoot.learning.ballot import Ballot, absorption, has_closed_form
@@ -39,12 +38,11 @@ from folkmoot.learning.participants import (
 from folkmoot.learning.reports import ReportingEstimator
 from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
 
 _REPEATS = 100  # deliberations behind predict_proba where theory has no closed form
-_SLUSH = Slush(checks.DEFAULT_K, checks.least_alpha(checks.DEFAULT_K))
 
 
 class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
@@ -58,9 +56,11 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
     estimators : list of models, or list of (str, model)
         One model per participant, with or without its name; with ``groups`` a list of one model serves every
         group.
-    protocol : Slush, Snowflake or Snowball, default Slush(k=10, alpha=6)
+    protocol : Slush, Snowflake or Snowball, optional
         How they talk. ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()``
-        gives each participant the threshold that its holdout accuracy asks for.
+        gives each participant the threshold that its holdout accuracy asks for. Default: Slush that asks 10
+        others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
+        participants on; ``protocol__alpha`` then changes that.
     trust : {"self-anchored"} or None, default None
         With None everybody is asked alike. With "self-anchored" each participant learns whom to believe from
         its own holdout and all first votes on the batch, decides by that, and asks in proportion to it
@@ -127,7 +127,7 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         self,
         estimators: Any,
         *,
-        protocol: SnowProtocol[Any] = _SLUSH,
+        protocol: SnowProtocol[Any] | None = None,
         trust: Literal["self-anchored"] | None = None,
         sampling: Sampling | None = None,
         holdout: float | None = 0.2,
@@ -195,7 +195,7 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         ParticipantWarning
             About single participants, such as one whose rows are all of one class.
         ProtocolWarning
-            If there are too few participants to ask k others.
+            If there are too few participants to ask k others, as ``protocol`` wants.
         """
         weights = self._weights(fit_params)
         self._check_parameters()
@@ -215,7 +215,7 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         check_class_count(self.classes_)
         self._tell_if_scaled(self.protocol_)
         self._liars(self.adversaries, Adversary, PerfectlyMalicious)  # complains about strangers
-        if self.protocol.alpha == StrongConfidence():
+        if self.protocol is not None and self.protocol.alpha == StrongConfidence():
             unknown = [p.name for p in self.participants_ if np.isnan(p.accuracy)]
             tell(unknown, "accuracy not known, so this participant has the least threshold")
         return self
@@ -269,7 +269,7 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         tell([p.name for p in self.participants_ if p.fault], "cannot predict the rows given to fit")
 
     def _tell_if_scaled(self, protocol: SnowProtocol[Any]) -> None:
-        if protocol.k != self.protocol.k:
+        if self.protocol is not None and protocol.k != self.protocol.k:
             alpha = f", alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else ""
             warnings.warn(
                 f"{len(self.participants_)} participants are too few to ask k={self.protocol.k} others: "
@@ -342,6 +342,8 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         protocol = self.protocol_
         if not adversaries and has_closed_form(protocol, self.sampling, ballot):
             return absorption(protocol, ballot.votes)
+        if ballot.listeners is not None:  # who is heeded hangs on the whole batch
+            return ballot.shares(self._play(ballot, adversaries, None, repeats=_REPEATS))
         # Inputs with the same votes have the same law, and here the same draws.
         columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
         few = replace(ballot, votes=columns)

@@ -1,7 +1,8 @@
 """Lists of models as scikit-learn parameters: every model, and every field of the protocol, has a name.
 
 ``estimators`` may be a plain list, so names are made up where there are none; ``protocol`` is immutable, so
-``protocol__alpha`` replaces it by a copy. Both then work in ``set_params``, ``clone`` and ``GridSearchCV``.
+``protocol__alpha`` replaces it by a copy (of the default, where none is given). Both then work in
+``set_params``, ``clone`` and ``GridSearchCV``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from folkmoot.protocols import SnowProtocol
+from folkmoot import checks
+from folkmoot.protocols import Slush, SnowProtocol
 
 
 def named_models(estimators: Any) -> list[tuple[str, Any]]:
@@ -139,6 +141,10 @@ class Composed(BaseEstimator):
 
     def _set_protocol(self, values: dict[str, Any]) -> None:
         protocol = getattr(self, "protocol", None)
+        if protocol is None and hasattr(self, "protocol"):
+            # The default for many participants: what is not set keeps its value, alpha the least majority.
+            k = checks.integer("k", values.get("k", checks.DEFAULT_K), least=1)
+            protocol = Slush(k, checks.least_alpha(k))
         known = [f.name for f in fields(protocol)] if isinstance(protocol, SnowProtocol) else []
         unknown = next((name for name in values if name not in known), None)
         if unknown is not None:

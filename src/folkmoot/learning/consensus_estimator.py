@@ -19,19 +19,22 @@ from folkmoot.learning.tables import check_columns, check_inputs, columns_each, 
 
 
 class ProtocolWarning(UserWarning):
-    """The protocol asks for more peers than there are, so k and alpha were scaled down.
+    """The protocol that was given asks for more peers than there are, so k and alpha were scaled down.
+
+    The default protocol never warns: it asks 10 others, or all where there are fewer.
 
     Examples
     --------
     >>> import warnings
+    >>> from folkmoot import Slush
     >>> from folkmoot.learning import ConsensusClassifier, ProtocolWarning
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = [[i] for i in range(12)], [0, 1] * 6
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", ProtocolWarning)
-    ...     moot = ConsensusClassifier([GaussianNB()] * 4).fit(X, y)
-    >>> moot.protocol, moot.protocol_
-    (Slush(k=10, alpha=6, weights=None), Slush(k=3, alpha=2, weights=None))
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     moot = ConsensusClassifier([GaussianNB()] * 4, protocol=Slush(10, 10)).fit(X, y)
+    >>> said[0].category is ProtocolWarning, moot.protocol_
+    (True, Slush(k=3, alpha=3, weights=None))
     """
 
 

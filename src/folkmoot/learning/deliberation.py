@@ -19,7 +19,7 @@ from folkmoot.learning.ballot import Ballot, anchors_of, ballot_of
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
 from folkmoot.learning.labels import as_truth
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol, check_protocol
+from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.sampling import Sampling, check_sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import Trust
@@ -31,7 +31,7 @@ SELF_ANCHORED: Final = "self-anchored"
 class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
     """Base of ``ConsensusClassifier``: fitted participants that vote on inputs and talk about them."""
 
-    protocol: SnowProtocol[Any]
+    protocol: SnowProtocol[Any] | None
     trust: Literal["self-anchored"] | None
     sampling: Sampling | None
     rounds: int
@@ -48,11 +48,15 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
 
     @property
     def protocol_(self) -> SnowProtocol[Any]:
-        """The protocol as it is played: with thresholds from the holdout if so wanted, scaled to few."""
+        """The protocol as it is played: with thresholds from the holdout if so wanted, scaled to few.
+
+        Where none is given it is Slush that asks 10 others, or all, and needs the least majority.
+        """
         check_is_fitted(self, "participants_")
         self._check_parameters()
         n = len(self.participants_)
-        protocol: SnowProtocol[Any] = self.protocol.scaled(n)
+        given = self.protocol
+        protocol: SnowProtocol[Any] = Slush(*checks.default_query(n)) if given is None else given.scaled(n)
         if protocol.alpha == StrongConfidence():
             protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
         protocol.thresholds(n)  # complains about a list of another length
@@ -61,7 +65,8 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         return protocol
 
     def _check_parameters(self) -> None:
-        check_protocol(self.protocol)
+        if self.protocol is not None:
+            check_protocol(self.protocol)
         if self.trust is not None and not (isinstance(self.trust, str) and self.trust == SELF_ANCHORED):
             raise ValueError(f"trust must be {SELF_ANCHORED!r} or None: got {self.trust!r}")
         check_sampling(self.sampling)
@@ -151,11 +156,14 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         Returns
         -------
         Outcome
-            What the participants hold at the end; colours are places in ``classes_``.
+            What the participants hold at the end; colours are places in ``classes_``, and ``answers`` gives
+            the labels, None where undecided. It knows the ``names`` of the participants.
         """
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
-        return self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+        outcome = self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+        names = tuple(participant.name for participant in self.participants_)
+        return replace(outcome, labels=ballot.labels, names=names)
 
     def trusts(self, X: Any, y: Any = None) -> list[Trust]:
         """Learn what each participant thinks of all, by its own holdout and the votes on X.

@@ -111,6 +111,7 @@ class ReportingEstimator(DeliberatingEstimator):
                 skills=skills,
                 faults=ballot.faults,
                 names=[participant.name for participant in self.participants_],
+                labels=labels,
                 classes=ballot.classes,
                 rounds=self.rounds,
                 repeats=repeats,

@@ -19,8 +19,7 @@ import numpy as np
 from folkmoot.arrays import Colours, Floats
 from folkmoot.network.models import Model, as_labels
 from folkmoot.tabular import open_table, shortened
-from folkmoot.trust import Anchor, decide, listen
-from folkmoot.votes import UNCOLOURED
+from folkmoot.trust import Anchor, listen, opening
 
 MOST_HEARD: Final = (
     10_000_000  # participants x inputs x labels that are listened to: some 100 MB while it lasts
@@ -68,13 +67,11 @@ def judge(place: int, votes: Colours, anchor: Anchor | None, classes: int) -> Ju
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of is in ``why``
         trust = listen(place, votes[:, heard].astype(np.int64), anchor, classes=classes)
-    if trust.anchored:
-        blocks = [votes[:, i : i + most].astype(np.int64) for i in range(0, inputs, most)]
-        start = np.concatenate([decide(block, trust) for block in blocks]).astype(np.int8)
-    elif trust.weight.any():  # too few inputs to learn from: all alike, and the own vote as it was
+    if not trust.anchored and trust.weight.any():  # too few inputs to learn from: all alike, the own vote
         start = votes[place]
     else:
-        start = np.full(votes.shape[1], UNCOLOURED, dtype=np.int8)
+        blocks = [votes[:, i : i + most].astype(np.int64) for i in range(0, inputs, most)]
+        start = np.concatenate([opening(block, trust) for block in blocks]).astype(np.int8)
     return Judgement(trust.weight, start, trust.anchored, trust.why)
 
 

@@ -46,7 +46,7 @@ from folkmoot.network.testimony import Testimony
 from folkmoot.network.verdict import Verdict, verdict
 from folkmoot.protocols.many import Opinions, winners
 from folkmoot.sampling import draw, trust_weights
-from folkmoot.trust import heeded
+from folkmoot.trust import heeded, kept
 from folkmoot.votes import UNCOLOURED
 
 COMMIT_SHARE: Final = 0.35  # of the time until the deadline, for votes and commitments
@@ -580,6 +580,10 @@ class Session:
     def _close(self, now: float) -> None:
         assert self._opinions is not None  # noqa: S101
         decisions = self._opinions.decisions
+        if self.judgement is not None and self.judgement.anchored:
+            opened = self.judgement.start
+            if kept([opened], [self._colours])[0]:  # the talk changed too much of what it decided by itself
+                decisions = opened
         if not self._heard_somebody and not (self.judgement is not None and self.judgement.anchored):
             # A first vote that nobody was asked about is no decision; what was learnt from all votes is.
             decisions = np.full_like(decisions, UNCOLOURED)

@@ -1,7 +1,8 @@
 """What an experiment is: cells of work, done in any order and kept, and what they come to together.
 
-A cell is a pure function of plain arguments. So a finished cell can be stored and never computed again, cells
-can run in other processes or on other machines, and the whole is a pure function of (config, seed).
+A cell is a pure function of plain arguments. So a finished cell can be stored and not computed again until
+its code changes, cells can run in other processes or on other machines, and the whole is a pure function of
+(config, seed).
 
 An experiment names its cells, and finds their results under the same names: a cell ``"sizes"`` in the plan is
 what it returned in ``found["sizes"]``, a family of cells ``"limits"`` by key is ``found["limits"][key]``.
@@ -16,6 +17,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
+
+from folkmoot.paper.code_version import code_version
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,9 +36,11 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """The same for the same function and arguments: the name under which its result is kept."""
-        text = msgspec.json.encode([self.function.__module__, self.function.__qualname__, self.arguments])
-        return f"{self.function.__qualname__}-{hashlib.blake2b(text, digest_size=10).hexdigest()}"
+        """The same for the same function, code and arguments: the name under which its result is kept."""
+        function = self.function
+        what = [function.__module__, function.__qualname__, code_version(function), self.arguments]
+        text = msgspec.json.encode(what)
+        return f"{function.__qualname__}-{hashlib.blake2b(text, digest_size=10).hexdigest()}"
 
     def __call__(self) -> Any:
         return self.function(**self.arguments)

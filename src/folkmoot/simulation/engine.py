@@ -38,6 +38,7 @@ def deliberate(
     permute: bool = True,
     keys: npt.ArrayLike | None = None,
     missing: Missing = "uncoloured",
+    least_likeness: float = 0.0,
     progress: Progress | None = None,
 ) -> Outcome:
     """Let the participants talk about every input until they agree, or for ``rounds`` rounds each.
@@ -83,6 +84,9 @@ def deliberate(
         is asked there and does not count in the decision; the voters talk by ``protocol.scaled(voters)``, a
         single voter decides alone, and an input without votes is undecided. An adversary without a vote on an
         input is absent there too; one that has a vote counts among the voters, even if it is silent.
+    least_likeness : float, default 0.0
+        A guard for talks by trust, with ``batch="shared"``: an answer to the whole batch counts only if it is
+        what the asker holds on at least this share of the inputs on which both hold a colour. 0 counts all.
     progress : callable, optional
         Called with (done, all) as the work goes on.
 
@@ -122,7 +126,9 @@ def deliberate(
     >>> outcome.decision, outcome.agreement
     (array([1]), array([1.]))
     """
-    setting = Setting.checked(votes, protocol, adversaries, truth, sampling, schedule, rounds, classes)
+    setting = Setting.checked(
+        votes, protocol, adversaries, truth, sampling, schedule, rounds, classes, least_likeness
+    )
     options = Options.checked(
         setting.votes.shape[1],
         seed=seed,
@@ -133,6 +139,10 @@ def deliberate(
         permute=permute,
         threads=threads,
     )
+    if setting.guarded and not options.shared:
+        raise ValueError(
+            f"least_likeness compares answers to a whole batch, so it needs batch='shared': got {batch!r}"
+        )
     if some_are_absent(missing, setting, options):
         return play_voters(setting, options, progress)
     from folkmoot.simulation.kernels.choice import kernel_for  # with numba, which takes its time to import

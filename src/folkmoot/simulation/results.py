@@ -55,8 +55,9 @@ def outcome_of(setting: Setting, options: Options, results: Results) -> Outcome:
 
 def replayed(setting: Setting, options: Options, i: int) -> list[Change]:
     """The changes of input i in the first repetition, played once more with a notebook."""
-    from folkmoot.simulation.kernels.explicit import changes
+    from folkmoot.simulation.kernels import explicit, shared
 
+    changes = shared.changes if setting.guarded else explicit.changes
     return [
         Change(
             round=int(row[0]),

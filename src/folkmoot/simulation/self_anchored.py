@@ -3,7 +3,7 @@
 Once all first votes are known, each participant that can anchor decides by its own trust. It takes that
 decision into the talk and asks there in proportion to its trust. Who cannot anchor knows nobody to ask:
 asking just anybody would hand it to whoever is most numerous. So it stays uncoloured, is not asked, and
-does not count in the agreement.
+does not count in the agreement. The same goes for one that has an anchor but gives nobody a weight.
 """
 
 from __future__ import annotations
@@ -22,7 +22,18 @@ from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Trusting
 from folkmoot.simulation.among import deliberate_among
-from folkmoot.trust import LEAST_INPUTS, Anchor, Trust, TrustWarning, decide, listen_all, sampling_weights
+from folkmoot.trust import (
+    LEAST_INPUTS,
+    LEAST_LIKENESS,
+    MOST_CHANGED,
+    Anchor,
+    Trust,
+    TrustWarning,
+    kept,
+    listen_all,
+    opening,
+    sampling_weights,
+)
 from folkmoot.votes import UNCOLOURED, Votes, check_votes
 
 
@@ -33,7 +44,7 @@ class Listeners:
     trusts: tuple[Trust, ...]
     """What each thinks of all; that of an adversary is empty."""
     anchored: Bools
-    """(participant,): who has a trust that hangs on its own holdout. These are the ones that talk."""
+    """(participant,): who decides by a trust that hangs on its own holdout. These are the ones that talk."""
     speaking: Bools
     """(participant,): who can be asked: those, and adversaries that handed in a vote."""
     held: Votes
@@ -45,13 +56,18 @@ class Listeners:
         adversaries: Mapping[int, Adversary] | None = None,
         *,
         held: Votes | None = None,
+        most_changed: float = MOST_CHANGED,
         **options: Any,
     ) -> Outcome:
         """The deliberation of those who anchor, about ``held`` (columns of it, if given).
 
         In the outcome only those who anchor count as honest. ``options`` are those of ``deliberate``; a query
-        carries the whole batch, as in a network, unless they say otherwise.
+        carries the whole batch, as in a network, so that answers can be compared with what is held: those
+        that are too different do not count, and a participant keeps its decisions if the talk would change
+        more than ``most_changed`` of them (``trust.conduct``). The history of a recorded talk is of the talk
+        itself.
         """
+        opened = self.held if held is None else held
         adversaries = dict(adversaries or {})
         followed = [liar.follows for liar in adversaries.values() if liar.follows is not None]
         there = self.speaking.copy()
@@ -60,13 +76,13 @@ class Listeners:
             there[np.flatnonzero(~there)[:1]] = True
         outcome = deliberate_among(
             np.flatnonzero(there).tolist(),
-            self.held if held is None else held,
+            opened,
             protocol,
             adversaries=adversaries,
             sampling=Trusting(sampling_weights(self.trusts, self.speaking)),
-            **({"batch": "shared"} | options),
+            **({"batch": "shared", "least_likeness": LEAST_LIKENESS} | options),
         )
-        return replace(outcome, honest=outcome.honest & self.anchored)
+        return _with_own(replace(outcome, honest=outcome.honest & self.anchored), opened, most_changed)
 
 
 def listen_first(
@@ -101,7 +117,9 @@ def listen_first(
             [anchor if voted[i] and not lying[i] else None for i, anchor in enumerate(anchors)],
             classes=classes,
         )
-    anchored = np.array([trust.anchored for trust in trusts])
+    held = np.stack([opening(seen, trust) for trust in trusts])
+    anchored = (held != UNCOLOURED).any(axis=1)  # a participant that decides nothing is not a decider
+    held[lying] = cast[lying]
     hasty = int(((voted > 0) & (voted < LEAST_INPUTS) & ~lying).sum())
     if not anchored.any():
         first = int(lying.argmin())
@@ -115,11 +133,18 @@ def listen_first(
             f"{hasty} participants voted on fewer than {LEAST_INPUTS} of the inputs, too few to learn trust "
             "from: they do not anchor"
         )
-    held = np.full_like(cast, UNCOLOURED)
-    for i in np.flatnonzero(anchored):
-        held[i] = decide(seen, trusts[i])
-    held[lying] = cast[lying]
     return Listeners(tuple(trusts), anchored, anchored | (lying & (voted > 0)), held)
+
+
+def _with_own(outcome: Outcome, opened: Votes, most: float) -> Outcome:
+    """The outcome in which those whose decisions the talk changed too much have their own again."""
+    back = np.asarray(kept(opened, outcome.decisions, most=most) & outcome.honest)
+    if not back.any():
+        return outcome
+    held = np.where(back[..., None], opened, outcome.decisions).astype(np.int8)
+    again = replace(outcome, decisions=held)
+    alike = again.counts.max(axis=-1) == again.honest.sum()
+    return replace(again, settled=outcome.settled & (alike | ~back.any(axis=-1, keepdims=True)))
 
 
 def _warn(what: str) -> None:

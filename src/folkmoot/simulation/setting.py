@@ -40,6 +40,7 @@ class Setting:
     lockstep: bool
     rounds: int
     told: Liars | None = None  # what the liars answer, if that is tabulated already
+    least_likeness: float = 0.0  # an answer must be so like what its asker holds to count; 0: all do
 
     @classmethod
     def checked(
@@ -52,6 +53,7 @@ class Setting:
         schedule: Schedule,
         rounds: int,
         classes: int | None,
+        least_likeness: float = 0.0,
     ) -> Setting:
         """The setting, or an error that names what is wrong with it."""
         check_protocol(protocol)
@@ -79,6 +81,7 @@ class Setting:
             sampling=law,
             lockstep=schedule == "lockstep",
             rounds=int(rounds),
+            least_likeness=checks.probability("least_likeness", least_likeness),
         )
         law.check(n, protocol.k)
         if protocol.weights is not None and len(protocol.weights) != n:
@@ -121,6 +124,11 @@ class Setting:
         """Whether some answers weigh more than others."""
         by_trust = isinstance(self.sampling, Trusting) and self.sampling.weighted
         return by_trust or self.protocol.weights is not None
+
+    @property
+    def guarded(self) -> bool:
+        """Whether answers are compared, over the whole batch, with what the asker holds."""
+        return self.least_likeness > 0
 
     @cached_property
     def liars(self) -> Liars:

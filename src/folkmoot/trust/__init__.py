@@ -2,14 +2,17 @@
 
 from folkmoot.trust.anchor import Anchor
 from folkmoot.trust.camps import Camps, find_camps
+from folkmoot.trust.conduct import LEAST_LIKENESS, MOST_CHANGED, heeded, kept, opening, sampling_weights
 from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
 from folkmoot.trust.gold import Gold, split_gold
 from folkmoot.trust.listening import LEAST_INPUTS, TrustWarning, listen, listen_all
-from folkmoot.trust.trusting import Trust, decide, heeded, margins, reputation, sampling_weights
+from folkmoot.trust.trusting import Trust, decide, margins, reputation
 
 __all__ = [
     "LEAST_INPUTS",
+    "LEAST_LIKENESS",
+    "MOST_CHANGED",
     "Anchor",
     "Camps",
     "Estimate",
@@ -20,9 +23,11 @@ __all__ = [
     "decide",
     "find_camps",
     "heeded",
+    "kept",
     "listen",
     "listen_all",
     "margins",
+    "opening",
     "pack_votes",
     "peer_accuracies",
     "peer_confusions",

@@ -278,6 +278,13 @@ def _by_answer(own: int, heard: _Heard, anchor: Anchor, doubt: float) -> Trust:
             f"{along:.1f} right, its own included: its holdout is not like these inputs",
             recognition,
         )
+    if not weight.any():  # it would decide nothing
+        return _nobody(
+            own,
+            heard,
+            "nobody, itself included, is right on these inputs more or less often than chance for sure",
+            recognition,
+        )
     smooth = counts + 1 / classes
     return Trust(
         own=own,

@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot import checks
-from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.arrays import Floats, Ints
 from folkmoot.votes import UNCOLOURED, check_votes
 
 _TIE: Final = 1e-9  # of the sum of all weights
@@ -164,42 +163,6 @@ def margins(votes: npt.ArrayLike, trust: Trust) -> Floats:
     return np.asarray((best[-1] - best[-2]) / scale, dtype=np.float64)
 
 
-def sampling_weights(trusts: Sequence[Trust], speaking: npt.ArrayLike | None = None) -> Floats:
-    """Turn trusts into the odds by which participants ask each other: in proportion to positive trust.
-
-    Parameters
-    ----------
-    trusts : sequence of Trust
-        The view of each participant that asks.
-    speaking : array-like of bool, shape (participant,), optional
-        Which participants have a colour to tell. The others, which declare themselves uncoloured, are not
-        asked. Default: all have.
-
-    Returns
-    -------
-    ndarray of float, shape (asker, peer)
-        How likely each asks each, up to a factor; nobody asks itself. The row of a participant that trusts
-        nobody is 0.
-
-    Examples
-    --------
-    >>> from folkmoot.datasets import group_votes
-    >>> from folkmoot.trust import Anchor, listen_all, sampling_weights
-    >>> votes = group_votes([(3, 0.8), (1, 0.2)], inputs=500).votes
-    >>> trusts = listen_all(votes, [Anchor.of_counts(right=8, held_out=10)] * 3 + [None])
-    >>> (sampling_weights(trusts) > 0).astype(int)
-    array([[0, 1, 1, 0],
-           [1, 0, 1, 0],
-           [1, 1, 0, 0],
-           [0, 0, 0, 0]])
-    """
-    matrix = np.maximum(np.stack([trust.weight for trust in trusts]), 0.0)
-    matrix[np.arange(len(trusts)), [trust.own for trust in trusts]] = 0.0
-    if speaking is not None:
-        matrix[:, ~np.asarray(speaking, dtype=np.bool_)] = 0.0
-    return matrix
-
-
 def reputation(trusts: Sequence[Trust]) -> tuple[Floats, Floats]:
     """Average what the others think of each participant.
 
@@ -233,41 +196,6 @@ def reputation(trusts: Sequence[Trust]) -> tuple[Floats, Floats]:
             accuracy[i] = np.mean([trust.accuracy[i] for trust in others])
             weight[i] = np.mean([trust.weight[i] for trust in others])
     return accuracy, weight
-
-
-def heeded(held: npt.ArrayLike, answers: npt.ArrayLike, *, least: float = 0.8) -> Bools:
-    """Tell whose answers in a talk are near enough to what a participant holds itself to be counted.
-
-    First votes earn trust, and a liar can vote honestly and lie afterwards. But all participants that have an
-    anchor hold nearly the same. So an answer to a whole batch that differs on more than 1 - ``least`` of it
-    is not an honest one.
-
-    Parameters
-    ----------
-    held : array-like of int, shape (input,)
-        The colours that the participant holds, -1 for none.
-    answers : array-like of int, shape (peer, input)
-        What its peers answered. Inputs where either side is uncoloured do not count.
-    least : float, default 0.8
-        The share of the inputs on which an answer must be the same.
-
-    Returns
-    -------
-    ndarray of bool, shape (peer,)
-        Whether each peer's answers are counted.
-
-    Examples
-    --------
-    >>> from folkmoot.trust import heeded
-    >>> heeded([0, 1, 1, 0], [[0, 1, 1, -1], [1, 0, 0, 0]])
-    array([ True, False])
-    """
-    mine, theirs = np.asarray(held), np.atleast_2d(np.asarray(answers))
-    if mine.shape != theirs.shape[1:]:
-        raise ValueError(f"answers must be on the same inputs {mine.shape}: got the shape {theirs.shape}")
-    told = (mine != UNCOLOURED) & (theirs != UNCOLOURED)
-    same = (told & (mine == theirs)).sum(axis=1)
-    return np.asarray(same >= checks.probability("least", least) * told.sum(axis=1))
 
 
 def _tally(cast: Ints, trust: Trust) -> Floats:

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from folkmoot.adversaries import Adversary
+from folkmoot.adversaries import Adversary, Sleeper
 from folkmoot.arrays import Colours
 from folkmoot.network import messages as m
 from folkmoot.network import statements
@@ -144,16 +144,17 @@ class Moot:
         self.nodes[place] = node
         node.start()
 
-    def make_sleeper(self, place: int) -> None:
-        """A participant that votes as it should, and says the opposite whenever it is asked."""
+    def make_sleeper(self, place: int, share: float = 1.0) -> None:
+        """A participant that votes as it should and, when it is asked, says the opposite on some inputs."""
         world = self.network.of(place)
+        struck = Sleeper(share=share).lies_on(self.votes.shape[1])
         send, key = world.send, self.keys[place]
 
         def lie(peer: int, frame: bytes) -> None:
             message = m.decode(frame)
             if isinstance(message, m.Answer):
                 held = unpack(message.votes, self.votes.shape[1], 2)
-                votes = pack(np.where(held < 0, held, 1 - held).astype(np.int8), 2)
+                votes = pack(np.where(struck & (held >= 0), 1 - held, held).astype(np.int8), 2)
                 said = statements.state(
                     message.motion, place, message.version, hashlib.sha256(votes).digest()
                 )

@@ -10,7 +10,7 @@ from folkmoot.paper.femnist.writer_votes import CASE
 from folkmoot.paper.trust.attacks import ATTACKS, CLIQUE, NOBODY, STEALTHY, WRONG
 from folkmoot.paper.trust.curves import TrustCurve, find
 from folkmoot.paper.trust.goals import NAMES
-from folkmoot.paper.trust.points import ALONE, DAWID_SKENE, HEEDING, PER_CLASS, TALKED
+from folkmoot.paper.trust.points import ALONE, DAWID_SKENE, PER_CLASS, TALKED, UNGUARDED
 from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
     SLUSH: {"color": RED, "ls": "-"},
     ALONE: {"color": GREEN, "ls": ":"},
     TALKED: {"color": BLUE, "ls": "-"},
-    HEEDING: {"color": PURPLE, "ls": "-."},
+    UNGUARDED: {"color": PURPLE, "ls": "-."},
     PER_CLASS: {"color": PURPLE, "ls": "-"},
 }
 _COLUMNS: Final = 4
@@ -73,7 +73,7 @@ def _legend(figure: Figure, axes: Sequence[Any], columns: int = 4) -> None:
 def _accuracy(axes: Any, curves: Sequence[TrustCurve], attack: str) -> None:
     for method, style in _STYLES.items():
         curve = find(curves, CASE, attack, method)
-        if method == HEEDING:
+        if method == UNGUARDED:
             curve = TrustCurve(CASE, attack, method, [mark for mark in curve.marks if mark.liars])
         marks = [mark for mark in curve.marks if mark.accuracy is not None]
         if not marks:
@@ -91,7 +91,7 @@ def _accuracy(axes: Any, curves: Sequence[TrustCurve], attack: str) -> None:
 def _agreement(axes: Any, curves: Sequence[TrustCurve], attack: str, participants: int) -> None:
     for method, style in _STYLES.items():
         marks = [each for each in find(curves, CASE, attack, method).marks if each.agreement is not None]
-        if method == HEEDING:
+        if method == UNGUARDED:
             marks = [each for each in marks if each.liars]
         axes.plot([each.liars for each in marks], [each.agreement for each in marks], lw=1.6, **style)
     axes.axhline(0.97, color=GREY, lw=0.6, ls=":")
@@ -105,7 +105,7 @@ def _task(axes: Any, curves: Sequence[TrustCurve], task: str) -> None:
     for place, (method, style) in enumerate(_STYLES.items()):
         for column, (attack, liars) in enumerate(columns):
             mark = find(curves, task, attack, method).at(liars)
-            if mark is not None and mark.accuracy is not None and method not in (ALONE, HEEDING):
+            if mark is not None and mark.accuracy is not None and method not in (ALONE, UNGUARDED):
                 label = method if column == 0 else None
                 at = column + 0.1 * (place - 3)
                 axes.plot(at, mark.accuracy, "o", ms=5, color=style["color"], label=label)

@@ -25,10 +25,11 @@ from folkmoot.paper.trust.attacks import (
     WRONG,
 )
 from folkmoot.paper.trust.curves import TrustCurve, find
-from folkmoot.paper.trust.points import ALONE, DAWID_SKENE, HEEDING, PER_CLASS, TALKED, UNEVEN
+from folkmoot.paper.trust.points import ALONE, DAWID_SKENE, PER_CLASS, TALKED, UNEVEN, UNGUARDED
 
 BELOW_DAWID_SKENE: Final = 0.005
 BELOW_MAJORITY: Final = 0.03
+BY_TALKING: Final = 0.01
 AGREEMENT, AGREEMENT_ATTACKED = 0.99, 0.97
 MOST_LIARS, MOST_STEALTHY = 60, 40
 NAMES: Final = {
@@ -85,16 +86,17 @@ def beyond(curves: Sequence[TrustCurve]) -> list[Finding]:
     for attack in _SLY:
         before, after = (find(curves, CASE, attack, each) for each in (ALONE, TALKED))
         for mark, first in zip(after.marks, before.marks, strict=True):
-            if mark.liars == MOST_STEALTHY and mark.accuracy is not None:
-                guard = find(curves, CASE, attack, HEEDING).at(mark.liars)
+            if mark.liars == MOST_STEALTHY and mark.accuracy is not None and first.accuracy is not None:
+                free = find(curves, CASE, attack, UNGUARDED).at(mark.liars)
+                lost = first.accuracy - mark.accuracy
                 found.append(
                     Finding(
-                        f"out of reach: {mark.liars} {attack}, who vote honestly and lie in the talk",
-                        _BEYOND,
+                        f"{mark.liars} {attack}, who vote honestly and lie in the talk",
+                        f"not in the paper; goal: at most {BY_TALKING} below the decisions before the talk",
                         f"{mark} after the talk, {first} before it"
-                        + (f"; {guard} if only those near are heeded" if guard else ""),
+                        + (f"; {free} without guards" if free else ""),
                         difference=f"agreement {mark.agreement:.3f}",
-                        reason="first votes earn trust; the decisions before the talk are not touched",
+                        holds=lost <= BY_TALKING,
                     )
                 )
     return found

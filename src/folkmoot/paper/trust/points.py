@@ -1,7 +1,8 @@
 """A point of the experiment ``trust``: listening to first votes, deciding, talking; and other rules.
 
 Those who anchor talk, and liars with them; who does not says so, decides nothing and is not asked. Accuracy
-and agreement of trust are therefore those of the participants that anchor.
+and agreement of trust are therefore those of the participants that anchor. They conduct themselves as
+``folkmoot.trust.conduct`` says; where liars vote honestly first, the talk is also played without its guards.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from folkmoot.accuracy import share_right
-from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Bools, Floats
 from folkmoot.baselines import majority
 from folkmoot.comparison import RuleName, compare
@@ -24,7 +25,6 @@ from folkmoot.paper.femnist.writer_votes import CASE, COLOURS, MemberVotes
 from folkmoot.paper.trust.attacks import (
     HONEST,
     NOBODY,
-    SLEEPERS,
     Attack,
     attacks_of,
     first_votes,
@@ -33,7 +33,7 @@ from folkmoot.paper.trust.attacks import (
 from folkmoot.protocols import Slush
 from folkmoot.sampling import Trusting
 from folkmoot.simulation import deliberate
-from folkmoot.trust import Anchor, Trust, decide, heeded, listen_all, sampling_weights
+from folkmoot.trust import LEAST_LIKENESS, Anchor, Trust, kept, listen_all, opening, sampling_weights
 from folkmoot.votes import UNCOLOURED, Votes
 
 UNEVEN: Final = "uneven case"  # the letters of CASE, with few in upper case
@@ -41,7 +41,7 @@ _KEPT: Final = 0.15  # of the upper case
 DAWID_SKENE, ALONE, TALKED = "Dawid-Skene", "trust, alone", "trust, then Slush"
 _CENTRAL: Final[tuple[RuleName, ...]] = ("majority", "Dawid-Skene")
 PER_CLASS_ALONE, PER_CLASS = "trust per class, alone", "trust per class, then Slush"
-HEEDING: Final = "trust, then Slush with those heeded"
+UNGUARDED: Final = "trust, then Slush without guards"
 
 
 @dataclass(frozen=True)
@@ -184,20 +184,26 @@ def _trusting(
         held = scene.votes.copy()
         held[~scene.liars] = UNCOLOURED
         for i in np.flatnonzero(anchored).tolist():
-            held[i] = decide(scene.votes, trusts[i], per_class=by_class)
+            held[i] = opening(scene.votes, trusts[i], per_class=by_class)
         weights = sampling_weights(trusts, anchored | scene.liars)
         weights[~anchored] = 0.0
         found.append(_mean(alone, held[anchored], scene))
         found.append(_said(talked, _talk(scene, attack, held, weights, anchored), scene))
-        if attack is not None and attack.name == SLEEPERS and not by_class:
-            answers = handed_in(held, scene.adversaries(attack, anchored | True), scene.truth, scene.classes)
-            for i in np.flatnonzero(anchored).tolist():
-                weights[i, ~heeded(held[i], answers)] = 0.0
-            found.append(_said(HEEDING, _talk(scene, attack, held, weights, anchored), scene))
+        if attack is not None and attack.story == HONEST and not by_class:
+            free = _talk(scene, attack, held, weights, anchored, guarded=False)
+            found.append(_said(UNGUARDED, free, scene))
     return found
 
 
-def _talk(scene: _Scene, attack: Attack | None, held: Votes, weights: Floats, anchored: Bools) -> Votes:
+def _talk(
+    scene: _Scene,
+    attack: Attack | None,
+    held: Votes,
+    weights: Floats,
+    anchored: Bools,
+    *,
+    guarded: bool = True,
+) -> Votes:
     """What those who anchor hold after the talk; each asks in proportion to its trust."""
     speaking = anchored | scene.liars
     if not anchored.any() or speaking.sum() < 2:
@@ -214,8 +220,12 @@ def _talk(scene: _Scene, attack: Attack | None, held: Votes, weights: Floats, an
         seed=scene.seed,
         threads=1,
         classes=scene.classes,
+        least_likeness=LEAST_LIKENESS if guarded else 0.0,
     )
-    return np.asarray(outcome.decisions[outcome.honest], dtype=np.int64)
+    talked = np.asarray(outcome.decisions[outcome.honest], dtype=np.int64)
+    if not guarded:
+        return talked
+    return np.where(kept(held[anchored], talked)[:, None], held[anchored], talked)
 
 
 def _said(method: str, held: npt.NDArray[np.signedinteger], scene: _Scene) -> Said:

@@ -32,8 +32,11 @@ MOST_K = 15
 
 
 def plays(setting: Setting, options: Options) -> bool:
-    """Shared batches of two-colour Slush in which liars answer all alike, one participant at a time."""
-    if not (options.shared and setting.plain and setting.fixed) or options.record:
+    """Shared batches of two-colour Slush in which liars answer all alike, one participant at a time.
+
+    A guarded talk compares answers with what is held, for which the shared kernel has rows.
+    """
+    if not (options.shared and setting.plain and setting.fixed) or options.record or setting.guarded:
         return False
     if setting.weighted or setting.lockstep or setting.protocol.k > MOST_K:
         return False

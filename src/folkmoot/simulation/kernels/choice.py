@@ -25,10 +25,15 @@ class Kernel(Protocol):
         """The work, cut up: each piece fills its own part of the results."""
 
 
-# The fastest first; the last one plays everything.
+# The fastest first; the last one plays everything but guarded talks.
 KERNELS: Final[tuple[Kernel, ...]] = (bitsliced, shared, flip, table, explicit)
 
 
 def kernel_for(setting: Setting, options: Options) -> Kernel:
     """The first kernel that can play this."""
-    return next(kernel for kernel in KERNELS if kernel.plays(setting, options))
+    kernel = next((kernel for kernel in KERNELS if kernel.plays(setting, options)), None)
+    if kernel is None:
+        raise ValueError(
+            f"a talk with least_likeness must satisfy k <= {shared.MOST_K}: got k={setting.protocol.k}"
+        )
+    return kernel

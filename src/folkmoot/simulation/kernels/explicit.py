@@ -36,8 +36,8 @@ from folkmoot.simulation.sharing import Piece, by_jobs
 
 
 def plays(setting: Setting, options: Options) -> bool:  # noqa: ARG001
-    """Everything."""
-    return True
+    """Everything but guarded talks: it plays one input at a time, and these compare whole batches."""
+    return not setting.guarded
 
 
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:

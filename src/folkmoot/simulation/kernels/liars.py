@@ -69,6 +69,7 @@ def _answers(liars: list[Adversary], votes: Votes, truth: Array | None, classes:
     right = np.full(inputs, UNCOLOURED) if truth is None else truth
     for row, liar in enumerate(liars):
         knows_vote, knows_truth = Knows.OWN_VOTE in liar.knows, Knows.TRUTH in liar.knows
+        lies = liar.lies_on(inputs)
         for vote in known if knows_vote else (UNCOLOURED,):
             for truly in known if knows_truth else (UNCOLOURED,):
                 where = np.ones(inputs, dtype=np.bool_)
@@ -77,10 +78,13 @@ def _answers(liars: list[Adversary], votes: Votes, truth: Array | None, classes:
                 if knows_truth:
                     where &= right == truly
                 for seen in shown[row] if where.any() else ():
-                    said = liar.answer(seen, vote=vote, truth=truly, classes=classes)
-                    if said not in known:
-                        raise ValueError(f"{liar!r} must answer a colour in -1..{classes - 1}: got {said!r}")
-                    table[row, where, seen + 1] = said
+                    for say, there in ((liar.answer, where & lies), (liar.candid, where & ~lies)):
+                        said = say(seen, vote=vote, truth=truly, classes=classes)
+                        if said not in known:
+                            raise ValueError(
+                                f"{liar!r} must answer a colour in -1..{classes - 1}: got {said!r}"
+                            )
+                        table[row, there, seen + 1] = said
     return table
 
 

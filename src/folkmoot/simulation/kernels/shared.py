@@ -3,9 +3,14 @@
 Bit for bit what the explicit kernel does with ``shared``, for every sampling law, protocol and adversary:
 it has the schedule's stream and the dice of each input in the same order. Row i of ``said`` holds what node i
 answers on each input; a query adds up k rows. Inputs whose talk is over are taken out as the rounds go on.
+
+In a guarded talk (``Setting.least_likeness``) an asker compares each answer with what it holds, over the
+whole batch; those that are too different are silence. So no input is played without the others or taken out.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numba import njit
@@ -19,6 +24,7 @@ from folkmoot.simulation.kernels.rounds import (
     DIE,
     NOTHING,
     first_states,
+    is_heeded,
     is_over,
     observation,
     reaches,
@@ -27,6 +33,7 @@ from folkmoot.simulation.kernels.rounds import (
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.kernels.urns import Urns
 from folkmoot.simulation.play_options import Options
+from folkmoot.simulation.results import no_results
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import LARGEST, Piece
 
@@ -37,8 +44,8 @@ _ZERO = np.uint8(0)
 
 
 def plays(setting: Setting, options: Options) -> bool:
-    """Every shared batch that is not recorded."""
-    return options.shared and not options.record and setting.protocol.k <= MOST_K
+    """Every shared batch that is not recorded, and every guarded one."""
+    return options.shared and (setting.guarded or not options.record) and setting.protocol.k <= MOST_K
 
 
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
@@ -46,13 +53,16 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
     inputs, repeats = len(talk.votes), options.repeats
     size = min(-(-inputs // (1 if repeats >= options.threads else options.threads)), BLOCK)
+    if setting.guarded:
+        size = inputs
+    notebook = np.empty((0, 0))
     several = max(1, min(LARGEST // inputs, -(-repeats // (8 * options.threads))))
 
     def block(repetition: int, times: int, first: int, last: int) -> Piece:
         def some(halt: Array) -> None:
             start = repetition * inputs
             jobs = Jobs(start + first, start + last, halt, options.seed, options.keys)
-            play(jobs, times, talk, urns, liars, machine, results)
+            play(jobs, times, talk, urns, liars, machine, results, setting.least_likeness, -1, notebook)
 
         return Piece(times * (last - first), some)
 
@@ -61,6 +71,21 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
         for repetition in range(0, repeats, several)
         for first in range(0, inputs, size)
     ]
+
+
+def changes(setting: Setting, options: Options, i: int) -> Array:
+    """What happened to input i in the first repetition of a guarded talk; see ``explicit.changes``."""
+    results = no_results(setting, replace(options, repeats=1, record=False))
+    talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
+    jobs = Jobs(0, len(talk.votes), np.zeros(1, dtype=np.uint8), options.seed, options.keys)
+    happened, size = 1024, 0
+    while happened > size:
+        size = happened
+        notebook = np.zeros((size, 4 + setting.classes))
+        happened = play(
+            jobs, 1, talk, urns, liars, machine, results, setting.least_likeness, i, notebook
+        )  # fmt: skip
+    return notebook[:happened]
 
 
 @njit(cache=True, nogil=True)
@@ -72,14 +97,17 @@ def play(
     liars: Liars,
     machine: Machine,
     results: Results,
-) -> None:
-    """Plays the inputs of the jobs together."""
+    least: float,  # an answer must be so like what the asker holds to count; 0: all do
+    watched: int,  # the input whose changes are noted, in a guarded talk; -1: none
+    events: Array,  # out (event, 4 + colour) float64: round, node, before, after, tally; or empty
+) -> int:
+    """Plays the inputs of the jobs together; returns the number of events, noted as far as there is room."""
     first_job, last_job, halt, seed, keys = jobs
     votes, closed, lockstep, rounds = talk
     sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
     sees, target, answers, number = liars
     after, colour, asking, start, decides, counts_wins = machine
-    decisions, played, asked, settled, _ = results
+    decisions, played, asked, settled, history = results
     inputs, honest = votes.shape
     classes = closed.shape[1]
     first_repetition, first = divmod(first_job, inputs)
@@ -103,6 +131,11 @@ def play(
     urn = np.empty(peers.size if starts.size else nodes, dtype=np.int64)
     place = np.empty(nodes, dtype=np.int64)
     who = np.empty(sizes.max(), dtype=np.int64)
+    heard = np.empty(sizes.max(), dtype=np.int64)  # those of them whose answers count
+    guarded = least > 0
+    record = history.shape[0] > 0
+    tally = np.zeros(classes)
+    happened = 0
     flat = said.reshape(-1)
     for repetition in range(first_repetition, first_repetition + times):
         word, step = stream(seed, repetition, -1, 1)
@@ -132,9 +165,11 @@ def play(
                         for i in range(honest):
                             decisions[job, i] = said[i, m]
                 finished += over[m]
+                if record:
+                    history[job, used] = held[m]
             if finished == width or used == rounds or halt[0] != 0:
                 break
-            if 8 * finished > width:
+            if 8 * finished > width and not guarded:
                 width = take_out(
                     over, width, item, held, undecided, die, die_step, state, said, won_so_far
                 )  # fmt: skip
@@ -163,25 +198,30 @@ def play(
                             said[who[j], m] = answers[b, item[m], seen + 1]
                     if rows:
                         total += weights[min(i, rows - 1), who[j]]
+                told = 0
+                for j in range(size):
+                    if not guarded or is_heeded(said[i], said[who[j]], least):
+                        heard[told] = who[j]
+                        told += 1
                 for c in range(classes if size else 0):
                     if rows:
                         sums[:width] = 0.0
-                        for j in range(size):
+                        for j in range(told):
                             add_weighted(
-                                sums, flat, who[j] * whole, c, weights[min(i, rows - 1), who[j]], width
+                                sums, flat, heard[j] * whole, c, weights[min(i, rows - 1), heard[j]], width
                             )
                         mark_weighted(won, sums, alpha[i], total, size, c, width)
                     else:
                         counts[:width] = _ZERO
                         j = 0
-                        while j + 4 <= size:
+                        while j + 4 <= told:
                             add_four(
-                                counts, flat, who[j] * whole, who[j + 1] * whole, who[j + 2] * whole,
-                                who[j + 3] * whole, c, width,
+                                counts, flat, heard[j] * whole, heard[j + 1] * whole, heard[j + 2] * whole,
+                                heard[j + 3] * whole, c, width,
                             )  # fmt: skip
                             j += 4
-                        while j < size:
-                            add_one(counts, flat, who[j] * whole, c, width)
+                        while j < told:
+                            add_one(counts, flat, heard[j] * whole, c, width)
                             j += 1
                         mark(won, counts, alpha[i], c, width)
                 for m in range(width):
@@ -192,6 +232,20 @@ def play(
                         continue
                     ahead = wins_ahead(won_so_far[i], m, won[m], colour[s]) if counts_wins else 0
                     new = after[s, won[m] + 1, ahead]
+                    if m == watched and colour[new] != colour[s]:
+                        if happened < len(events):
+                            tally[:] = 0.0
+                            for j in range(told):
+                                if said[heard[j], m] >= 0:
+                                    tally[said[heard[j], m]] += (
+                                        weights[min(i, rows - 1), heard[j]] * size / total if rows else 1.0
+                                    )
+                            events[happened, 0] = used + 1
+                            events[happened, 1] = i
+                            events[happened, 2] = colour[s]
+                            events[happened, 3] = colour[new]
+                            events[happened, 4:] = tally
+                        happened += 1
                     if lockstep:
                         fresh[i, m] = new
                     elif new != s:
@@ -202,6 +256,11 @@ def play(
                     for m in range(width):
                         if fresh[i, m] != state[i, m]:
                             move(i, m, fresh[i, m], state, said, held, undecided, colour, asking)
+        if record:
+            for m in range(width):
+                for later in range(used + 1, rounds + 1):
+                    history[repetition * inputs + item[m], later] = held[m]
+    return happened
 
 
 @njit(cache=True, nogil=True)
