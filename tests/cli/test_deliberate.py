@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -102,12 +103,19 @@ def test_the_table_has_every_line(files: tuple[Path, Path]) -> None:
 
 def test_a_sparse_crowd_is_answered(tmp_path: Path) -> None:
     votes, truth = write_crowd(tmp_path, *sparse_crowd(109, 400, 3, 10, seed=1))
-    result = as_json(votes, "--truth", truth, "--out", tmp_path / "out.csv")
+    result: Any = as_json(votes, "--truth", truth, "--out", tmp_path / "out.csv")
     assert result["undecided"] < 4
     assert result["consensus"] > result["majority"] - 0.03
     with (tmp_path / "out.csv").open() as file:
         assert sum(row["label"] == "" for row in csv.DictReader(file)) < 4
-    assert as_json(votes, "--truth", truth, "--missing", "uncoloured", "--repeats", 1)["undecided"] == 400
+    assert result["warnings"] == []
+    # As the paper has it every task stays open, and a line says so and what to type.
+    result = deliberately(votes, "--missing", "uncoloured", "--repeats", 1, "--json")
+    (line,) = json.loads(result.stdout)["warnings"]
+    assert line.startswith("400 of 400 inputs stay open: no label has the 6 equal first votes")
+    assert line.endswith("missing='absent' (--missing absent)")
+    assert line in result.stderr
+    assert line.partition(";")[0] in deliberately(votes, "--missing", "uncoloured", "--repeats", 1).stdout
     assert_refused(
         "--missing must be absent or uncoloured: got 'gone'", "deliberate", votes, "--missing", "gone"
     )

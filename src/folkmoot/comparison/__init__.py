@@ -2,6 +2,7 @@
 
 from folkmoot.comparison.comparing import compare
 from folkmoot.comparison.numbers import NumberLine, NumberReport, compare_numbers
+from folkmoot.comparison.open_inputs import OpenInputsWarning
 from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Line, Report
 from folkmoot.comparison.rules import RULES, RuleName, central_decisions, judged_accuracies
 
@@ -12,6 +13,7 @@ __all__ = [
     "Line",
     "NumberLine",
     "NumberReport",
+    "OpenInputsWarning",
     "Report",
     "RuleName",
     "central_decisions",

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Array, Ints, Progress
 from folkmoot.comparison.lines import central_lines, single_lines, stacking_line, talk_line
+from folkmoot.comparison.open_inputs import warn_of_open_inputs
 from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Report
 from folkmoot.comparison.rules import NEEDS, RuleName, wanted_rules
 from folkmoot.comparison.scene import Scene, one_each
@@ -20,7 +21,7 @@ from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol, protocols_in_words
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
 from folkmoot.trust import Anchor
-from folkmoot.votes import Missing, Votes, packed_bytes
+from folkmoot.votes import UNCOLOURED, Missing, Votes, packed_bytes
 
 # How the sampling law is said.
 _LAWS: Final[dict[type, str]] = {
@@ -130,6 +131,9 @@ def compare(
 
     Warns
     -----
+    OpenInputsWarning
+        If more than a tenth of the inputs stays undecided, or alpha can never be reached on some, where
+        ``missing="absent"`` or votes are missing; it says why and what to try. Not of a talk by trust.
     TrustWarning
         If ``anchors`` are given but trust cannot be learnt: fewer than 50 inputs, or nobody anchors.
 
@@ -177,6 +181,12 @@ def compare(
     if listeners is not None:
         outcomes = {name: scene.talk(each, listeners, repeats=repeats) for name, each in protocols.items()}
     seconds = time.perf_counter() - started
+
+    there = scene.there
+    if listeners is None and (missing == "absent" or bool((scene.votes[there] == UNCOLOURED).any())):
+        alike = next(iter(protocols.values())).restricted(there)
+        talk = next(iter(outcomes.values()))
+        warn_of_open_inputs(scene.votes[there], scene.lying[there], alike, talk, rounds, missing)
 
     lines = [*single_lines(shown[~scene.lying], right), *central_lines(shown, right, classes, told, rules)]
     if stacking and right is not None:

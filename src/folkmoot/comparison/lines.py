@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 
@@ -13,14 +14,25 @@ from folkmoot.comparison.rules import NEEDS, RuleName, central_decisions
 from folkmoot.outcome import Outcome
 from folkmoot.votes import UNCOLOURED, Votes
 
+_LEAST_VOTES: Final = 10
+_LEAST_SHARE: Final = 0.05
+
 
 def single_lines(votes: Votes, truth: Ints | None) -> list[Line]:
-    """The mean and the best of those who do not lie; nothing without truth."""
+    """The mean and the best of those who do not lie; nothing without truth.
+
+    A participant that is right once of once is not the best: it takes ten votes, and one in twenty of the
+    inputs whose truth is known. If nobody has so many, the line has no accuracy.
+    """
     if truth is None:
         return []
     each = participant_accuracies(votes, truth)
+    known = truth != UNCOLOURED
+    cast = (votes[:, known] != UNCOLOURED).sum(axis=1)
+    proven = each[(cast >= _LEAST_VOTES) & (cast >= _LEAST_SHARE * known.sum())]
     each = each[~np.isnan(each)]
-    mean, best = (float(each.mean()), float(each.max())) if each.size else (np.nan, np.nan)
+    mean = float(each.mean()) if each.size else np.nan
+    best = float(proven.max()) if proven.size else None
     return [
         Line("mean participant", mean),
         Line("best participant", best, needs=NEEDS["best participant"]),
