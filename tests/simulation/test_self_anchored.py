@@ -5,12 +5,22 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from folkmoot import Slush, Snowball, Trusting, deliberate
-from folkmoot.adversaries import Adversary, Copycat, PerfectlyMalicious, Silent, Steadfast, handed_in
+from folkmoot.adversaries import (
+    ATTACKS,
+    Adversary,
+    Copycat,
+    PerfectlyMalicious,
+    Silent,
+    Sleeper,
+    Steadfast,
+    handed_in,
+)
 from folkmoot.baselines import majority
 from folkmoot.simulation.self_anchored import Listeners, listen_first
 from folkmoot.trust import Anchor, Trust, TrustWarning, decide, listen_all, sampling_weights
@@ -186,6 +196,35 @@ def test_who_decides_nothing_is_no_decider(monkeypatch: pytest.MonkeyPatch) -> N
     found = listeners(anchors=[GOOD] * 3 + [None] * (N - 3), liars={})
     assert np.flatnonzero(found.anchored).tolist() == [0]
     assert found.talk(Slush(10, 6), classes=2).undecided == 0
+
+
+@pytest.mark.parametrize("attack", [*ATTACKS, "lies on all"])
+def test_no_attack_makes_the_talk_cost_more_than_a_point(attack: str) -> None:
+    """24 of 41 lie; what those who anchor decide is as right after the talk as before it, on average."""
+    liar = Sleeper(target=40, share=1.0) if attack == "lies on all" else ATTACKS[attack].against(40)
+    liars: dict[int, Adversary] = dict.fromkeys(range(24), liar)
+    found = listeners(liars=liars)
+
+    def right(**options: Any) -> float:
+        outcome = found.talk(Slush(10, 6), liars, truth=TRUTH, classes=2, repeats=3, **options)
+        return float((outcome.decisions[:, found.anchored] == TRUTH).mean())
+
+    before = float((found.held[found.anchored] == TRUTH).mean())
+    assert before > 0.95
+    assert right() >= before - 0.01
+    if attack in ("stalling", "equivocating", "sleeper", "lies on all"):  # which the guards are there for
+        assert right(least_likeness=0.0, most_changed=1.0) < before - 0.1
+    if attack == "sleeper":  # likeness alone does not do
+        assert right(most_changed=1.0) < before - 0.1
+
+
+def test_what_is_kept_is_not_settled() -> None:
+    liars: dict[int, Adversary] = {i: Sleeper(target=40) for i in range(24)}
+    found = listeners(liars=liars)
+    outcome = found.talk(Slush(10, 6), liars, truth=TRUTH, classes=2, repeats=2)
+    held = found.held[found.anchored]
+    np.testing.assert_array_equal(outcome.decisions[0, found.anchored], held)
+    assert not outcome.settled[:, (held != held[0]).any(axis=0)].any()
 
 
 def test_bad_input() -> None:

@@ -12,7 +12,7 @@ then hands ``work`` to the model, and wakes it at ``wake``. The rules:
 4. TALKING. In a round ask k random live peers who have committed; the protocol's rule does the rest. Nobody
    is told a vote before it has committed to its own. At every change of opinion the version goes up.
 5. CLOSING. Sign what is held, once, and reveal the first votes; collect the others' closes, relayed
-   by anybody.
+   by anybody. With trust, a node signs what it opened with if the talk changed too much of that.
 6. OVER. Say no more than what was said. A session that reaches its end without having signed never signs.
 
 What is saved before it is sent (first votes, commitment, close) is what a restarted session begins with,
