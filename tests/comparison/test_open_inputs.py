@@ -51,6 +51,9 @@ CASES: list[tuple[Votes, SnowProtocol[Any], dict[str, Any], str]] = [
     (crowd(0, 1, 1), Slush(10, 6), {"missing": "uncoloured"},
      "40 of 40 inputs stay open: no label has the 6 equal first votes that win a query on 40; leave out "
      "those who did not vote: missing='absent' (--missing absent)"),
+    (crowd(1, 1, 1), Slush(2, 2), {"missing": "uncoloured", "rounds": 1},
+     "40 of 40 inputs stay open: 1 rounds did not bring a majority on 40; leave out those who did not vote: "
+     "missing='absent' (--missing absent)"),
     (crowd(0, 0, 1, 1, 2), Slush(10, 6), {},
      "40 of 40 inputs stay open: no label has the 3 equal first votes that win a query on 40; ask fewer "
      "peers: k=3, alpha=2 (--k 3 --alpha 2)"),

@@ -74,7 +74,7 @@ def why_open(
     advice = {
         f"nobody voted on {_number(often[empty])}": "no talk can answer these",
         f"no label has the {_words(needed[stuck])} equal first votes that win a query on "
-        f"{_number(often[stuck])}": _for_stuck(votes, protocol, missing),
+        f"{_number(often[stuck])}": _for_stuck(protocol),
         f"{rounds} rounds did not bring a majority on {_number(often[~stuck & ~empty])}": _for_slow(
             protocol, rounds
         ),
@@ -82,6 +82,8 @@ def why_open(
     counts = [float(often[which].sum()) for which in (empty, stuck, ~stuck & ~empty)]
     reasons = [why for why, count in zip(advice, counts, strict=True) if count > 0]
     what = [*advice.values()][int(np.argmax(counts))]
+    if missing == "uncoloured" and (votes == UNCOLOURED).any():
+        what = "leave out those who did not vote: missing='absent' (--missing absent)"
     return f"{_number(often)} of {inputs:,} inputs stay open: {', '.join(reasons)}; {what}"
 
 
@@ -110,10 +112,8 @@ def _reach(
     return first, needed, most
 
 
-def _for_stuck(votes: Votes, protocol: SnowProtocol[Any], missing: Missing) -> str:
+def _for_stuck(protocol: SnowProtocol[Any]) -> str:
     least = checks.least_alpha(protocol.k)
-    if missing == "uncoloured" and (votes == UNCOLOURED).any():
-        return "leave out those who did not vote: missing='absent' (--missing absent)"
     if _strictest(protocol) > least:
         return f"lower the threshold: alpha={least} (--alpha {least})"
     if protocol.k > _FEW_PEERS:
