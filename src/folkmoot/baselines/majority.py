@@ -100,8 +100,4 @@ def _needed(n: int, delta: int, q: float | None) -> int:
         if delta != 1:  # 1 is the default, so the caller gave both
             raise ValueError(f"give delta or q, not both: got delta={delta}, q={q}")
         return checks.required_votes(n, q=q)
-    margin = checks.integer("delta", delta, least=0)
-    needed = n // 2 + 1 + margin
-    if needed > n:
-        raise ValueError(f"delta must satisfy floor(n/2) + 1 + delta <= n: got delta={margin}, n={n}")
-    return needed
+    return checks.required_votes(n, delta)
