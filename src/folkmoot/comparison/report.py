@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CONSENSUS: Final = "consensus"  # the line that all others are compared with
 WITHOUT_TRUST: Final = "talk without trust"  # the same, with everybody asked alike
+TIES_SHARE: Final = "level labels share: a tie of two counts as one half"
 
 
 @dataclass(frozen=True)
@@ -248,7 +249,7 @@ class Report(ReportTable[Line]):
         if not any(line.undecided for line in judged):
             return []
         tied = any(line.tied for line in judged)
-        ties = ", and level labels share: a tie of two counts as one half" if tied else ""
+        ties = f", and {TIES_SHARE}" if tied else ""
         return [f"undecided inputs count as wrong here{ties}" + (f"; {self.advice}" if self.advice else "")]
 
     def _cells(self, line: Line) -> tuple[str, ...]:
