@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from folkmoot.network.transport import Result
+from folkmoot.network.transports.transport import Result
 
 
 class Worker:

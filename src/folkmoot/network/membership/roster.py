@@ -16,8 +16,8 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from folkmoot.network.certificates import check_certificate, fingerprint_of, key_of
-from folkmoot.network.fields import (
+from folkmoot.network.membership.certificates import check_certificate, fingerprint_of, key_of
+from folkmoot.network.membership.fields import (
     check_addresses,
     check_keys,
     check_name,

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from folkmoot.accuracy import laplace_accuracy, log_odds
 from folkmoot.checks import least_alpha
-from folkmoot.network.storage import Storage
-from folkmoot.network.verdict import first_votes
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.wire.verdict import first_votes
 from folkmoot.thresholds import StrongConfidence
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.network import statements
-from folkmoot.network.motion import LOCAL
-from folkmoot.network.storage import Storage, StoredMotion
-from folkmoot.network.verdict import Verdict, verdict
+from folkmoot.network.storage.storage import Storage, StoredMotion
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import LOCAL
+from folkmoot.network.wire.verdict import Verdict, verdict
 
 
 class Account(msgspec.Struct, frozen=True):

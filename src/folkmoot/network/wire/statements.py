@@ -14,7 +14,7 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from folkmoot.network.messages import Close, Commit, Heard
+from folkmoot.network.wire.messages import Close, Commit, Heard
 
 _PREFIX: Final = b"folkmoot/1 "
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from folkmoot.arrays import Colours
-from folkmoot.network.motion import Motion
+from folkmoot.network.wire.motion import Motion
 from folkmoot.votes import UNCOLOURED
 
 _AHEAD: Final = 2  # chunks under way at a time: what a node holds of the inputs

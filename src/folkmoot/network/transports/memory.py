@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from folkmoot.network.transport import Receiver, Result
+from folkmoot.network.transports.transport import Receiver, Result
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from folkmoot.network import messages as m
-from folkmoot.network import statements
-from folkmoot.network.motion import Motion, read_header
-from folkmoot.network.session import Ended, Memory, Save, Voted
-from folkmoot.network.statements import Evidence
+from folkmoot.network.session.session import Ended, Memory, Save, Voted
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import Motion, read_header
+from folkmoot.network.wire.statements import Evidence
 
 _SCHEMA_VERSION: Final = 1
 _SCHEMA: Final = """

@@ -32,18 +32,18 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from folkmoot.arrays import Colours
-from folkmoot.network import messages as m
-from folkmoot.network import statements
-from folkmoot.network.fetching import Fetching
-from folkmoot.network.health import Health
-from folkmoot.network.judgement import Judgement
-from folkmoot.network.liar import Liar
-from folkmoot.network.motion import Motion, motion_name
-from folkmoot.network.packing import pack, unpack
-from folkmoot.network.roster import quorum
-from folkmoot.network.statements import Evidence
-from folkmoot.network.testimony import Testimony
-from folkmoot.network.verdict import Verdict, verdict
+from folkmoot.network.membership.roster import quorum
+from folkmoot.network.session.fetching import Fetching
+from folkmoot.network.session.health import Health
+from folkmoot.network.session.judgement import Judgement
+from folkmoot.network.session.liar import Liar
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import Motion, motion_name
+from folkmoot.network.wire.packing import pack, unpack
+from folkmoot.network.wire.statements import Evidence
+from folkmoot.network.wire.testimony import Testimony
+from folkmoot.network.wire.verdict import Verdict, verdict
 from folkmoot.protocols.many import Opinions, winners
 from folkmoot.sampling import draw, trust_weights
 from folkmoot.trust import heeded, kept

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 
-from folkmoot.network.mesh import Mesh
-from folkmoot.network.node import Node
+from folkmoot.network.service.node import Node
+from folkmoot.network.transports.mesh import Mesh
 
 _HELP = {
     "frames_received": "Frames that arrived.",

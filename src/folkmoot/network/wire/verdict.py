@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Colours, Floats
-from folkmoot.network.messages import Close
-from folkmoot.network.motion import Motion
-from folkmoot.network.packing import unpack
-from folkmoot.network.roster import quorum
+from folkmoot.network.membership.roster import quorum
+from folkmoot.network.wire.messages import Close
+from folkmoot.network.wire.motion import Motion
+from folkmoot.network.wire.packing import unpack
 from folkmoot.votes import UNCOLOURED
 
 

@@ -21,8 +21,8 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
-from folkmoot.network import messages as m
-from folkmoot.network.budget import Budget
+from folkmoot.network.transports.budget import Budget
+from folkmoot.network.wire import messages as m
 
 _HELLO_BYTES: Final = 1024
 _HANDSHAKE_BYTES: Final = 64 * 1024

@@ -19,21 +19,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from folkmoot.adversaries import ATTACKS, Adversary
-from folkmoot.network import identity
-from folkmoot.network.control import ControlServer, loopback
-from folkmoot.network.fields import parse_address
-from folkmoot.network.identity import CERTIFICATE, KEY, Identity
-from folkmoot.network.journal import Journal
-from folkmoot.network.judgement import Holdout, read_holdout
-from folkmoot.network.liar import PLAYABLE, Liar
-from folkmoot.network.mesh import Mesh
-from folkmoot.network.metrics import serve_metrics
-from folkmoot.network.models import Model, load_model
-from folkmoot.network.node import Node
-from folkmoot.network.roster import Roster
-from folkmoot.network.session import Seat
-from folkmoot.network.storage import Storage
-from folkmoot.network.voter import Voter
+from folkmoot.network.membership import identity
+from folkmoot.network.membership.fields import parse_address
+from folkmoot.network.membership.identity import CERTIFICATE, KEY, Identity
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.control import ControlServer, loopback
+from folkmoot.network.service.holdout import Holdout, read_holdout
+from folkmoot.network.service.metrics import serve_metrics
+from folkmoot.network.service.models import Model, load_model
+from folkmoot.network.service.node import Node
+from folkmoot.network.service.voter import Voter
+from folkmoot.network.session.liar import PLAYABLE, Liar
+from folkmoot.network.session.session import Seat
+from folkmoot.network.storage.journal import Journal
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.transports.mesh import Mesh
 
 DATABASE: Final = "moot.db"
 LOCK: Final = "lock"

@@ -23,11 +23,11 @@ import msgspec
 import numpy as np
 
 from folkmoot.checks import default_query
-from folkmoot.network.account import Account, account, find
-from folkmoot.network.fields import parse_address
-from folkmoot.network.motion import CHUNK_BYTES, Motion
-from folkmoot.network.node import Node
-from folkmoot.network.session import Session
+from folkmoot.network.membership.fields import parse_address
+from folkmoot.network.service.node import Node
+from folkmoot.network.session.session import Session
+from folkmoot.network.storage.account import Account, account, find
+from folkmoot.network.wire.motion import CHUNK_BYTES, Motion
 
 DOOR: Final = "door.json"  # in the node's folder, mode 0600: where the door is, and the token
 _MOST: Final = 2 << 20  # a motion must fit into a frame of the network, which is shorter

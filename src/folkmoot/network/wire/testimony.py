@@ -10,10 +10,10 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from folkmoot.arrays import Colours
-from folkmoot.network import messages as m
-from folkmoot.network import statements
-from folkmoot.network.packing import unpack
-from folkmoot.network.statements import TwoStates
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.packing import unpack
+from folkmoot.network.wire.statements import TwoStates
 
 _KEPT: Final = 64  # signed states of each peer, to compare with what others heard
 

@@ -17,20 +17,30 @@ import numpy as np
 
 from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Colours
-from folkmoot.network import messages as m
-from folkmoot.network import statements
-from folkmoot.network.budget import Budget
-from folkmoot.network.health import Health
-from folkmoot.network.journal import Journal
-from folkmoot.network.judgement import Holdout, Judgement, judge
-from folkmoot.network.liar import Liar
-from folkmoot.network.motion import LOCAL, Motion, motion_name, read_header
-from folkmoot.network.records import TrackRecords
-from folkmoot.network.roster import Roster
-from folkmoot.network.session import COMMIT_SHARE, RELAYED_BYTES, Ended, Memory, Phase, Save, Seat, Session
-from folkmoot.network.storage import Storage
-from folkmoot.network.transport import Transport
-from folkmoot.network.voter import ChunkVotes
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.voter import ChunkVotes
+from folkmoot.network.session.health import Health
+from folkmoot.network.session.judgement import Judgement, judge
+from folkmoot.network.session.liar import Liar
+from folkmoot.network.session.session import (
+    COMMIT_SHARE,
+    RELAYED_BYTES,
+    Ended,
+    Memory,
+    Phase,
+    Save,
+    Seat,
+    Session,
+)
+from folkmoot.network.storage.journal import Journal
+from folkmoot.network.storage.records import TrackRecords
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.transports.budget import Budget
+from folkmoot.network.transports.transport import Transport
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import LOCAL, Motion, motion_name, read_header
 from folkmoot.votes import UNCOLOURED
 
 MOST_OPEN_EACH: Final = 4  # motions at a time that one peer has told us of

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from folkmoot.arrays import Array, Colours
-from folkmoot.network.models import Model
+from folkmoot.network.service.models import Model
 from folkmoot.votes import UNCOLOURED
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from folkmoot.network import identity
-from folkmoot.network.fields import parse_address
-from folkmoot.network.identity import CERTIFICATE, KEY
-from folkmoot.network.mesh import SKEW_SECONDS, Mesh
-from folkmoot.network.models import load_model
-from folkmoot.network.operation import Settings, is_running, place_of
-from folkmoot.network.roster import Roster, quorum
+from folkmoot.network.membership import identity
+from folkmoot.network.membership.fields import parse_address
+from folkmoot.network.membership.identity import CERTIFICATE, KEY
+from folkmoot.network.membership.roster import Roster, quorum
+from folkmoot.network.service.models import load_model
+from folkmoot.network.service.operation import Settings, is_running, place_of
+from folkmoot.network.transports.mesh import SKEW_SECONDS, Mesh
 
 
 class Check(msgspec.Struct, frozen=True):

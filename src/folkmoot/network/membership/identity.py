@@ -20,8 +20,13 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from folkmoot.network.certificates import check_certificate, fingerprint_of, key_of, make_certificate
-from folkmoot.network.fields import (
+from folkmoot.network.membership.certificates import (
+    check_certificate,
+    fingerprint_of,
+    key_of,
+    make_certificate,
+)
+from folkmoot.network.membership.fields import (
     check_addresses,
     check_keys,
     check_name,
@@ -32,7 +37,7 @@ from folkmoot.network.fields import (
     toml_string,
     toml_strings,
 )
-from folkmoot.network.roster import Member
+from folkmoot.network.membership.roster import Member
 
 __all__ = ["DEFAULT_LISTEN", "Identity", "create", "load", "parse_address"]
 
@@ -69,7 +74,7 @@ class Identity:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot.network.identity import create
+    >>> from folkmoot.network.membership.identity import create
     >>> with TemporaryDirectory() as folder:
     ...     node = create(f"{folder}/north", name="north", organisation="Northern clinic")
     >>> node.member().name, node.member().addresses
@@ -129,7 +134,7 @@ def create(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot.network.identity import create
+    >>> from folkmoot.network.membership.identity import create
     >>> with TemporaryDirectory() as folder:
     ...     node = create(f"{folder}/north", name="north", listen="127.0.0.1:8000")
     >>> node.addresses
@@ -177,7 +182,7 @@ def load(folder: Path | str) -> Identity:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot.network.identity import create, load
+    >>> from folkmoot.network.membership.identity import create, load
     >>> with TemporaryDirectory() as folder:
     ...     made = create(f"{folder}/north", name="north")
     ...     print(load(f"{folder}/north") == made)

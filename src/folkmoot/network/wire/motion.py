@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Array
-from folkmoot.network.packing import packed_size
+from folkmoot.network.wire.packing import packed_size
 from folkmoot.protocols import SnowProtocol, named_protocol, protocol_called
 
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
