@@ -11,7 +11,7 @@ import pytest
 
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.network.service.node import FETCHES, MOST_KEPT, MOST_OPEN_EACH, Node, _Running
-from folkmoot.network.session.session import Phase
+from folkmoot.network.session.phases import Phase
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements

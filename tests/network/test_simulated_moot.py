@@ -11,7 +11,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from folkmoot.network.session.session import Phase
+from folkmoot.network.session.phases import Phase
 from folkmoot.network.transports.memory import Weather
 from support.network import storms
 from support.network.moot_in_memory import Moot

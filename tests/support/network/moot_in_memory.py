@@ -25,7 +25,8 @@ from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.voter import ChunkVotes as Voted
-from folkmoot.network.session.session import Seat, Session
+from folkmoot.network.session.minutes import Seat
+from folkmoot.network.session.session import Session
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.memory import Network, Weather, World
 from folkmoot.network.wire import messages as m

@@ -15,7 +15,7 @@ import numpy as np
 
 from folkmoot.adversaries import ATTACKS
 from folkmoot.network.membership.roster import faults
-from folkmoot.network.session.liar import PLAYABLE
+from folkmoot.network.session.drill import PLAYABLE
 from folkmoot.network.storage.account import outcome_of
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m

@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -20,19 +21,13 @@ from folkmoot.arrays import Colours
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.voter import ChunkVotes
-from folkmoot.network.session.health import Health
+from folkmoot.network.session.closing import RELAYED_BYTES
+from folkmoot.network.session.drill import Liar, LyingSession
 from folkmoot.network.session.judgement import Judgement, judge
-from folkmoot.network.session.liar import Liar
-from folkmoot.network.session.session import (
-    COMMIT_SHARE,
-    RELAYED_BYTES,
-    Ended,
-    Memory,
-    Phase,
-    Save,
-    Seat,
-    Session,
-)
+from folkmoot.network.session.minutes import Ended, Memory, Save, Seat
+from folkmoot.network.session.patience import COMMIT_SHARE, Health
+from folkmoot.network.session.phases import Phase
+from folkmoot.network.session.session import Session
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.records import TrackRecords
 from folkmoot.network.storage.storage import Storage
@@ -110,7 +105,10 @@ class Node:
         self._members = [participant.fingerprint for participant in roster]
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
-        self._votes, self._rng, self._adversary = votes, rng, adversary
+        self._votes, self._rng = votes, rng
+        self._session: Callable[..., Session] = Session
+        if adversary is not None:
+            self._session = partial(LyingSession, Liar(adversary, rng))
         self._holdout = holdout or Holdout()
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
         self._running: dict[bytes, _Running] = {}
@@ -384,7 +382,7 @@ class Node:
         alpha = motion.alpha
         if alpha == LOCAL:
             alpha = self._records.threshold(self._members[self.seat.place], motion.k)
-        session = Session(
+        session = self._session(
             announce.header,
             motion,
             self.seat,
@@ -394,7 +392,6 @@ class Node:
             end=end,
             alpha=alpha,
             weights=self._records.weights(self._members, motion.classes) if motion.weighted else None,
-            liar=None if self._adversary is None else Liar(self._adversary, self._rng),
             memory=memory,
         )
         running = _Running(session, announce, now, motion.asker if teller is None else teller, inputs, over)
@@ -408,26 +405,26 @@ class Node:
 
     def _settle(self, running: _Running) -> None:
         """Store, then send, then work: in this order, so that nothing is said that could be forgotten."""
-        session = running.session
+        session, minutes = running.session, running.session.minutes
         if self._broken:
             return
-        if session.saves:
-            saves, session.saves = session.saves, []
+        if minutes.saves:
+            saves, minutes.saves = minutes.saves, []
             self._keep(running, saves)
-        if session.out:
-            out, session.out = session.out, []
+        if minutes.out:
+            out, minutes.out = minutes.out, []
             last, frame = None, b""
             for peer, message in out:
                 if message is not last:  # one query goes to many
                     last, frame = message, m.encode(message)
                 running.sent += len(frame)
                 self._transmit(peer, frame)
-        if session.work:
-            work, session.work = session.work, []
+        if minutes.work:
+            work, minutes.work = minutes.work, []
             for index, data in work:
                 self._predict(running, index, data)
-        if session.study is not None:
-            votes, session.study = session.study, None
+        if minutes.study is not None:
+            votes, minutes.study = minutes.study, None
             self._listen(running, votes)
         if session.wake < running.wake:  # a timer that is early does no harm, and mostly it is moved back
             if running.cancel is not None:

@@ -29,8 +29,8 @@ from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.voter import Voter
-from folkmoot.network.session.liar import PLAYABLE, Liar
-from folkmoot.network.session.session import Seat
+from folkmoot.network.session.drill import PLAYABLE, Liar
+from folkmoot.network.session.minutes import Seat
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.mesh import Mesh

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from folkmoot.network.session.session import Ended, Memory, Save, Voted
+from folkmoot.network.session.minutes import Ended, Memory, Save, Voted
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, read_header
