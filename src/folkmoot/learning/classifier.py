@@ -58,8 +58,9 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         group.
     protocol : Slush, Snowflake or Snowball, optional
         How they talk. ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()``
-        gives each participant the threshold that its holdout accuracy asks for. Default: Slush that asks 10
-        others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
+        gives each participant the threshold that its accuracy asks for: what its holdout shows, as far as
+        its agreement with the others on the batch bears it out (docs/learning.md). Default: Slush that
+        asks 10 others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
         participants on; ``protocol__alpha`` then changes that.
     trust : {"self-anchored"} or None, default None
         With None everybody is asked alike. With "self-anchored" each participant learns whom to believe from
@@ -106,7 +107,8 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
     accuracies_ : ndarray of float, shape (participant,)
         Holdout accuracies, nan where there is no holdout.
     protocol_ : Slush, Snowflake or Snowball
-        The protocol as it is played: with local thresholds, or scaled to few participants.
+        The protocol as it is played: with the highest local thresholds that the holdouts allow, or scaled to
+        few participants. ``protocol_for(X)`` has the thresholds for a batch.
 
     Examples
     --------
@@ -315,6 +317,9 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
             If a participant's model fails; the others go on without it.
         TrustWarning
             If there are fewer than 50 inputs or nobody anchors: the talk goes on without trust.
+        OpenInputsWarning
+            If more than a tenth of the inputs was not decided and has the most common label instead; it says
+            why and what to try.
         """
         ballot = self._ballot(X)
         return self._labels(ballot, self._talk(ballot, self._byzantine(ballot), None))
@@ -343,17 +348,17 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         """
         ballot = self._ballot(X)
         adversaries = self._byzantine(ballot)
+        protocol = self._protocol_on(ballot, adversaries, None)
         if self.trust is not None:
             ballot = self._listened(ballot, adversaries, None)
-        protocol = self.protocol_
         if not adversaries and has_closed_form(protocol, self.sampling, ballot):
             return absorption(protocol, ballot.votes)
         if ballot.listeners is not None:  # who is heeded hangs on the whole batch
-            return ballot.shares(self._play(ballot, adversaries, None, repeats=_REPEATS))
+            return ballot.shares(self._play(ballot, protocol, adversaries, None, repeats=_REPEATS))
         # Inputs with the same votes have the same law, and here the same draws.
         columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
         few = replace(ballot, votes=columns)
-        return few.shares(self._play(few, adversaries, None, repeats=_REPEATS))[which]
+        return few.shares(self._play(few, protocol, adversaries, None, repeats=_REPEATS))[which]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Measure the accuracy of what ``predict`` would answer; here adversaries may know the truth.

@@ -22,7 +22,7 @@ from folkmoot.network import statements
 from folkmoot.network.budget import Budget
 from folkmoot.network.health import Health
 from folkmoot.network.journal import Journal
-from folkmoot.network.judgement import Holdout, Judgement, judge
+from folkmoot.network.judgement import Holdout, Judgement, LocalThreshold, judge
 from folkmoot.network.liar import Liar
 from folkmoot.network.motion import LOCAL, Motion, motion_name, read_header
 from folkmoot.network.records import TrackRecords
@@ -31,6 +31,7 @@ from folkmoot.network.session import COMMIT_SHARE, RELAYED_BYTES, Ended, Memory,
 from folkmoot.network.storage import Storage
 from folkmoot.network.transport import Transport
 from folkmoot.network.voter import ChunkVotes
+from folkmoot.trust import Anchor
 from folkmoot.votes import UNCOLOURED
 
 MOST_OPEN_EACH: Final = 4  # motions at a time that one peer has told us of
@@ -371,9 +372,7 @@ class Node:
         memory: Memory | None = None,
     ) -> _Running:
         now = self.transport.now()
-        alpha = motion.alpha
-        if alpha == LOCAL:
-            alpha = self._records.threshold(self._members[self.seat.place], motion.k)
+        alpha = LocalThreshold.of(self._anchor(motion), motion.k) if motion.alpha == LOCAL else motion.alpha
         session = Session(
             announce.header,
             motion,
@@ -487,8 +486,7 @@ class Node:
     def _listen(self, running: _Running, votes: Colours) -> None:
         """Learn whom to trust from the first votes of all, in the model's thread."""
         session, motion = running.session, running.session.motion
-        own = self._members[self.seat.place]
-        anchor = self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
+        anchor = self._anchor(motion)
 
         def done(judgement: Judgement) -> None:
             self._log(
@@ -499,6 +497,11 @@ class Node:
             self._settle(running)
 
         self.transport.work(lambda: judge(self.seat.place, votes, anchor, motion.classes), done)
+
+    def _anchor(self, motion: Motion) -> Anchor | None:
+        """What this node knows of its own model: its holdout, and the truths it was told."""
+        own = self._members[self.seat.place]
+        return self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
 
     def _report(self, session: Session, evidence: statements.Evidence) -> None:
         self.counts["evidence"] += 1

@@ -36,7 +36,7 @@ from folkmoot.network import messages as m
 from folkmoot.network import statements
 from folkmoot.network.fetching import Fetching
 from folkmoot.network.health import Health
-from folkmoot.network.judgement import Judgement
+from folkmoot.network.judgement import Judgement, LocalThreshold
 from folkmoot.network.liar import Liar
 from folkmoot.network.motion import Motion, motion_name
 from folkmoot.network.packing import pack, unpack
@@ -128,7 +128,7 @@ class Session:
         *,
         now: float,
         end: float,
-        alpha: int,
+        alpha: int | LocalThreshold,
         weights: Sequence[float] | None = None,
         liar: Liar | None = None,
         memory: Memory | None = None,
@@ -155,7 +155,10 @@ class Session:
         # Salts come from the caller's source, which is a secret one in earnest. Whom to ask need only be
         # unknown to others, and is drawn a thousand times as often.
         self._secrets, self._rng = rng, random.Random(rng.getrandbits(256))
-        self._rule = motion.rule(alpha)
+        # A threshold of the own hangs on what peers hold: on their first votes, or the first that are asked.
+        self._local = alpha if isinstance(alpha, LocalThreshold) else None
+        self._unmoved: set[int] = set()  # peers who still hold their first votes
+        self._rule = motion.rule(alpha.alpha() if isinstance(alpha, LocalThreshold) else alpha)
         self._salt, self._first, self._reason = b"", b"", ""
         self._fetching = Fetching(motion)
         self._revealed: dict[int, Colours] = {}
@@ -382,6 +385,7 @@ class Session:
         for place, votes in self._revealed.items():
             if place not in self.cheats:
                 self.study[place] = votes
+        self._set_threshold([votes for place, votes in enumerate(self.study) if place != self.seat.place])
         self.wake = self.talk_by
 
     def _reveal(self, *, want: bool) -> m.Reveal:
@@ -491,6 +495,8 @@ class Session:
         self._waiting.discard(peer)
         if colours is not None:
             self._answers[peer] = colours
+            if message.version % _INCARNATION == 0:
+                self._unmoved.add(peer)
             if self.judgement is not None and (colours == UNCOLOURED).all():
                 self._mute.add(peer)
         self._end_round_if_all_answered(now)
@@ -509,6 +515,10 @@ class Session:
         if not self._answers or self._opinions is None:
             return
         self._heard_somebody = True
+        self._set_threshold(
+            [held for peer, held in self._answers.items() if peer in self._unmoved]
+            or list(self._answers.values())
+        )
         if self._nothing_new():
             return
         rule = self._rule.scaled(len(self._asked) + 1)
@@ -531,6 +541,13 @@ class Session:
             self._colours = colours
             self._version += 1
             self._signed = None
+
+    def _set_threshold(self, peers: Sequence[Colours]) -> None:
+        """Fix a local threshold, once, by the own first votes and those of some peers."""
+        if self._local is not None:
+            first = unpack(self._first, self.motion.inputs, self.motion.classes)
+            self._rule = self.motion.rule(self._local.alpha(first, peers))
+            self._local = None
 
     def _nothing_new(self) -> bool:
         """Everybody said to the byte what we hold, and the protocol keeps no count: nothing can change.
