@@ -28,12 +28,12 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.network.control import DOOR, Put, door_of, put
-from folkmoot.network.identity import CERTIFICATE, KEY
-from folkmoot.network.mesh import Mesh
-from folkmoot.network.motion import chunked
-from folkmoot.network.operation import loop_factory
-from folkmoot.network.roster import Roster
+from folkmoot.network.membership.identity import CERTIFICATE, KEY
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.control import DOOR, Put, door_of, put
+from folkmoot.network.service.operation import loop_factory
+from folkmoot.network.transports.mesh import Mesh
+from folkmoot.network.wire.motion import chunked
 from folkmoot.runs.processes import Nodes, prepare
 from timing import report
 

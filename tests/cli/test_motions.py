@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.identity import create
-from folkmoot.network.motion import Motion, motion_name
-from folkmoot.network.storage import Storage
+from folkmoot.network.membership.identity import create
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.wire.motion import Motion, motion_name
 from support.command import assert_refused, run
 
 

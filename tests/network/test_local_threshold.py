@@ -9,8 +9,9 @@ import pytest
 
 from folkmoot import StrongConfidence
 from folkmoot.arrays import Colours
-from folkmoot.network.judgement import Holdout, LocalThreshold
-from folkmoot.network.motion import LOCAL
+from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.session.judgement import LocalThreshold
+from folkmoot.network.wire.motion import LOCAL
 from folkmoot.thresholds import batch_accuracies
 from folkmoot.trust import Anchor
 from support.network.moot_in_memory import Moot
@@ -30,8 +31,8 @@ def thresholds(votes: Colours, **options: Any) -> list[int]:
         assert node is not None
         session = node.session(name)
         assert session is not None
-        assert session._local is None  # it is fixed
-        alpha = session._rule.alpha
+        assert session.minutes.local is None  # it is fixed
+        alpha = session._talking._stance.rule.alpha
         assert isinstance(alpha, int)
         found.append(alpha)
     return found
@@ -73,6 +74,6 @@ def test_a_large_batch_is_compared_in_part(monkeypatch: pytest.MonkeyPatch) -> N
     votes = rng.integers(0, 2, (5, 40_000)).astype(np.int8)
     local = LocalThreshold(95, 100, K)
     whole = local.alpha(votes[0], list(votes[1:]))
-    monkeypatch.setattr("folkmoot.network.judgement.MOST_HEARD", 1)
+    monkeypatch.setattr("folkmoot.network.session.judgement.MOST_HEARD", 1)
     assert local.alpha(votes[0], list(votes[1:])) == whole == 6
     assert local.alpha(votes[0], [votes[0]] * 4) == local.alpha() == 10

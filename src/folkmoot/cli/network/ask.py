@@ -25,7 +25,7 @@ from folkmoot.cli.options import (
 from folkmoot.cli.output import print_json, progress_bar
 
 if TYPE_CHECKING:
-    from folkmoot.network.control import MotionProgress
+    from folkmoot.network.service.control import MotionProgress
 
 Via = Annotated[
     str, typer.Option("--via", metavar="DIR|HOST:PORT", help="The own node: its folder, or its open door.")
@@ -73,8 +73,8 @@ def ask(
 ) -> None:
     """Put a motion to the moot: every participant's model votes, they talk, and sign what they agree on."""
     from folkmoot.cli.network.input_files import read_inputs
-    from folkmoot.network.control import Put, door_of, put
-    from folkmoot.network.motion import LOCAL, rows_per_chunk
+    from folkmoot.network.service.control import Put, door_of, put
+    from folkmoot.network.wire.motion import LOCAL, rows_per_chunk
 
     if weights not in ("equal", "record"):
         raise ValueError(f"--weights must be 'equal' or 'record': got {weights!r}")
@@ -125,7 +125,7 @@ def ask(
 
 
 def _as_dict(account: Any) -> dict[str, Any]:
-    from folkmoot.network.account import as_dict
+    from folkmoot.network.storage.account import as_dict
 
     return as_dict(account)
 
