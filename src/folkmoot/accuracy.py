@@ -23,6 +23,7 @@ __all__ = [
     "right_by_input",
     "share_right",
     "standard_error",
+    "wilson_bound",
 ]
 
 LEAST_DOUBT: Final = 1e-6  # nobody is trusted, or distrusted, more than this: p = 1 would outvote all others
@@ -238,3 +239,43 @@ def standard_error(values: npt.ArrayLike) -> float | None:
     """
     each = np.asarray(values, dtype=np.float64)
     return float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else None
+
+
+def wilson_bound(right: npt.ArrayLike, total: npt.ArrayLike, deviations: float) -> Floats:
+    """Bound a share from below or above by what was counted, with Wilson's score interval.
+
+    The bound is the share p at which ``right`` of ``total`` is ``deviations`` standard deviations above the
+    ``total * p`` expected; with negative ``deviations``, below, which makes it an upper bound. Unlike the
+    share itself it says little where little was counted: within (0, 1), and further out than the share.
+
+    Parameters
+    ----------
+    right : array-like of float
+        How many were right.
+    total : array-like of float
+        How many there were.
+    deviations : float
+        How far the bound is from the share, in standard deviations: 1.645 is a lower bound that holds in 95%
+        of all cases, -1.645 an upper one.
+
+    Returns
+    -------
+    ndarray of float
+        The bounds; where nothing was counted, 0 for a lower and 1 for an upper one.
+
+    Examples
+    --------
+    >>> from folkmoot.accuracy import wilson_bound
+    >>> wilson_bound(right=[9, 90, 0], total=[10, 100, 0], deviations=1.645).round(2)
+    array([0.65, 0.84, 0.  ])
+    >>> wilson_bound(right=[9, 90, 0], total=[10, 100, 0], deviations=-1.645).round(2)
+    array([0.98, 0.94, 1.  ])
+    """
+    good, all_of_them = np.broadcast_arrays(
+        np.asarray(right, dtype=np.float64), np.asarray(total, dtype=np.float64)
+    )
+    square = deviations * deviations
+    some = np.maximum(all_of_them, 1e-300)
+    spread = np.sqrt(np.maximum(good * (all_of_them - good) / some, 0.0) + square / 4)
+    bound = (good + square / 2 - deviations * spread) / (all_of_them + square)
+    return np.asarray(np.clip(bound, 0.0, 1.0), dtype=np.float64)

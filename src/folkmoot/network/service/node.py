@@ -23,7 +23,7 @@ from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.closing import RELAYED_BYTES
 from folkmoot.network.session.drill import Liar, LyingSession
-from folkmoot.network.session.judgement import Judgement, judge
+from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
 from folkmoot.network.session.minutes import Ended, Memory, Save, Seat
 from folkmoot.network.session.patience import COMMIT_SHARE, Health
 from folkmoot.network.session.phases import Phase
@@ -36,6 +36,7 @@ from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL, Motion, motion_name, read_header
+from folkmoot.trust import Anchor
 from folkmoot.votes import UNCOLOURED
 
 MOST_OPEN_EACH: Final = 4  # motions at a time that one peer has told us of
@@ -379,9 +380,7 @@ class Node:
         memory: Memory | None = None,
     ) -> _Running:
         now = self.transport.now()
-        alpha = motion.alpha
-        if alpha == LOCAL:
-            alpha = self._records.threshold(self._members[self.seat.place], motion.k)
+        alpha = LocalThreshold.of(self._anchor(motion), motion.k) if motion.alpha == LOCAL else motion.alpha
         session = self._session(
             announce.header,
             motion,
@@ -494,8 +493,7 @@ class Node:
     def _listen(self, running: _Running, votes: Colours) -> None:
         """Learn whom to trust from the first votes of all, in the model's thread."""
         session, motion = running.session, running.session.motion
-        own = self._members[self.seat.place]
-        anchor = self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
+        anchor = self._anchor(motion)
 
         def done(judgement: Judgement) -> None:
             self._log(
@@ -506,6 +504,11 @@ class Node:
             self._settle(running)
 
         self.transport.work(lambda: judge(self.seat.place, votes, anchor, motion.classes), done)
+
+    def _anchor(self, motion: Motion) -> Anchor | None:
+        """What this node knows of its own model: its holdout, and the truths it was told."""
+        own = self._members[self.seat.place]
+        return self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
 
     def _report(self, session: Session, evidence: statements.Evidence) -> None:
         self.counts["evidence"] += 1
