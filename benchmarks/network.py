@@ -28,7 +28,8 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.network.control import DOOR, Put, door_of, put
+from folkmoot.network.control import Put, put
+from folkmoot.network.door import DOOR, door_of
 from folkmoot.network.identity import CERTIFICATE, KEY
 from folkmoot.network.mesh import Mesh
 from folkmoot.network.motion import chunked

@@ -29,7 +29,8 @@ import numpy as np
 
 from folkmoot.network import identity, statements
 from folkmoot.network import messages as m
-from folkmoot.network.control import MotionProgress, Put, door_of, put
+from folkmoot.network.control import MotionProgress, Put, put
+from folkmoot.network.door import door_of
 from folkmoot.network.identity import CERTIFICATE, KEY
 from folkmoot.network.motion import chunked
 from folkmoot.network.packing import pack

@@ -24,7 +24,8 @@ from folkmoot.comparison import Line, Report, compare
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.network.account import Account, find, outcome_of
-from folkmoot.network.control import MotionProgress, Put, door_of, put
+from folkmoot.network.control import MotionProgress, Put, put
+from folkmoot.network.door import door_of
 from folkmoot.network.motion import chunked
 from folkmoot.network.operation import DATABASE, adversary_of
 from folkmoot.network.storage import Storage

@@ -13,7 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from folkmoot.network import identity
-from folkmoot.network.control import DOOR
+from folkmoot.network.door import DOOR, remove_door
 from folkmoot.network.journal import Journal
 from folkmoot.network.operation import Settings, run
 from folkmoot.network.roster import Roster
@@ -53,7 +53,7 @@ class Nodes:
         process = self.processes[place]
         if process is not None:
             process.join(10.0)
-        (self.settings[place].folder / DOOR).unlink(missing_ok=True)
+        remove_door(self.settings[place].folder)
 
     def wait(
         self, places: Sequence[int], seconds: float, report: Callable[[int], None] | None = None

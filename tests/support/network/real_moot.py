@@ -15,7 +15,8 @@ import pytest
 
 from folkmoot.network import messages as m
 from folkmoot.network.account import Account, outcome_of
-from folkmoot.network.control import MotionProgress, Put, door_of, put
+from folkmoot.network.control import MotionProgress, Put, put
+from folkmoot.network.door import door_of
 from folkmoot.network.motion import chunked
 from folkmoot.network.operation import DATABASE
 from folkmoot.network.storage import Storage

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from folkmoot.network.control import MotionProgress
 
 Via = Annotated[
-    str, typer.Option("--via", metavar="DIR|HOST:PORT", help="The own node: its folder, or its open door.")
+    str,
+    typer.Option(
+        "--via", metavar="DIR|HOST:PORT", help="Your node: its folder, or HOST:PORT of its control door."
+    ),
 ]
 
 
@@ -37,6 +40,15 @@ def ask(
         Path, typer.Argument(metavar="INPUTS", help="Rows of numbers, one an input: .npy, or a table.")
     ],
     via: Via = ".",
+    token: Annotated[
+        Path | None,
+        typer.Option(
+            "--token",
+            metavar="FILE",
+            help="With --via HOST:PORT: a copy of the file 'token' in the node's folder.",
+            show_default=False,
+        ),
+    ] = None,
     protocol: Protocol = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
@@ -73,7 +85,8 @@ def ask(
 ) -> None:
     """Put a motion to the moot: every participant's model votes, they talk, and sign what they agree on."""
     from folkmoot.cli.network.input_files import read_inputs
-    from folkmoot.network.control import Put, door_of, put
+    from folkmoot.network.control import Put, put
+    from folkmoot.network.door import door_of
     from folkmoot.network.motion import LOCAL, rows_per_chunk
 
     if weights not in ("equal", "record"):
@@ -108,7 +121,7 @@ def ask(
     )
     if Path(via).is_dir() and not (Path(via) / "node.toml").is_file():
         raise ValueError(f"--via must be a node's folder or HOST:PORT: there is no node in {via}")
-    door = door_of(via)
+    door = door_of(via, token)
     with progress_bar("the moot talks") as bar:
 
         def progress(report: MotionProgress) -> None:
