@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,7 +21,7 @@ from folkmoot.cli.options import (
     RoundsEach,
     whole_alpha,
 )
-from folkmoot.cli.output import print_json, progress_bar
+from folkmoot.cli.output import print_json, progress_bar, warn
 
 if TYPE_CHECKING:
     from folkmoot.network.control import MotionProgress
@@ -153,8 +152,7 @@ def _warn_of_missing(array: Any, path: Path) -> None:
         for start in range(0, len(array), 8192)
     )
     if missing:
-        print(
-            f"folkmoot: warning: {missing} of {len(array)} inputs in {path} hold missing or infinite values: "
-            "models that cannot take them abstain",
-            file=sys.stderr,
+        warn(
+            f"{missing} of {len(array)} inputs in {path} hold missing or infinite values: "
+            "models that cannot take them abstain"
         )
