@@ -30,7 +30,8 @@ import numpy as np
 
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.control import DOOR, Put, door_of, put
+from folkmoot.network.service.control import Put, put
+from folkmoot.network.service.door import DOOR, door_of
 from folkmoot.network.service.operation import loop_factory
 from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.wire.motion import chunked

@@ -29,7 +29,8 @@ import numpy as np
 
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
-from folkmoot.network.service.control import MotionProgress, Put, door_of, put
+from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.door import door_of
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import chunked

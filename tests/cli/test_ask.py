@@ -23,7 +23,8 @@ import pytest
 
 from folkmoot.cli.network.input_files import read_inputs
 from folkmoot.cli.network.motions import print_account
-from folkmoot.network.service.control import DOOR, MotionProgress, Put, door_of, put
+from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.door import DOOR, door_of
 from folkmoot.network.service.operation import DATABASE
 from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.motion import chunked
@@ -220,7 +221,10 @@ def test_nobody_answers_there(moot: Nodes, tmp_path: Path) -> None:
     assert_refused("has no motions yet", "motions", "--via", tmp_path / "n")
     assert_refused("must be a node's folder", "motions", "--via", tmp_path)
     door = json.loads((moot.settings[0].folder / DOOR).read_text())
-    assert_refused("the token is wrong", "ask", path, "--via", door["address"])
+    (tmp_path / "n" / DOOR).write_text(json.dumps(door | {"token": "0" * 48}))
+    assert_refused("the token is wrong", "ask", path, "--via", tmp_path / "n")
+    (tmp_path / "n" / DOOR).write_text(json.dumps(door | {"address": f"unix:{tmp_path}/none"}))
+    assert_refused("is it running?", "ask", path, "--via", tmp_path / "n")
 
 
 def test_what_others_wrote_is_not_obeyed_by_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,7 +23,8 @@ from folkmoot.arrays import PartProgress
 from folkmoot.comparison import Line, Report, compare
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
-from folkmoot.network.service.control import MotionProgress, Put, door_of, put
+from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.door import door_of
 from folkmoot.network.service.operation import DATABASE, adversary_of
 from folkmoot.network.storage.account import Account, find, outcome_of
 from folkmoot.network.storage.storage import Storage

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -62,7 +62,7 @@ class ChunkVotes:
     def __init__(self, row: Colours) -> None:
         self._row = row
 
-    def vote(self, inputs: Any, labels: Sequence[str]) -> Voted:  # noqa: ARG002
+    def vote(self, inputs: Any, *_: object) -> Voted:
         return Voted(self._row[inputs[:, 0].astype(int)])
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.network.service.control import MotionProgress, Put, door_of, put
+from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.door import door_of
 from folkmoot.network.service.operation import DATABASE
 from folkmoot.network.storage.account import Account, outcome_of
 from folkmoot.network.storage.storage import Storage

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,13 +21,16 @@ from folkmoot.cli.options import (
     RoundsEach,
     whole_alpha,
 )
-from folkmoot.cli.output import print_json, progress_bar
+from folkmoot.cli.output import print_json, progress_bar, warn
 
 if TYPE_CHECKING:
     from folkmoot.network.service.control import MotionProgress
 
 Via = Annotated[
-    str, typer.Option("--via", metavar="DIR|HOST:PORT", help="The own node: its folder, or its open door.")
+    str,
+    typer.Option(
+        "--via", metavar="DIR|HOST:PORT", help="Your node: its folder, or HOST:PORT of its control door."
+    ),
 ]
 
 
@@ -37,6 +39,15 @@ def ask(
         Path, typer.Argument(metavar="INPUTS", help="Rows of numbers, one an input: .npy, or a table.")
     ],
     via: Via = ".",
+    token: Annotated[
+        Path | None,
+        typer.Option(
+            "--token",
+            metavar="FILE",
+            help="With --via HOST:PORT: a copy of the file 'token' in the node's folder.",
+            show_default=False,
+        ),
+    ] = None,
     protocol: Protocol = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
@@ -73,7 +84,8 @@ def ask(
 ) -> None:
     """Put a motion to the moot: every participant's model votes, they talk, and sign what they agree on."""
     from folkmoot.cli.network.input_files import read_inputs
-    from folkmoot.network.service.control import Put, door_of, put
+    from folkmoot.network.service.control import Put, put
+    from folkmoot.network.service.door import door_of
     from folkmoot.network.wire.motion import LOCAL, rows_per_chunk
 
     if weights not in ("equal", "record"):
@@ -108,7 +120,7 @@ def ask(
     )
     if Path(via).is_dir() and not (Path(via) / "node.toml").is_file():
         raise ValueError(f"--via must be a node's folder or HOST:PORT: there is no node in {via}")
-    door = door_of(via)
+    door = door_of(via, token)
     with progress_bar("the moot talks") as bar:
 
         def progress(report: MotionProgress) -> None:
@@ -140,8 +152,7 @@ def _warn_of_missing(array: Any, path: Path) -> None:
         for start in range(0, len(array), 8192)
     )
     if missing:
-        print(
-            f"folkmoot: warning: {missing} of {len(array)} inputs in {path} hold missing or infinite values: "
-            "models that cannot take them abstain",
-            file=sys.stderr,
+        warn(
+            f"{missing} of {len(array)} inputs in {path} hold missing or infinite values: "
+            "models that cannot take them abstain"
         )

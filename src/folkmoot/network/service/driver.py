@@ -41,8 +41,8 @@ LINGER: Final = 60.0  # seconds after the end of a motion in which others may st
 class AnyVoter(Protocol):
     """Who votes on a chunk of inputs: a ``Voter``."""
 
-    def vote(self, inputs: Any, labels: Sequence[str]) -> ChunkVotes:
-        """A colour for every row, and why some have none."""
+    def vote(self, inputs: Any, labels: Sequence[str], wanted: Callable[[], bool]) -> ChunkVotes:
+        """A colour for every row, and why some have none; ``wanted`` says whether they still are."""
 
 
 class Inputs(Protocol):
@@ -71,6 +71,7 @@ class Running:
     received: int = 0
     unsaved: list[Save] = field(default_factory=list)
     fetched: Counter[int] = field(default_factory=Counter)  # chunks that each peer had
+    jobs: list[tuple[Phase, Callable[[], None]]] = field(default_factory=list)  # until when, what cancels it
 
 
 class Driver:
@@ -165,6 +166,10 @@ class Driver:
                     last, frame = message, m.encode(message)
                 running.sent += len(frame)
                 self.transmit(peer, frame)
+        if running.jobs and running.jobs[0][0] is not session.phase:  # nobody waits for their results
+            stale, running.jobs = running.jobs, []
+            for _, cancel in stale:
+                cancel()
         if minutes.work:
             work, minutes.work = minutes.work, []
             for index, data in work:
@@ -216,13 +221,16 @@ class Driver:
     def _predict(self, running: Running, index: int, data: bytes | None) -> None:
         motion = running.session.motion
 
+        def wanted() -> bool:
+            return running.session.phase is Phase.VOTING
+
         def job() -> ChunkVotes:
             try:
                 inputs = running.inputs
                 chunk = inputs.read(index) if data is None and inputs is not None else data
                 if chunk is None:
                     raise ValueError("the inputs of this motion are gone")
-                return self._votes.vote(motion.read_chunk(index, chunk), motion.labels)
+                return self._votes.vote(motion.read_chunk(index, chunk), motion.labels, wanted)
             except (ValueError, OSError) as error:
                 none = np.full(motion.rows(index), UNCOLOURED, dtype=np.int8)
                 return ChunkVotes(none, "the inputs did not arrive as they were announced", str(error))
@@ -236,7 +244,7 @@ class Driver:
             running.session.predicted(self._transport.now(), index, ballot.votes, ballot.reason)
             self.settle(running)
 
-        self._transport.work(job, done)
+        running.jobs.append((Phase.VOTING, self._transport.work(job, done)))
 
     def _listen(self, running: Running, votes: Colours) -> None:
         """Learn whom to trust from the first votes of all, in the model's thread."""
@@ -252,7 +260,8 @@ class Driver:
             session.judged(self._transport.now(), judgement)
             self.settle(running)
 
-        self._transport.work(lambda: judge(self._seat.place, votes, anchor, motion.classes), done)
+        study = self._transport.work(lambda: judge(self._seat.place, votes, anchor, motion.classes), done)
+        running.jobs.append((session.phase, study))
 
     def _report(self, session: Session, evidence: statements.Evidence) -> None:
         self._counts["evidence"] += 1
