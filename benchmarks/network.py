@@ -28,13 +28,13 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.network.control import Put, put
-from folkmoot.network.door import DOOR, door_of
-from folkmoot.network.identity import CERTIFICATE, KEY
-from folkmoot.network.mesh import Mesh
-from folkmoot.network.motion import chunked
-from folkmoot.network.operation import loop_factory
-from folkmoot.network.roster import Roster
+from folkmoot.network.membership.identity import CERTIFICATE, KEY
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.control import Put, put
+from folkmoot.network.service.door import DOOR, door_of
+from folkmoot.network.service.operation import loop_factory
+from folkmoot.network.transports.mesh import Mesh
+from folkmoot.network.wire.motion import chunked
 from folkmoot.runs.processes import Nodes, prepare
 from timing import report
 

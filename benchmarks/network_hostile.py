@@ -27,13 +27,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.network import identity, statements
-from folkmoot.network import messages as m
-from folkmoot.network.control import MotionProgress, Put, put
-from folkmoot.network.door import door_of
-from folkmoot.network.identity import CERTIFICATE, KEY
-from folkmoot.network.motion import chunked
-from folkmoot.network.packing import pack
+from folkmoot.network.membership import identity
+from folkmoot.network.membership.identity import CERTIFICATE, KEY
+from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.door import door_of
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import chunked
+from folkmoot.network.wire.packing import pack
 from folkmoot.runs.processes import Nodes, prepare
 from timing import report
 

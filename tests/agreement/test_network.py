@@ -15,7 +15,7 @@ import pytest
 
 from folkmoot import Others, Slush, Snowball, deliberate
 from folkmoot.adversaries import Adversary, PerfectlyMalicious
-from folkmoot.network.packing import unpack
+from folkmoot.network.wire.packing import unpack
 from folkmoot.protocols import SnowProtocol
 from folkmoot.theory import SlushChain
 from support.network.moot_in_memory import Moot

@@ -23,11 +23,11 @@ import pytest
 
 from folkmoot.cli.network.input_files import read_inputs
 from folkmoot.cli.network.motions import print_account
-from folkmoot.network.account import Account
-from folkmoot.network.control import MotionProgress, Put, put
-from folkmoot.network.door import DOOR, door_of
-from folkmoot.network.motion import chunked
-from folkmoot.network.operation import DATABASE
+from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.door import DOOR, door_of
+from folkmoot.network.service.operation import DATABASE
+from folkmoot.network.storage.account import Account
+from folkmoot.network.wire.motion import chunked
 from folkmoot.runs.processes import Nodes, prepare
 from support.command import assert_refused, run, run_json
 from support.network.hostile_peer import Hall, within
@@ -202,7 +202,7 @@ def test_control_c_while_asking_is_quiet(moot: Nodes, tmp_path: Path) -> None:
     slow = ["--rounds", 200, "--pace", "50ms", "--deadline", "20s"]
     via = ["--via", moot.settings[1].folder]
     before = len(run_json("motions", *via)["motions"])
-    assert_control_c_is_quiet("ask", path, *via, *slow, inside="network/control.py")
+    assert_control_c_is_quiet("ask", path, *via, *slow, inside="service/control.py")
     assert len(run_json("motions", *via)["motions"]) == before + 1  # the node is still there
 
 

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from folkmoot.cli.network.motions import write_decisions
-from folkmoot.network.account import Account
-from folkmoot.network.identity import create
-from folkmoot.network.motion import Motion, motion_name
-from folkmoot.network.storage import Storage
+from folkmoot.network.membership.identity import create
+from folkmoot.network.storage.account import Account
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.wire.motion import Motion, motion_name
 from support.command import assert_refused, run, run_json
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.identity import create
-from folkmoot.network.roster import Roster
+from folkmoot.network.membership.identity import create
+from folkmoot.network.membership.roster import Roster
 from support.command import run
 from support.process import run_process
 

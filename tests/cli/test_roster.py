@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.identity import Identity, create
-from folkmoot.network.roster import Roster
+from folkmoot.network.membership.identity import Identity, create
+from folkmoot.network.membership.roster import Roster
 from support.command import assert_refused, run, run_json
 
 

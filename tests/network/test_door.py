@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.network.door import LONGEST_PATH, MOST_VISITORS, Door, connect, door_of, socket_path
+from folkmoot.network.service.door import LONGEST_PATH, MOST_VISITORS, Door, connect, door_of, socket_path
 from folkmoot.runs.processes import Nodes, prepare
 from support.command import assert_refused, run, run_json
 from support.network.ports import held_port

@@ -12,11 +12,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from folkmoot.network import messages as m
-from folkmoot.network import statements
-from folkmoot.network.motion import Motion, read_header
-from folkmoot.network.packing import pack, unpack
-from folkmoot.network.roster import Member, Roster
+from folkmoot.network.membership.roster import Member, Roster
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import Motion, read_header
+from folkmoot.network.wire.packing import pack, unpack
 from support.network.moot_in_memory import Moot, keys_and_roster
 
 DECODED, DELIVERED = 80_000, 20_000

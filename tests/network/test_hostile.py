@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.network import identity, statements
-from folkmoot.network import messages as m
-from folkmoot.network.motion import motion_name
-from folkmoot.network.node import MOST_KEPT, MOST_OPEN, MOST_OPEN_EACH
-from folkmoot.network.operation import DATABASE
-from folkmoot.network.storage import Storage
-from folkmoot.network.tls import Limits
+from folkmoot.network.membership import identity
+from folkmoot.network.service.node import MOST_KEPT, MOST_OPEN, MOST_OPEN_EACH
+from folkmoot.network.service.operation import DATABASE
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.transports.tls import Limits
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import motion_name
 from support.command import run_json
 from support.network.hostile_peer import INPUTS, Hall, Puppet, RawPeer, ended, eventually, name_in, within
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.network import messages as m
-from folkmoot.network import statements
-from folkmoot.network.memory import Weather
-from folkmoot.network.motion import Motion, motion_name, read_header
-from folkmoot.network.node import FETCHES, MOST_KEPT, MOST_OPEN_EACH, Node, _Running
-from folkmoot.network.session import Phase
+from folkmoot.network.service.node import FETCHES, MOST_KEPT, MOST_OPEN_EACH, Node, _Running
+from folkmoot.network.session.phases import Phase
+from folkmoot.network.transports.memory import Weather
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import Motion, motion_name, read_header
 from support.network.moot_in_memory import Moot
 
 INPUTS = 12

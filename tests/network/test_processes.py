@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.control import MotionProgress
+from folkmoot.network.service.control import MotionProgress
 from folkmoot.runs.processes import Nodes
 from support.network.real_moot import (
     ask,

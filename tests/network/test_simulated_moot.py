@@ -11,8 +11,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from folkmoot.network.memory import Weather
-from folkmoot.network.session import Phase
+from folkmoot.network.session.phases import Phase
+from folkmoot.network.transports.memory import Weather
 from support.network import storms
 from support.network.moot_in_memory import Moot
 from support.network.storms import SECONDS, assert_promises_hold, play, run_through, stormy

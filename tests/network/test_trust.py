@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from folkmoot.adversaries import ATTACKS
-from folkmoot.network.account import account
-from folkmoot.network.judgement import Holdout, judge, read_holdout
-from folkmoot.network.memory import Weather
-from folkmoot.network.models import Model
-from folkmoot.network.session import Phase
+from folkmoot.network.service.holdout import Holdout, read_holdout
+from folkmoot.network.service.models import Model
+from folkmoot.network.session.judgement import judge
+from folkmoot.network.session.phases import Phase
+from folkmoot.network.storage.account import account
+from folkmoot.network.transports.memory import Weather
 from folkmoot.trust import Anchor, decide, listen
 from support.network.moot_in_memory import Moot
 
@@ -170,7 +171,7 @@ def test_a_large_batch_is_heard_in_part_and_decided_whole(monkeypatch: pytest.Mo
     votes = np.tile(np.where(np.arange(N)[:, None] < 11, moot.votes, 1 - moot.votes), 8)
     anchor = GOOD.anchor(("a", "b"))
     whole = judge(0, votes, anchor, 2)
-    monkeypatch.setattr("folkmoot.network.judgement.MOST_HEARD", 1)  # a thousand of the 1,600 inputs
+    monkeypatch.setattr("folkmoot.network.session.judgement.MOST_HEARD", 1)  # a thousand of the 1,600 inputs
     part = judge(0, votes, anchor, 2)
     assert part.start.shape == whole.start.shape == (8 * INPUTS,)
     assert (part.start == np.tile(truth, 8)).mean() > 0.9

@@ -23,13 +23,13 @@ from folkmoot.arrays import PartProgress
 from folkmoot.comparison import Line, Report, compare
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
-from folkmoot.network.account import Account, find, outcome_of
-from folkmoot.network.control import MotionProgress, Put, put
-from folkmoot.network.door import door_of
-from folkmoot.network.motion import chunked
-from folkmoot.network.operation import DATABASE, adversary_of
-from folkmoot.network.storage import Storage
-from folkmoot.network.verdict import first_votes
+from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.door import door_of
+from folkmoot.network.service.operation import DATABASE, adversary_of
+from folkmoot.network.storage.account import Account, find, outcome_of
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.wire.motion import chunked
+from folkmoot.network.wire.verdict import first_votes
 from folkmoot.protocols import Slush
 from folkmoot.runs.processes import Nodes, name_of, prepare
 from folkmoot.votes import UNCOLOURED, Votes

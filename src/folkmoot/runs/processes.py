@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from folkmoot.network import identity
-from folkmoot.network.door import DOOR, remove_door
-from folkmoot.network.journal import Journal
-from folkmoot.network.operation import Settings, run
-from folkmoot.network.roster import Roster
+from folkmoot.network.membership import identity
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.door import DOOR, remove_door
+from folkmoot.network.service.operation import Settings, run
+from folkmoot.network.storage.journal import Journal
 from folkmoot.runs.held_ports import HeldPorts
 
 # What every node needs: loaded once by the server that forks them, instead of by each.
-PRELOADED = ("folkmoot.network.operation", "sklearn.pipeline", "sklearn.linear_model", "skops.io")
+PRELOADED = ("folkmoot.network.service.operation", "sklearn.pipeline", "sklearn.linear_model", "skops.io")
 
 
 @dataclass

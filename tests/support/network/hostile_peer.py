@@ -20,18 +20,19 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Colours
-from folkmoot.network import identity, statements
-from folkmoot.network import messages as m
-from folkmoot.network.identity import CERTIFICATE, KEY
-from folkmoot.network.mesh import Mesh
-from folkmoot.network.motion import Motion, chunked, motion_name
-from folkmoot.network.node import Node
-from folkmoot.network.operation import DATABASE, seat_of
-from folkmoot.network.packing import pack
-from folkmoot.network.roster import Roster
-from folkmoot.network.session import Session
-from folkmoot.network.storage import Storage
-from folkmoot.network.tls import Limits
+from folkmoot.network.membership import identity
+from folkmoot.network.membership.identity import CERTIFICATE, KEY
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.node import Node
+from folkmoot.network.service.operation import DATABASE, seat_of
+from folkmoot.network.session.session import Session
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.transports.mesh import Mesh
+from folkmoot.network.transports.tls import Limits
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import Motion, chunked, motion_name
+from folkmoot.network.wire.packing import pack
 from folkmoot.runs.held_ports import HeldPorts
 from support.network.moot_in_memory import ChunkVotes, InMemory
 

@@ -20,18 +20,19 @@ from cryptography.x509.oid import NameOID
 
 from folkmoot.adversaries import Adversary, Sleeper
 from folkmoot.arrays import Colours
-from folkmoot.network import messages as m
-from folkmoot.network import statements
-from folkmoot.network.certificates import fingerprint_of
-from folkmoot.network.judgement import Holdout
-from folkmoot.network.memory import Network, Weather, World
-from folkmoot.network.motion import Motion, chunked
-from folkmoot.network.node import Node
-from folkmoot.network.packing import pack, unpack
-from folkmoot.network.roster import Member, Roster
-from folkmoot.network.session import Seat, Session
-from folkmoot.network.storage import Storage
-from folkmoot.network.voter import ChunkVotes as Voted
+from folkmoot.network.membership.certificates import fingerprint_of
+from folkmoot.network.membership.roster import Member, Roster
+from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.node import Node
+from folkmoot.network.service.voter import ChunkVotes as Voted
+from folkmoot.network.session.minutes import Seat
+from folkmoot.network.session.session import Session
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.transports.memory import Network, Weather, World
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import Motion, chunked
+from folkmoot.network.wire.packing import pack, unpack
 
 
 @lru_cache

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.network import messages as m
-from folkmoot.network.account import Account, outcome_of
-from folkmoot.network.control import MotionProgress, Put, put
-from folkmoot.network.door import door_of
-from folkmoot.network.motion import chunked
-from folkmoot.network.operation import DATABASE
-from folkmoot.network.storage import Storage
+from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.door import door_of
+from folkmoot.network.service.operation import DATABASE
+from folkmoot.network.storage.account import Account, outcome_of
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire.motion import chunked
 from folkmoot.runs.processes import Nodes, prepare
 
 MODEL = """

@@ -14,12 +14,12 @@ from itertools import combinations
 import numpy as np
 
 from folkmoot.adversaries import ATTACKS
-from folkmoot.network import messages as m
-from folkmoot.network.account import outcome_of
-from folkmoot.network.liar import PLAYABLE
-from folkmoot.network.memory import Weather
-from folkmoot.network.roster import faults
-from folkmoot.network.statements import proves
+from folkmoot.network.membership.roster import faults
+from folkmoot.network.session.drill import PLAYABLE
+from folkmoot.network.storage.account import outcome_of
+from folkmoot.network.transports.memory import Weather
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire.statements import proves
 from support.network.moot_in_memory import Moot
 
 SECONDS = 8.0

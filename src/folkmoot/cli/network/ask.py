@@ -24,7 +24,7 @@ from folkmoot.cli.options import (
 from folkmoot.cli.output import print_json, progress_bar, warn
 
 if TYPE_CHECKING:
-    from folkmoot.network.control import MotionProgress
+    from folkmoot.network.service.control import MotionProgress
 
 Via = Annotated[
     str,
@@ -84,9 +84,9 @@ def ask(
 ) -> None:
     """Put a motion to the moot: every participant's model votes, they talk, and sign what they agree on."""
     from folkmoot.cli.network.input_files import read_inputs
-    from folkmoot.network.control import Put, put
-    from folkmoot.network.door import door_of
-    from folkmoot.network.motion import LOCAL, rows_per_chunk
+    from folkmoot.network.service.control import Put, put
+    from folkmoot.network.service.door import door_of
+    from folkmoot.network.wire.motion import LOCAL, rows_per_chunk
 
     if weights not in ("equal", "record"):
         raise ValueError(f"--weights must be 'equal' or 'record': got {weights!r}")
@@ -137,7 +137,7 @@ def ask(
 
 
 def _as_dict(account: Any) -> dict[str, Any]:
-    from folkmoot.network.account import as_dict
+    from folkmoot.network.storage.account import as_dict
 
     return as_dict(account)
 

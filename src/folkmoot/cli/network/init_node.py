@@ -51,7 +51,7 @@ def init(
     json: Json = False,
 ) -> None:
     """Make a node: a key that stays in DIR, and the line that goes into everybody's roster."""
-    from folkmoot.network.identity import create
+    from folkmoot.network.membership.identity import create
 
     made = create(folder, name=name, organisation=organisation, listen=listen, addresses=address or None)
     line = made.member().line()

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from folkmoot.arrays import Array, Floats
-from folkmoot.network.motion import DTYPES
+from folkmoot.network.wire.motion import DTYPES
 from folkmoot.tabular import open_table
 
 

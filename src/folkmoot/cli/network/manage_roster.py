@@ -14,7 +14,7 @@ from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.network.roster import Member, Roster
+    from folkmoot.network.membership.roster import Member, Roster
 
 app = typer.Typer(
     help="Who takes part: one file, the same for every participant of a network.",
@@ -40,7 +40,7 @@ def add(
     ],
 ) -> None:
     """Add participants, all or none; the file is made if it is not there."""
-    from folkmoot.network.roster import Roster
+    from folkmoot.network.membership.roster import Roster
 
     roster = Roster.read(file) if file.exists() else None
     added = []
@@ -61,7 +61,7 @@ def remove(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Whom.", show_default=False)],
 ) -> None:
     """Remove participants by name, all or none."""
-    from folkmoot.network.roster import Roster
+    from folkmoot.network.membership.roster import Roster
 
     roster = Roster.read(file)
     for name in dict.fromkeys(names):
@@ -73,7 +73,7 @@ def remove(
 @app.command()
 def show(file: File, json: Json = False) -> None:
     """Who takes part, and how many of them may lie."""
-    from folkmoot.network.roster import Roster, faults, quorum
+    from folkmoot.network.membership.roster import Roster, faults, quorum
 
     roster = Roster.read(file)
     if json:
@@ -99,7 +99,7 @@ def show(file: File, json: Json = False) -> None:
 @app.command()
 def check(file: File, json: Json = False) -> None:
     """Say everything that is wrong with a roster, a line each; or that it is in order."""
-    from folkmoot.network.roster import Roster, examine
+    from folkmoot.network.membership.roster import Roster, examine
 
     participants, problems = examine(file)
     if problems:
@@ -118,8 +118,8 @@ def check(file: File, json: Json = False) -> None:
 
 def _participants(entries: list[str]) -> Iterator[Member]:
     """Those that lines and folders name."""
-    from folkmoot.network.identity import load
-    from folkmoot.network.roster import Member
+    from folkmoot.network.membership.identity import load
+    from folkmoot.network.membership.roster import Member
 
     for entry in entries:
         if entry == "-":
@@ -158,7 +158,7 @@ def _summary(roster: Roster) -> str:
 
 
 def _result(roster: Roster) -> dict[str, Any]:
-    from folkmoot.network.roster import faults, quorum
+    from folkmoot.network.membership.roster import faults, quorum
 
     n = len(roster)
     return {

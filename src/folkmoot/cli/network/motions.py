@@ -13,8 +13,8 @@ from folkmoot.cli.options import Everything, Json
 from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.network.account import Account
-    from folkmoot.network.storage import Storage
+    from folkmoot.network.storage.account import Account
+    from folkmoot.network.storage.storage import Storage
 
 Node = Annotated[
     Path, typer.Option("--via", metavar="DIR", help="The folder of the own node, running or not.")
@@ -40,7 +40,7 @@ def motions(
     json: Json = False,
 ) -> None:
     """List the motions that this node has taken part in, or show one with its results."""
-    from folkmoot.network.account import account, as_dict, find
+    from folkmoot.network.storage.account import account, as_dict, find
 
     storage = _storage(via)
     if motion is not None:
@@ -99,8 +99,8 @@ def truth(
     """Tell the node what was right: each participant's track record, for --alpha local and --weights
     record.
     """
-    from folkmoot.network.account import find
-    from folkmoot.network.records import TrackRecords
+    from folkmoot.network.storage.account import find
+    from folkmoot.network.storage.records import TrackRecords
 
     storage = _storage(via)
     stored = find(storage, motion)
@@ -145,8 +145,8 @@ def evidence(
     """Show who contradicted itself, and verify it: by signatures alone, offline, by anybody with the
     roster.
     """
-    from folkmoot.network import statements
-    from folkmoot.network.roster import Roster
+    from folkmoot.network.membership.roster import Roster
+    from folkmoot.network.wire import statements
 
     moot = Roster.read(roster)
     pieces = _evidence_in(source)
@@ -241,8 +241,8 @@ def write_decisions(path: Path, account: Account) -> None:
 
 
 def _storage(via: Path) -> Storage:
-    from folkmoot.network.operation import DATABASE
-    from folkmoot.network.storage import Storage
+    from folkmoot.network.service.operation import DATABASE
+    from folkmoot.network.storage.storage import Storage
 
     if not (via / "node.toml").is_file():
         raise ValueError(f"--via must be a node's folder: there is no node in {via}")
@@ -283,7 +283,7 @@ def _evidence_in(source: Path) -> list[tuple[str, str, Any]]:
     """(motion, fingerprint of the accused, evidence) of a node's folder or of a file."""
     import msgspec
 
-    from folkmoot.network import statements
+    from folkmoot.network.wire import statements
 
     if source.is_dir():
         storage = _storage(source)
@@ -305,7 +305,7 @@ def _evidence_in(source: Path) -> list[tuple[str, str, Any]]:
 def _packed(fingerprint: str, proof: Any) -> bytes:
     import msgspec
 
-    from folkmoot.network import statements
+    from folkmoot.network.wire import statements
 
     return msgspec.msgpack.encode((fingerprint, statements.write_evidence(proof)))
 

@@ -72,8 +72,8 @@ def run(
     ] = None,
 ) -> None:
     """Run the node until Ctrl-C; the log is JSON on stderr, a line an event."""
-    from folkmoot.network.operation import Settings
-    from folkmoot.network.operation import run as run_node
+    from folkmoot.network.service.operation import Settings
+    from folkmoot.network.service.operation import run as run_node
 
     run_node(
         Settings(
@@ -106,9 +106,9 @@ def check(
     """Say what is wrong before the node is started: key, port, model, roster, peers, clock."""
     import asyncio
 
-    from folkmoot.network.check import Check
-    from folkmoot.network.check import check as look
-    from folkmoot.network.operation import Settings
+    from folkmoot.network.service.check import Check
+    from folkmoot.network.service.check import check as look
+    from folkmoot.network.service.operation import Settings
 
     settings = Settings(folder, roster, model, allow or (), trust_pickle, listen)
 

@@ -1,0 +1,113 @@
+"""What is wrong with a node before it is started: key, roster, port, model, peers, clock."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import statistics
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+
+from folkmoot.network.membership import identity
+from folkmoot.network.membership.fields import parse_address
+from folkmoot.network.membership.identity import CERTIFICATE, KEY
+from folkmoot.network.membership.roster import Roster, quorum
+from folkmoot.network.service.models import load_model
+from folkmoot.network.service.operation import Settings, is_running, place_of
+from folkmoot.network.transports.mesh import SKEW_SECONDS, Mesh
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that was looked at."""
+
+    what: str
+    fine: bool
+    note: str
+
+
+async def check(settings: Settings) -> AsyncIterator[Check]:
+    """Look at everything that can be looked at; later lines need the earlier ones to be fine."""
+    try:
+        me = identity.load(settings.folder)
+        yield Check(
+            "identity",
+            True,
+            f"{me.name}, fingerprint {me.fingerprint[:16]}…, files readable by their owner only",
+        )
+    except (ValueError, OSError) as error:
+        yield Check("identity", False, str(error))
+        return
+    running = is_running(settings.folder)
+    yield _port(settings.listen or me.listen, running)
+    if settings.model:
+        yield _model(settings)
+    try:
+        roster = Roster.read(settings.roster)
+        place = place_of(me, roster, settings)
+    except (ValueError, OSError) as error:
+        yield Check("roster", False, str(error))
+        return
+    listed = roster[place].addresses
+    note = f"{len(roster)} participants, digest {roster.digest[:16]}…, listed at {', '.join(listed)}"
+    yield Check("roster", True, note)
+    async for line in _peers(settings.folder, roster, place):
+        yield line
+
+
+def _port(listen: str, running: bool) -> Check:
+    if running:
+        return Check("port", True, f"{listen}: this node is running")
+    host, port = parse_address(listen, any_port=True)
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        return Check("port", False, f"{listen}: {error.strerror or error}")
+    return Check("port", True, f"{listen} is free")
+
+
+def _model(settings: Settings) -> Check:
+    try:
+        model = load_model(settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle)
+    except (ValueError, OSError, ImportError) as error:
+        return Check("model", False, str(error))
+    columns = "any number of" if model.columns is None else str(model.columns)
+    labels = "unknown (give --labels when asking)" if model.labels is None else ", ".join(model.labels[:12])
+    return Check("model", True, f"takes {columns} columns; labels {labels}")
+
+
+async def _peers(folder: Path, roster: Roster, place: int) -> AsyncIterator[Check]:
+    """Dial everybody at once; what they say on the way tells about rosters and clocks."""
+    others = [peer for peer in range(len(roster)) if peer != place]
+    if not others:
+        yield Check("peers", False, "nobody else is in the roster")
+        return
+    mesh = Mesh(roster, place, str(folder / CERTIFICATE), str(folder / KEY))
+    try:
+        found = await asyncio.gather(*(mesh.reach(peer) for peer in others))
+        for peer, wrong in zip(others, found, strict=True):
+            if wrong:
+                yield Check(f"peer {roster[peer].name}", False, wrong)
+        reached = found.count("")
+        needed = quorum(len(roster))
+        note = f"{reached} of {len(others)} reached; with this node a quorum needs {needed - 1}"
+        yield Check("peers", reached + 1 >= needed, note)
+        skews = list(mesh.skews().values())
+        if skews:
+            middle = statistics.median(skews)
+            fine = abs(middle) <= SKEW_SECONDS
+            word = "behind" if middle > 0 else "ahead of"
+            note = f"this clock is {abs(middle):.0f} s {word} the peers' (median of {len(skews)})"
+            yield Check(
+                "clock",
+                fine,
+                note if not fine else f"within {max(abs(x) for x in skews):.1f} s of the peers'",
+            )
+    finally:
+        await mesh.close()

@@ -1,0 +1,73 @@
+"""``/metrics`` for Prometheus, on loopback: what a node counts, as text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+
+from folkmoot.network.service.door import limited
+from folkmoot.network.service.node import Node
+from folkmoot.network.transports.mesh import Mesh
+
+_HELP = {
+    "frames_received": "Frames that arrived.",
+    "frames_sent": "Frames that were sent.",
+    "bytes_received": "Bytes in the frames that arrived.",
+    "bytes_sent": "Bytes in the frames that were sent.",
+    "queries_sent": "Queries asked, in motions that are over.",
+    "motions_over": "Motions that are over.",
+    "evidence": "Participants that contradicted themselves, once a motion.",
+    "dropped_no_connection": "Frames given up for want of a connection.",
+}
+
+
+def metrics(node: Node, mesh: Mesh) -> str:
+    """All counters and gauges in Prometheus's text format."""
+    lines: list[str] = []
+    counts = dict.fromkeys(_HELP, 0) | dict(node.counts) | dict(mesh.counts)
+    refused = {name: count for name, count in counts.items() if name.startswith("refused_")}
+    for name, text in _HELP.items():
+        lines += _metric(f"folkmoot_{name}_total", "counter", text, {"": counts[name]})
+    reasons = {f'{{why="{name.removeprefix("refused_")}"}}': count for name, count in sorted(refused.items())}
+    lines += _metric("folkmoot_refused_total", "counter", "What was not acted on, by reason.", reasons)
+    lines += _metric("folkmoot_participants", "gauge", "Participants in the roster.", {"": node.seat.n})
+    connected = len(mesh.connected())
+    lines += _metric("folkmoot_peers_connected", "gauge", "Peers with a connection.", {"": connected})
+    benched = len(node.health.benched(mesh.now()))
+    lines += _metric("folkmoot_peers_benched", "gauge", "Peers not asked at present.", {"": benched})
+    lines += _metric("folkmoot_motions_open", "gauge", "Motions under way.", {"": node.open_motions})
+    skew = max((abs(skew) for skew in mesh.skews().values()), default=0.0)
+    text = "Largest difference from a peer's clock."
+    lines += _metric("folkmoot_clock_skew_seconds", "gauge", text, {"": round(skew, 3)})
+    return "\n".join(lines) + "\n"
+
+
+def _metric(name: str, kind: str, text: str, values: Mapping[str, float]) -> list[str]:
+    return [f"# HELP {name} {text}", f"# TYPE {name} {kind}", *(f"{name}{k} {v}" for k, v in values.items())]
+
+
+async def serve_metrics(node: Node, mesh: Mesh, host: str, port: int) -> asyncio.Server:
+    """Answer GET /metrics, and nothing else."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(
+            OSError, ValueError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
+        ):
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5.0)
+            request = head.split(b"\r\n", 1)[0].split()
+            found = len(request) == 3 and request[0] == b"GET" and request[1].split(b"?")[0] == b"/metrics"
+            body = metrics(node, mesh).encode() if found else b"only GET /metrics is answered here\n"
+            status = "200 OK" if found else "404 Not Found"
+            header = (
+                f"HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+                f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+            )
+            writer.write(header.encode() + body)
+            await writer.drain()
+        writer.close()
+
+    def full() -> None:
+        node.counts["refused_metrics_full"] += 1
+
+    return await asyncio.start_server(limited(answer, full), host, port, limit=8192)

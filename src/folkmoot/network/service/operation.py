@@ -1,0 +1,246 @@
+"""Run a node: identity, roster, storage, model, transport, door and metrics put together, until told
+to stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import gc
+import os
+import random
+import signal
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from folkmoot.adversaries import ATTACKS, Adversary
+from folkmoot.network.membership import identity
+from folkmoot.network.membership.fields import parse_address
+from folkmoot.network.membership.identity import CERTIFICATE, KEY, Identity
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.control import ControlServer, loopback
+from folkmoot.network.service.holdout import Holdout, read_holdout
+from folkmoot.network.service.metrics import serve_metrics
+from folkmoot.network.service.models import Model, load_model
+from folkmoot.network.service.node import Node
+from folkmoot.network.service.voter import Voter
+from folkmoot.network.session.drill import PLAYABLE, Liar
+from folkmoot.network.session.minutes import Seat
+from folkmoot.network.storage.journal import Journal
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.transports.mesh import Mesh
+
+DATABASE: Final = "moot.db"
+LOCK: Final = "lock"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What ``folkmoot node run`` is told."""
+
+    folder: Path
+    roster: Path
+    model: str
+    allow: Sequence[str] = ()
+    trust_pickle: bool = False
+    listen: str | None = None  # other than in node.toml
+    control: str | None = None
+    metrics: str | None = None
+    log_level: str = "info"
+    attack: str | None = None
+    holdout: Path | None = None  # labelled rows that show how good the model is
+
+
+class NodeError(RuntimeError):
+    """Something went wrong while the node was running; the message says what, in one line."""
+
+
+def run(settings: Settings, journal: Journal | None = None) -> None:
+    """Run a node until SIGINT or SIGTERM."""
+    log = journal or Journal(settings.log_level)
+    os.umask(0o077)  # what a node stores is its owner's business
+    me = identity.load(settings.folder)
+    roster = Roster.read(settings.roster)
+    place = place_of(me, roster, settings)
+    adversary = adversary_of(settings.attack)
+    if settings.control is not None:
+        loopback(settings.control, "--control")
+    if settings.metrics is not None:
+        loopback(settings.metrics, "--metrics")
+    with locked(settings.folder):
+        model = load_model(settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle)
+        holdout = None if settings.holdout is None else read_holdout(settings.holdout, model)
+        storage = Storage(settings.folder / DATABASE)
+        try:
+            with asyncio.Runner(loop_factory=loop_factory()) as runner:
+                runner.run(_serve(settings, me, roster, place, model, storage, log, adversary, holdout))
+        except sqlite3.Error as error:
+            raise NodeError(_disk_trouble(settings.folder, error)) from None
+        finally:
+            with suppress(sqlite3.Error):
+                storage.close()
+
+
+async def _serve(
+    settings: Settings,
+    me: Identity,
+    roster: Roster,
+    place: int,
+    model: Model,
+    storage: Storage,
+    log: Journal,
+    adversary: Adversary | None,
+    holdout: Holdout | None,
+) -> None:
+    loop = asyncio.get_running_loop()
+    stop: asyncio.Future[None] = loop.create_future()
+    _stop_on_signals_and_failures(loop, stop, log)
+    mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
+    seat = seat_of(me, roster, place, storage.start(mesh.clock()))
+    node = Node(
+        seat,
+        roster,
+        storage,
+        mesh,
+        Voter(model),
+        rng=random.SystemRandom(),
+        journal=log,
+        adversary=adversary,
+        holdout=holdout,
+    )
+    door = ControlServer(node, settings.folder, model.labels)
+    servers = []
+    try:
+        listen = settings.listen or me.listen
+        await _bound(mesh.listen(*parse_address(listen, any_port=True)), listen, "--listen")
+        await door.open()
+        if settings.control is not None:
+            await _bound(door.open_tcp(settings.control), settings.control, "--control")
+        if settings.metrics is not None:
+            host, port = loopback(settings.metrics, "--metrics")
+            servers.append(await _bound(serve_metrics(node, mesh, host, port), settings.metrics, "--metrics"))
+        log.write(
+            "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
+            participants=len(roster), model=settings.model, loop=type(loop).__module__.split(".")[0],
+        )  # fmt: skip
+        node.start()
+        # What is loaded stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        await stop
+    finally:
+        door.close()
+        with suppress(sqlite3.Error):
+            node.stop()
+        for server in servers:
+            server.close()
+        await mesh.close()
+        log.write("info", "stopped", node=me.name)
+
+
+def _stop_on_signals_and_failures(
+    loop: asyncio.AbstractEventLoop, stop: asyncio.Future[None], log: Journal
+) -> None:
+    def leave() -> None:
+        if not stop.done():
+            stop.set_result(None)
+
+    def failed(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, sqlite3.Error) or (isinstance(error, OSError) and error.errno == errno.ENOSPC):
+            # Nothing can be stored, so nothing may be signed: stop before anything is said.
+            if not stop.done():
+                stop.set_exception(error)
+        else:
+            log.write("error", "unexpected", what=context.get("message", ""), error=repr(error))
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, leave)
+    loop.set_exception_handler(failed)
+
+
+async def _bound(opening: Any, address: str, option: str) -> Any:
+    """Open a socket, or say what is wrong with the address."""
+    try:
+        return await opening
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise ValueError(
+                f"{address} is in use by another program: stop it, or give another address with {option}"
+            ) from None
+        raise ValueError(f"cannot listen on {address}: {error.strerror or error}") from None
+
+
+def place_of(me: Identity, roster: Roster, settings: Settings) -> int:
+    """Where a node stands in the roster; ValueError if it does not."""
+    place = roster.position(me.fingerprint)
+    if place is None:
+        namesake = next((p for p in roster if p.name == me.name), None)
+        if namesake is not None:
+            raise ValueError(
+                f"{settings.roster} has another certificate for {me.name!r}: "
+                "remove it and add this node's line again"
+            )
+        raise ValueError(
+            f"{settings.roster} does not have this node: type "
+            f"folkmoot roster add {settings.roster} {settings.folder}"
+        )
+    return place
+
+
+def seat_of(me: Identity, roster: Roster, place: int, incarnation: int) -> Seat:
+    """Who a node is among the others."""
+    fingerprints = [bytes.fromhex(participant.fingerprint) for participant in roster]
+    return Seat(place, me.key, [participant.public_key for participant in roster], fingerprints, incarnation)
+
+
+def adversary_of(name: str | None) -> Adversary | None:
+    """The adversary that ``--attack`` names."""
+    if name is None:
+        return None
+    if name not in PLAYABLE:
+        raise ValueError(f"--attack must be one that a node can play, {', '.join(PLAYABLE)}: got {name!r}")
+    adversary = ATTACKS[name]()
+    Liar(adversary, random.Random(0))
+    return adversary
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One process a node: two with one key would contradict each other."""
+    with (folder / LOCK).open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ValueError(f"the node in {folder} is running already") from None
+        yield
+
+
+def is_running(folder: Path) -> bool:
+    """Whether a process runs this node."""
+    try:
+        with locked(folder):
+            return False
+    except ValueError:
+        return True
+
+
+def loop_factory() -> Any:
+    """uvloop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _disk_trouble(folder: Path, error: sqlite3.Error) -> str:
+    return (
+        f"the database in {folder} cannot be written ({error}): make room and start the node again; "
+        "nothing that was stored is lost"
+    )

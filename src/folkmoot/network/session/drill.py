@@ -1,0 +1,166 @@
+"""A node that plays an adversary, for drills: the session of a liar, in the place of an honest one.
+
+A real node has no truth, so an adversary that must know it (perfectly malicious) takes its own model's
+answer for the truth. One that must see what others hold without asking cannot be played by a node.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from folkmoot.adversaries import ATTACKS, Adversary, Knows, Sees
+from folkmoot.arrays import Colours
+from folkmoot.network.session.closing import Closing
+from folkmoot.network.session.gathering import Gathering
+from folkmoot.network.session.minutes import Minutes
+from folkmoot.network.session.patience import Patience
+from folkmoot.network.session.phases import WITHOUT_TRUST, Event
+from folkmoot.network.session.revealing import Revealing
+from folkmoot.network.session.session import Session
+from folkmoot.network.session.stance import Stance, Told
+from folkmoot.network.session.talking import Talking
+from folkmoot.network.session.voting import Fetching, Voting
+from folkmoot.protocols import SnowProtocol
+from folkmoot.votes import UNCOLOURED
+
+PLAYABLE = tuple(name for name, kind in ATTACKS.items() if Knows.POPULATION not in kind.knows)
+
+
+class Liar:
+    """An adversary in the place of an honest participant."""
+
+    def __init__(self, adversary: Adversary, rng: random.Random) -> None:
+        if Knows.POPULATION in adversary.knows:
+            name = next((name for name, kind in ATTACKS.items() if kind is type(adversary)), "this")
+            raise ValueError(f"a node cannot play {name!r}, which sees what others hold without asking")
+        self._adversary = adversary
+        self._rng = rng
+
+    @property
+    def fickle(self) -> bool:
+        """Whether its answer may change with every query, and not only with who asks."""
+        return self._adversary.sees is Sees.DIE
+
+    def first(self, votes: Colours, classes: int) -> Colours:
+        """The first votes it commits to, given what its model says."""
+
+        def vote(said: int) -> int:
+            return self._adversary.first_vote(vote=said, truth=said, classes=classes)
+
+        return _each(vote, votes)
+
+    def answer(self, asker: int, votes: Colours, classes: int) -> Colours | None:
+        """What it tells this asker; None is silence."""
+        if self._adversary.sees is Sees.DIE:
+            dice = [self._rng.randrange(classes) for _ in range(votes.size)]
+            pairs = zip(dice, votes.tolist(), strict=True)
+            told = [
+                self._adversary.answer(die, vote=said, truth=said, classes=classes) for die, said in pairs
+            ]
+            return np.array(told, dtype=np.int8)
+        seen = asker if self._adversary.sees is Sees.ASKER else 0
+
+        def answer(said: int) -> int:
+            return self._adversary.answer(seen, vote=said, truth=said, classes=classes)
+
+        colours = _each(answer, votes)
+        return None if (colours == UNCOLOURED).all() else colours
+
+
+class LyingSession(Session):
+    """A session whose node lies: in its first votes, to whoever asks, and in its close.
+
+    It reveals and listens to nobody, asks nobody, and leaves the talk when others do.
+    """
+
+    def __init__(self, liar: Liar, *arguments: Any, **options: Any) -> None:
+        """Everything after the liar is as for a ``Session``."""
+        self._liar = liar
+        super().__init__(*arguments, **options)
+
+    def _take_places(self, rule: SnowProtocol[Any], weights: Sequence[float] | None) -> None:
+        minutes, patience, liar = self.minutes, self._patience, self._liar
+        fetching = Fetching(self.motion)
+        self._table = WITHOUT_TRUST
+        stance = _LyingStance(minutes, rule, liar, fetching)
+        self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
+        self._gathering = Gathering(minutes, patience)
+        self._revealing = Revealing(minutes, patience, stance)
+        self._talking = _OnlyAnswering(minutes, patience, stance, self._rng, weights)
+        self._closing = _LyingClosing(minutes, patience, stance, self._rng)
+
+
+class _LyingVoting(Voting):
+    def __init__(
+        self,
+        minutes: Minutes,
+        patience: Patience,
+        stance: Stance,
+        secrets: random.Random,
+        fetching: Fetching,
+        liar: Liar,
+    ) -> None:
+        super().__init__(minutes, patience, stance, secrets, fetching)
+        self._liar = liar
+
+    def first_votes(self) -> Colours:
+        """What it commits to."""
+        return self._liar.first(super().first_votes(), self._minutes.motion.classes)
+
+
+class _LyingStance(Stance):
+    def __init__(self, minutes: Minutes, rule: SnowProtocol[Any], liar: Liar, fetching: Fetching) -> None:
+        super().__init__(minutes, rule)
+        self._liar, self._fetching = liar, fetching
+
+    def lie_to(self, peer: int) -> Colours | None:
+        """What it tells a peer, given what its model said; None is silence."""
+        return self._liar.answer(peer, self._fetching.votes, self._minutes.motion.classes)
+
+    def told_to(self, peer: int) -> Told | None:
+        """A lie, signed."""
+        lie = self.lie_to(peer)
+        if lie is None:
+            return None
+        self._version += self._liar.fickle
+        return self._sign(lie)
+
+
+class _OnlyAnswering(Talking):
+    def tick(self, now: float) -> Event | float:
+        """It is asked and does not ask; it leaves when others do."""
+        if self.has_ended(now) or len(self._minutes.closes) > self._minutes.seat.n // 4:
+            return Event.TALKED
+        return self._patience.talk_by
+
+    def may_tell(self) -> bool:
+        """It does not wait for the talk."""
+        return self._minutes.voted is not None
+
+
+class _LyingClosing(Closing):
+    _stance: _LyingStance
+
+    def begin(self, now: float) -> None:
+        """Sign what it tells the asker, or be silent to the end."""
+        if self._minutes.seat.place in self._minutes.closes:
+            super().begin(now)
+            return
+        lie = self._stance.lie_to(self._minutes.motion.asker)
+        if lie is None:
+            self.wait(now)
+        else:
+            self.sign(now, lie)
+
+
+def _each(rule: Callable[[int], int], votes: Colours) -> Colours:
+    """The rule for every vote; where the model said nothing, so does the liar."""
+    told = np.full(votes.shape, UNCOLOURED, dtype=np.int8)
+    for said in np.unique(votes).tolist():
+        if said != UNCOLOURED:
+            told[votes == said] = rule(said)
+    return told

@@ -1,0 +1,140 @@
+"""What a session has said and heard, and what it wants done: the one place in which all phases write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from folkmoot.arrays import Colours
+from folkmoot.network.session.judgement import Judgement
+from folkmoot.network.session.patience import Health
+from folkmoot.network.session.phases import Phase
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import Motion, motion_name
+from folkmoot.network.wire.statements import Evidence
+
+
+@dataclass(frozen=True)
+class Seat:
+    """Who a node is among the participants of its moot."""
+
+    place: int
+    key: Ed25519PrivateKey
+    keys: Sequence[Ed25519PublicKey]  # of all, by place
+    fingerprints: Sequence[bytes]
+    incarnation: int = 1  # higher at every start of this node
+
+    @property
+    def n(self) -> int:
+        """How many there are."""
+        return len(self.keys)
+
+
+@dataclass(frozen=True)
+class Voted:
+    """To be stored: the own first votes and the commitment to them."""
+
+    commit: m.Commit
+    salt: bytes
+    first: bytes
+    reason: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """To be stored: the motion is over for this node."""
+
+    rounds: int
+    queries: int
+
+
+Save: TypeAlias = Voted | m.Commit | m.Close | Evidence | Ended
+
+
+@dataclass
+class Memory:
+    """What a restarted session finds of its former self."""
+
+    voted: Voted | None = None
+    commits: dict[int, m.Commit] = field(default_factory=dict)
+    closes: dict[int, m.Close] = field(default_factory=dict)
+    cheats: set[int] = field(default_factory=set)
+
+
+class Minutes:
+    """The statements of one motion as one node knows them, and its orders to whoever drives it."""
+
+    def __init__(self, header: bytes, motion: Motion, seat: Seat, health: Health, memory: Memory) -> None:
+        self.name = motion_name(header)
+        self.motion, self.seat, self.health = motion, seat, health
+        self.phase = Phase.VOTING
+        self.voted: Voted | None = None
+        self.commits, self.closes = dict(memory.commits), dict(memory.closes)
+        self.cheats = set(memory.cheats)
+        self.late: set[int] = set()  # who committed when it may have heard others
+        self.judgement: Judgement | None = None
+        # Orders, to be carried out in this order.
+        self.saves: list[Save] = []
+        self.out: list[tuple[int, m.Message]] = []
+        self.work: list[tuple[int, bytes | None]] = []  # chunks to vote on; the asker's own are not sent
+        self.study: Colours | None = None  # first votes of all, to be listened to
+
+    @property
+    def own(self) -> Voted:
+        """The first votes of this node; there are none before it has voted."""
+        assert self.voted is not None  # noqa: S101
+        return self.voted
+
+    @property
+    def anchored(self) -> bool:
+        """Whether this node has learnt whom to trust."""
+        return self.judgement is not None and self.judgement.anchored
+
+    def tell(self, peer: int, message: m.Message) -> None:
+        """Send a message to a peer."""
+        self.out.append((peer, message))
+
+    def tell_all(self, message: m.Message) -> None:
+        """Send a message to all others."""
+        self.out.extend((peer, message) for peer in self.others())
+
+    def accuse(self, node: int, evidence: Evidence) -> None:
+        """Keep what proves that a participant contradicts itself; once is enough."""
+        if node not in self.cheats and node != self.seat.place:
+            self.cheats.add(node)
+            self.saves.append(evidence)
+
+    def opens(self, place: int, salt: bytes, first: bytes) -> bool:
+        """Whether these are the first votes to which a participant has committed."""
+        fingerprint = self.seat.fingerprints[place]
+        found = statements.commitment_to(self.name, fingerprint, salt, first)
+        return found == self.commits[place].commitment
+
+    def compare_with_commitment(self, place: int) -> None:
+        """Keep evidence, if a participant has closed with other first votes than it committed to."""
+        if place in self.commits and place in self.closes:
+            commit, close = self.commits[place], self.closes[place]
+            if not self.opens(place, close.salt, close.first):
+                fingerprint = self.seat.fingerprints[place]
+                self.accuse(place, statements.BrokenCommitment(commit, close, fingerprint))
+
+    def others(self) -> list[int]:
+        """Everybody else."""
+        return [place for place in range(self.seat.n) if place != self.seat.place]
+
+    def live_peers(self, now: float) -> list[int]:
+        """Who has committed, answers, and has not been caught; in order, so that a seed draws the same
+        peers.
+        """
+        return [
+            place
+            for place in range(self.seat.n)
+            if place in self.commits
+            and place != self.seat.place
+            and place not in self.cheats
+            and self.health.live(place, now)
+        ]

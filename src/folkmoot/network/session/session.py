@@ -1,0 +1,185 @@
+"""One node's part in one motion: a state machine without sockets, clocks, threads or files.
+
+Everything that decides what a node says about a motion is in this package; its rules are in ``phases.py``.
+Whoever drives a session calls ``receive``, ``predicted``, ``judged`` and ``tick`` with the time. Then it does
+what the ``minutes`` want, in this order: it stores ``saves``, sends ``out``, and hands ``work`` and ``study``
+to the model's thread. It wakes the session at ``wake``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from folkmoot.arrays import Colours
+from folkmoot.network.session.closing import Closing
+from folkmoot.network.session.gathering import Gathering
+from folkmoot.network.session.judgement import Judgement
+from folkmoot.network.session.minutes import Ended, Memory, Minutes, Seat
+from folkmoot.network.session.patience import Health, Patience
+from folkmoot.network.session.phases import WITH_TRUST, WITHOUT_TRUST, Event, Part, Phase, Table
+from folkmoot.network.session.revealing import Revealing
+from folkmoot.network.session.stance import Stance
+from folkmoot.network.session.talking import Talking
+from folkmoot.network.session.voting import Fetching, Voting
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire.motion import Motion
+from folkmoot.network.wire.verdict import Verdict, verdict
+from folkmoot.protocols import SnowProtocol
+
+
+class Session:
+    """One motion, as one node sees it."""
+
+    def __init__(
+        self,
+        header: bytes,
+        motion: Motion,
+        seat: Seat,
+        health: Health,
+        rng: random.Random,
+        *,
+        now: float,
+        end: float,
+        alpha: int,
+        weights: Sequence[float] | None = None,
+        memory: Memory | None = None,
+    ) -> None:
+        known = memory or Memory()
+        self.minutes = Minutes(header, motion, seat, health, known)
+        self.name, self.motion, self.seat = self.minutes.name, motion, seat
+        self.commits, self.closes = self.minutes.commits, self.minutes.closes
+        self.cheats, self.late = self.minutes.cheats, self.minutes.late
+        self.wake = now
+        self._patience = Patience(motion.seconds, health, seat.n, now, end)
+        # Salts come from the caller's source, which is a secret one in earnest. Whom to ask need only be
+        # unknown to others, and is drawn a thousand times as often.
+        self._secrets, self._rng = rng, random.Random(rng.getrandbits(256))
+        self._take_places(motion.rule(alpha), weights)
+        self._parts: dict[Phase, Part] = {
+            Phase.VOTING: self._voting,
+            Phase.GATHERING: self._gathering,
+            Phase.REVEALING: self._revealing,
+            Phase.TALKING: self._talking,
+            Phase.CLOSING: self._closing,
+        }
+        if known.voted is not None:
+            self._go_on(now, self._voting.resume(known.voted))
+        self.tick(now)
+
+    def _take_places(self, rule: SnowProtocol[Any], weights: Sequence[float] | None) -> None:
+        """Who plays which phase, and by which table they follow each other."""
+        minutes, patience = self.minutes, self._patience
+        self._table: Table = WITH_TRUST if self.motion.trust else WITHOUT_TRUST
+        stance = Stance(minutes, rule)
+        self._voting = Voting(minutes, patience, stance, self._secrets, Fetching(self.motion))
+        self._gathering = Gathering(minutes, patience)
+        self._revealing = Revealing(minutes, patience, stance)
+        self._talking = Talking(minutes, patience, stance, self._rng, weights)
+        self._closing = Closing(minutes, patience, stance, self._rng)
+
+    # ---- what a driver asks ------------------------------------------------------------------
+
+    @property
+    def phase(self) -> Phase:
+        """Where it stands."""
+        return self.minutes.phase
+
+    @property
+    def end(self) -> float:
+        """The deadline."""
+        return self._patience.end
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that this node has asked."""
+        return self._talking.rounds
+
+    @property
+    def queries(self) -> int:
+        """Peers that it has asked in them."""
+        return self._talking.queries
+
+    @property
+    def judgement(self) -> Judgement | None:
+        """Whom it trusts, if the motion wants that and it has listened."""
+        return self.minutes.judgement
+
+    def verdict(self) -> Verdict:
+        """What the closes that this node holds come to."""
+        weights = None if self.judgement is None else self.judgement.weights
+        return verdict(self.motion, self.seat.n, self.closes, self.cheats, self.seat.place, weights)
+
+    # ---- what a driver tells -----------------------------------------------------------------
+
+    def tick(self, now: float) -> None:
+        """Do what is due, and say when to be woken next."""
+        if self.phase is not Phase.OVER and now >= self.end:
+            self._go_on(now, Event.OUT_OF_TIME)
+        while self.phase is not Phase.OVER and self._step(now):
+            pass
+
+    def prolong(self, now: float, end: float) -> None:
+        """There is more time than was said at first."""
+        if self.phase is not Phase.OVER:
+            self._patience.prolong(end)
+            self.tick(now)
+
+    def predicted(self, now: float, index: int, votes: Colours, reason: str = "") -> None:
+        """The model's votes on a chunk; a reason if it could not vote on all of it."""
+        if self.phase is Phase.VOTING:
+            self._voting.predicted(index, votes, reason)
+            self.tick(now)
+
+    def judged(self, now: float, judgement: Judgement | None) -> None:
+        """What was made of the first votes; None if nothing could be."""
+        if self.phase is Phase.REVEALING:
+            self._go_on(now, self._revealing.judged(judgement))
+            self.tick(now)
+
+    def receive(self, now: float, peer: int, message: m.AnyMessage) -> None:
+        """What a peer says about this motion."""
+        due = False
+        match message:
+            case m.Answer():
+                due = self._talking.on_answer(now, peer, message)
+            case m.Ask():
+                self._talking.on_ask(peer, message)
+            case m.Commit():
+                due = self._gathering.on_commit(peer, message)
+            case m.Pending():
+                self._patience.still_there(peer)
+            case m.Reveal():
+                due = self._revealing.on_reveal(peer, message)
+            case m.Unready():
+                due = self._talking.on_unready(now, peer, message)
+            case m.Close():
+                due = self._closing.on_close(message)
+            case m.Want():
+                self._closing.on_want(peer, message)
+            case m.Chunk():
+                if self._voting.on_chunk(peer, message):
+                    self._step(now)
+        if due:
+            self.tick(now)
+
+    # ---- from phase to phase -----------------------------------------------------------------
+
+    def _step(self, now: float) -> bool:
+        """Let the present phase do what is due; whether that ended it."""
+        found = self._parts[self.phase].tick(now)
+        if isinstance(found, Event):
+            self._go_on(now, found)
+            return True
+        self.wake = found
+        return False
+
+    def _go_on(self, now: float, event: Event) -> None:
+        self.minutes.phase = self._table[self.phase, event]
+        if self.phase is Phase.OVER:
+            self.wake = float("inf")
+            self._talking.stop()
+            self.minutes.saves.append(Ended(self.rounds, self.queries))
+        else:
+            self._parts[self.phase].begin(now)

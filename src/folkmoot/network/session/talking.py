@@ -1,0 +1,206 @@
+"""TALKING: in a round some peers are asked what they hold, and the protocol's rule says what follows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from folkmoot.arrays import Colours
+from folkmoot.network.membership.roster import quorum
+from folkmoot.network.session.minutes import Minutes
+from folkmoot.network.session.patience import Patience
+from folkmoot.network.session.phases import BEFORE_THE_TALK, Event, Phase
+from folkmoot.network.session.stance import Stance
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire.testimony import Testimony
+from folkmoot.protocols.many import winners
+from folkmoot.sampling import draw, trust_weights
+from folkmoot.trust import heeded
+from folkmoot.votes import UNCOLOURED
+
+_ASKS_TO_SPARE: Final = 64  # beyond two for every round, which nobody has reason to exceed
+
+
+class Talking:
+    """The rounds of one node, and its answers to others; ends when there is nothing more to ask."""
+
+    def __init__(
+        self,
+        minutes: Minutes,
+        patience: Patience,
+        stance: Stance,
+        rng: random.Random,
+        weights: Sequence[float] | None,
+    ) -> None:
+        self.rounds = self.queries = 0
+        self._minutes, self._patience, self._stance, self._rng = minutes, patience, stance, rng
+        self._weights = weights
+        motion, seat = minutes.motion, minutes.seat
+        self._testimony = Testimony(minutes.name, seat.keys, motion.inputs, motion.classes)
+        self._mute: set[int] = set()  # peers who found nobody to trust: there is nothing to hear from them
+        self._waiting: set[int] = set()
+        self._asked: list[int] = []
+        self._answers: dict[int, Colours] = {}
+        self._round_deadline = self._next_round = 0.0
+        self._asked_by = [0] * seat.n
+
+    def begin(self, now: float) -> None:
+        """The first round comes as if one had just ended."""
+        self._schedule_round(now)
+
+    def tick(self, now: float) -> Event | float:
+        """End a round whose time is over, begin the next."""
+        while True:
+            if self.has_ended(now):
+                return Event.TALKED
+            if not self._waiting:
+                break
+            if now < self._round_deadline:
+                return min(self._round_deadline, self._patience.talk_by)
+            self._end_round(now)
+        if now >= self._next_round and not self._begin_round(now):
+            self._next_round = now + self._patience.pause
+        waits = self._round_deadline if self._waiting else self._next_round
+        return min(waits, self._patience.talk_by)
+
+    def stop(self) -> None:
+        """Wait for nobody any more."""
+        self._waiting = set()
+
+    def has_ended(self, now: float) -> bool:
+        """Whether there is no more time, nothing left to ask, or nobody to be asked."""
+        if now >= self._patience.talk_by or self.rounds >= self._minutes.motion.rounds:
+            return True
+        judgement = self._minutes.judgement
+        trusts_nobody = judgement is not None and not (judgement.weights > 0).any()
+        return trusts_nobody or not self._stance.opinions.asking
+
+    # ---- asking ------------------------------------------------------------------------------
+
+    def _schedule_round(self, now: float) -> None:
+        """Poisson clocks: whoever asks next is drawn uniformly, which makes the moot the chain of theory."""
+        pace = self._minutes.motion.pace
+        self._next_round = now + (self._rng.expovariate(1.0 / pace) if pace > 0 else 0.0)
+
+    def _begin_round(self, now: float) -> bool:
+        """Ask; False if nobody is live."""
+        self._asked = self._peers_of_a_query(now)
+        if not self._asked:
+            return False
+        self._waiting = set(self._asked)
+        self._answers.clear()
+        self._round_deadline = now + self._patience.answer
+        query = m.Ask(self._minutes.name, self.rounds, self._testimony.something(self._rng))
+        for peer in self._asked:
+            self._minutes.tell(peer, query)
+        self.queries += len(self._asked)
+        return True
+
+    def _peers_of_a_query(self, now: float) -> list[int]:
+        """k of the live peers, all alike; or, with trust, in proportion to it."""
+        seat, k = self._minutes.seat, self._stance.rule.k
+        live, judgement = self._minutes.live_peers(now), self._minutes.judgement
+        if judgement is None:
+            if len(live) + 1 < quorum(seat.n):
+                return []  # too few to decide anything, and nobody should change its mind for so few
+            return self._rng.sample(live, min(k, len(live)))
+        weights = np.zeros(seat.n)
+        trusted = trust_weights(judgement.weights, seat.place)
+        heard = [peer for peer in live if peer not in self._mute]
+        weights[heard] = trusted[heard]
+        return draw(weights, k, self._rng.random)
+
+    def on_answer(self, now: float, peer: int, message: m.Answer) -> bool:
+        """What a peer holds; whether the round has ended with it."""
+        minutes = self._minutes
+        if minutes.phase is not Phase.TALKING or message.round != self.rounds or peer not in self._waiting:
+            return False
+        colours, evidence = self._testimony.take(peer, message)
+        if evidence is not None:
+            minutes.accuse(peer, evidence)
+        if colours is not None:
+            self._answers[peer] = colours
+            if minutes.judgement is not None and (colours == UNCOLOURED).all():
+                self._mute.add(peer)
+        return self._not_waiting_for(peer, now)
+
+    def on_unready(self, now: float, peer: int, message: m.Unready) -> bool:
+        """A peer has nothing to tell yet; whether the round has ended with it."""
+        if message.round != self.rounds or peer not in self._waiting:
+            return False
+        return self._not_waiting_for(peer, now)
+
+    def _not_waiting_for(self, peer: int, now: float) -> bool:
+        self._waiting.discard(peer)
+        if self._waiting:
+            return False
+        self._end_round(now)
+        return True
+
+    def _end_round(self, now: float) -> None:
+        for peer in self._waiting:
+            self._patience.give_up(peer, now)
+        self._waiting = set()
+        self.rounds += 1
+        self._schedule_round(now)
+        if not self._answers:
+            return
+        self._stance.heard_somebody = True
+        if not self._nothing_new():
+            self._react()
+
+    def _react(self) -> None:
+        """Let the protocol's rule say what follows from the answers."""
+        stance, classes = self._stance, self._minutes.motion.classes
+        rule = stance.rule.scaled(len(self._asked) + 1)
+        order = [*self._answers, *(p for p in self._asked if p not in self._answers)]
+        weights = None if self._weights is None else [self._weights[p] for p in order]
+        assert isinstance(rule.alpha, int)  # noqa: S101 (a session has one threshold, its own)
+        answers = list(self._answers.values())
+        if self._minutes.anchored:
+            # Honest first votes earn trust; who then says something else altogether is not heeded.
+            near = heeded(stance.colours, np.stack(answers))
+            answers = [
+                answer if fine else np.full_like(answer, UNCOLOURED)
+                for answer, fine in zip(answers, near, strict=True)
+            ]
+        stance.opinions.react(winners(answers, rule.alpha, classes, asked=len(self._asked), weights=weights))
+        if not np.array_equal(stance.opinions.colours, stance.colours):
+            stance.change_to(stance.opinions.colours)
+
+    def _nothing_new(self) -> bool:
+        """Everybody said to the byte what we hold, and the protocol keeps no count: nothing can change.
+
+        Most rounds are like this, once a moot has agreed; it spares them the counting.
+        """
+        if self._stance.rule.decides:
+            return False
+        return all(self._stance.is_told(self._testimony.packed(peer)) for peer in self._answers)
+
+    # ---- being asked -------------------------------------------------------------------------
+
+    def on_ask(self, peer: int, message: m.Ask) -> None:
+        """A peer wants to know what we hold."""
+        minutes = self._minutes
+        self._asked_by[peer] += 1
+        if self._asked_by[peer] > 2 * minutes.motion.rounds + _ASKS_TO_SPARE:
+            return
+        if message.heard is not None:
+            evidence = self._testimony.compare(message.heard)
+            if evidence is not None:
+                minutes.accuse(message.heard.node, evidence)
+        if not self.may_tell() or peer not in minutes.commits:
+            minutes.tell(peer, m.Unready(minutes.name, message.round))
+            return
+        told = self._stance.told_to(peer)
+        if told is not None:
+            minutes.tell(peer, m.Answer(minutes.name, message.round, *told))
+
+    def may_tell(self) -> bool:
+        """Whether there is something to tell: after the first vote or, with trust, in the talk."""
+        minutes = self._minutes
+        early = minutes.motion.trust and minutes.phase in BEFORE_THE_TALK
+        return minutes.voted is not None and not early

@@ -1,0 +1,114 @@
+"""The account of a motion: what was decided, who took part, what it cost; from what one node has stored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from folkmoot.network.storage.storage import Storage, StoredMotion
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import LOCAL
+from folkmoot.network.wire.verdict import Verdict, verdict
+
+
+class Account(msgspec.Struct, frozen=True):
+    """Everything that people ask about a motion; participants by name."""
+
+    motion: str
+    state: str  # "open", "closed"
+    asker: str
+    created: float
+    inputs: int
+    labels: list[str]
+    protocol: str
+    k: int
+    alpha: int | str
+    rounds: int
+    decisions: list[str | None]  # a label where a quorum has signed it
+    agreement: list[float]
+    undecided: int
+    participants: int
+    quorum: int
+    took_part: list[str]
+    silent: list[str]
+    late: list[str]
+    abstained: dict[str, str]
+    evidence: dict[str, str]
+    trust: dict[str, float] | None  # this node's own, if the motion wanted it
+    anchored: bool | None
+    why: str  # on what the trust rests, or why there is none
+    rounds_played: int
+    queries: int
+    bytes_sent: int
+    bytes_received: int
+    seconds: float
+
+
+def account(storage: Storage, stored: StoredMotion) -> Account:
+    """What this node knows of a motion."""
+    motion, names, said = stored.motion, stored.names, stored.summary
+    proofs = storage.evidence(stored.name)
+    outcome = outcome_of(storage, stored)
+    return Account(
+        motion=stored.name.hex(),
+        state="open" if stored.closed is None else "closed",
+        asker=names[motion.asker],
+        created=motion.created,
+        inputs=motion.inputs,
+        labels=list(motion.labels),
+        protocol=motion.protocol,
+        k=motion.k,
+        alpha="local" if motion.alpha == LOCAL else motion.alpha,
+        rounds=motion.rounds,
+        decisions=[None if colour < 0 else motion.labels[colour] for colour in outcome.decisions.tolist()],
+        agreement=[round(share, 6) for share in outcome.agreement.tolist()],
+        undecided=outcome.undecided,
+        participants=len(names),
+        quorum=outcome.quorum,
+        took_part=[names[place] for place in outcome.closed],
+        silent=[names[place] for place in outcome.silent],
+        late=[names[place] for place in said.get("late", [])],
+        abstained={names[place]: why for place, why in outcome.abstained.items()},
+        evidence={names[place]: statements.kind(proof) for place, proof in proofs},
+        trust=dict(zip(names, said["trust"], strict=True)) if "trust" in said else None,
+        anchored=said.get("anchored"),
+        why=said.get("why", ""),
+        rounds_played=said.get("rounds", 0),
+        queries=said.get("queries", 0),
+        bytes_sent=said.get("bytes_sent", 0),
+        bytes_received=said.get("bytes_received", 0),
+        seconds=said.get("seconds", 0.0),
+    )
+
+
+def outcome_of(storage: Storage, stored: StoredMotion) -> Verdict:
+    """The verdict of the closes that are stored."""
+    cheats = {place for place, _ in storage.evidence(stored.name)}
+    place, trust = stored.summary.get("place"), stored.summary.get("trust")
+    return verdict(stored.motion, len(stored.members), storage.closes(stored.name), cheats, place, trust)
+
+
+def find(storage: Storage, prefix: str) -> StoredMotion:
+    """The motion whose name begins so; ValueError if there is none or more than one."""
+    found: list[StoredMotion] = []
+    motions = storage.motions()
+    if prefix == "last" and motions:
+        return motions[-1]
+    if len(prefix) >= 4:
+        found = [stored for stored in motions if stored.name.hex().startswith(prefix.lower())]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ValueError(
+            f"{prefix!r} must begin the name of one motion: {len(found)} begin so; type more of it"
+        )
+    raise ValueError(
+        f"there is no motion {prefix!r} at this node: type 4 or more digits of its name, or 'last' "
+        "(folkmoot motions lists them)"
+    )
+
+
+def as_dict(value: Account) -> dict[str, Any]:
+    """For ``--json``."""
+    return msgspec.structs.asdict(value)

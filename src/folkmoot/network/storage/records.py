@@ -1,0 +1,90 @@
+"""Track records: how often each participant's first vote was right, where truths have been told.
+
+They belong to this node alone; nobody is asked to believe them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from folkmoot.accuracy import laplace_accuracy, log_odds
+from folkmoot.checks import least_alpha
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.wire.verdict import first_votes
+from folkmoot.thresholds import StrongConfidence
+
+
+@dataclass(frozen=True)
+class TrackRecord:
+    """First votes on inputs whose truth is known."""
+
+    right: int = 0
+    voted: int = 0
+
+    @property
+    def accuracy(self) -> float:
+        """Laplace's rule of succession, so that few votes do not make anybody perfect."""
+        return float(laplace_accuracy(self.right, self.voted))
+
+
+class TrackRecords:
+    """The records of all participants, by fingerprint, as the storage has them now."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    def read(self) -> dict[str, TrackRecord]:
+        """Every participant that has voted on something of which the truth is known."""
+        right: dict[str, int] = {}
+        voted: dict[str, int] = {}
+        for stored in self._storage.motions():
+            truths = self._storage.truths(stored.name)
+            if not truths:
+                continue
+            motion = stored.motion
+            cheats = {node for node, _ in self._storage.evidence(stored.name)}
+            colour = {label: number for number, label in enumerate(motion.labels)}
+            committed = self._storage.committed(stored.name) - cheats
+            closes = self._storage.closes(stored.name)
+            everybody = first_votes(motion, len(stored.members), closes, committed)
+            for node, votes in enumerate(everybody):
+                who = stored.members[node]
+                for place, label in truths.items():
+                    if votes[place] >= 0:
+                        voted[who] = voted.get(who, 0) + 1
+                        right[who] = right.get(who, 0) + int(votes[place] == colour.get(label, -2))
+        return {who: TrackRecord(right.get(who, 0), count) for who, count in voted.items()}
+
+    def answers(self, fingerprint: str) -> list[tuple[str, str]]:
+        """(truth, first vote) of one participant, wherever both are known."""
+        pairs = []
+        for stored in self._storage.motions():
+            truths = self._storage.truths(stored.name)
+            if not truths or fingerprint not in stored.members:
+                continue
+            motion, node = stored.motion, stored.members.index(fingerprint)
+            closes = self._storage.closes(stored.name)
+            committed = self._storage.committed(stored.name)
+            votes = first_votes(motion, len(stored.members), closes, committed)[node]
+            pairs += [(label, motion.labels[votes[i]]) for i, label in truths.items() if votes[i] >= 0]
+        return pairs
+
+    def threshold(self, fingerprint: str, k: int) -> int:
+        """The own local threshold: strong confidence in the own record, the least majority without one."""
+        record = self.read().get(fingerprint)
+        return least_alpha(k) if record is None else int(StrongConfidence([record.accuracy]).thresholds(k)[0])
+
+    def weights(self, members: Sequence[str], classes: int) -> list[float]:
+        """What a participant's answer weighs: log-odds of its record, nothing if worse than a guess.
+
+        Scaled so that a participant without a record weighs as much as the average one with a record.
+        """
+        records = self.read()
+        known = {
+            who: max(0.0, float(log_odds([records[who].accuracy], classes)[0]))
+            for who in members
+            if who in records
+        }
+        usual = sum(known.values()) / len(known) if known and any(known.values()) else 1.0
+        return [known.get(who, usual) for who in members]

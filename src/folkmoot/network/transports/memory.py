@@ -1,0 +1,144 @@
+"""A network in one process, on a virtual clock: every delay, loss, partition and crash comes from a seed.
+
+The real node code runs on it unchanged. The same seed plays the same events in the same order to the last
+byte (``Network.trace`` is a digest of all frames that arrived).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import random
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from folkmoot.network.transports.transport import Receiver, Result
+
+
+@dataclass(frozen=True)
+class Weather:
+    """How the network treats frames: delays are exponential, so that frames overtake each other."""
+
+    delay: float = 0.0  # mean seconds on the way
+    drop: float = 0.0  # share of frames lost
+
+
+class Network:
+    """All nodes of a moot, the frames between them, and one clock."""
+
+    def __init__(self, n: int, seed: int, weather: Weather | None = None) -> None:
+        self.time = 0.0
+        self.weather = weather or Weather()
+        self.frames = 0
+        self._rng = random.Random(seed)
+        self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._serial = 0
+        self._trace = hashlib.sha256()
+        self._worlds: list[World | None] = [None] * n
+        self._sides: list[int] = [0] * n  # frames cross only between nodes of one side
+
+    @property
+    def trace(self) -> str:
+        """A digest of every frame that arrived: when, from whom, to whom."""
+        return self._trace.hexdigest()
+
+    def world(self, place: int) -> World:
+        """A new transport for this place; frames and timers of the old one are lost, as in a crash."""
+        self.crash(place)
+        self._worlds[place] = world = World(self, place)
+        return world
+
+    def of(self, place: int) -> World:
+        """The transport of a node that is there."""
+        world = self._worlds[place]
+        if world is None:
+            raise ValueError(f"node {place} is not there")
+        return world
+
+    def crash(self, place: int) -> None:
+        """The node is gone, with all that it had not stored."""
+        world = self._worlds[place]
+        if world is not None:
+            world.alive = False
+            self._worlds[place] = None
+
+    def divide(self, *sides: Collection[int]) -> None:
+        """Cut the network: frames stay on their side. Without sides, heal it."""
+        self._sides = [0] * len(self._worlds)
+        for number, side in enumerate(sides, start=1):
+            for place in side:
+                self._sides[place] = number
+
+    def at(self, when: float, call: Callable[[], None]) -> None:
+        """Let something happen at a time."""
+        self._serial += 1
+        heapq.heappush(self._events, (when, self._serial, call))
+
+    def run(self, until: float) -> None:
+        """Let time pass."""
+        while self._events and self._events[0][0] <= until:
+            self.time, _, call = heapq.heappop(self._events)
+            call()
+        self.time = max(self.time, until)
+
+    def carry(self, sender: int, peer: int, frame: bytes) -> None:
+        """Take a frame on its way, or lose it."""
+        if self.weather.drop and self._rng.random() < self.weather.drop:
+            return
+        delay = self._rng.expovariate(1.0 / self.weather.delay) if self.weather.delay else 0.0
+        self.at(self.time + delay, lambda: self._deliver(sender, peer, frame))
+
+    def _deliver(self, sender: int, peer: int, frame: bytes) -> None:
+        world = self._worlds[peer]
+        if world is None or world.receiver is None or self._sides[sender] != self._sides[peer]:
+            return
+        self.frames += 1
+        self._trace.update(repr((self.time, sender, peer)).encode() + frame)
+        world.receiver.received(sender, frame)
+
+
+class World:
+    """The ``Transport`` of one node on a ``Network``."""
+
+    def __init__(self, network: Network, place: int) -> None:
+        self.alive = True
+        self.receiver: Receiver | None = None
+        self._network = network
+        self._place = place
+
+    def attach(self, receiver: Receiver) -> None:
+        """Who is told what arrives."""
+        self.receiver = receiver
+
+    def send(self, peer: int, frame: bytes) -> None:
+        """Into the weather."""
+        if self.alive:
+            self._network.carry(self._place, peer, frame)
+
+    def now(self) -> float:
+        """The virtual clock."""
+        return self._network.time
+
+    def clock(self) -> float:
+        """The same clock, some time after 1970."""
+        return 1e9 + self._network.time
+
+    def later(self, when: float, call: Callable[[], None]) -> Callable[[], None]:
+        """An event of the network, which a crash cancels."""
+        active = True
+
+        def due() -> None:
+            if active and self.alive:
+                call()
+
+        def cancel() -> None:
+            nonlocal active
+            active = False
+
+        self._network.at(max(when, self._network.time), due)
+        return cancel
+
+    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
+        """At once: a model takes no virtual time."""
+        result = job()
+        return self.later(self._network.time, lambda: done(result))

@@ -1,0 +1,357 @@
+"""The TLS transport: one connection to every peer, dialled, kept and dialled again.
+
+Of two nodes the one that comes first in the roster dials when it starts; either dials when it has something
+to say and there is no connection. A peer that cannot be reached is tried again with back-off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+import os
+import random
+import socket
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from folkmoot.network.membership.fields import parse_address
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.storage.journal import Journal
+from folkmoot.network.transports.budget import Budget
+from folkmoot.network.transports.tls import Connection, Limits, contexts
+from folkmoot.network.transports.transport import Receiver, Result
+from folkmoot.network.transports.worker import Worker
+from folkmoot.network.wire import messages as m
+
+DIAL_SECONDS: Final = 5.0
+SHORTEST, LONGEST = 0.25, 30.0  # seconds until a peer is dialled again
+MOST_QUEUED: Final = 1 << 20  # bytes that wait for a connection to a peer
+MOST_CONNECTIONS_EACH: Final = 3  # with one peer
+MOST_ACCEPTED: Final = 100.0  # connections a second that are looked at; the others wait in the kernel
+SKEW_SECONDS: Final = 30.0  # clocks further apart are worth a warning
+
+
+@dataclass
+class _Peer:
+    """What the mesh keeps of one peer."""
+
+    connections: list[Connection] = field(default_factory=list)
+    queue: deque[bytes] = field(default_factory=deque)
+    queued: int = 0
+    dialling: asyncio.Task[None] | None = None
+    wait: float = SHORTEST
+    not_before: float = 0.0
+    skew: float | None = None  # seconds that its clock is ahead of ours
+    budget: Budget = field(default_factory=lambda: Budget(1.0, 1.0))  # for what it sends
+
+
+class Mesh:
+    """The ``Transport`` of one node over TLS, inside an asyncio loop."""
+
+    def __init__(
+        self,
+        roster: Roster,
+        place: int,
+        certificate_file: str,
+        key_file: str,
+        journal: Journal | None = None,
+        *,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.roster, self.place = roster, place
+        self.limits, self._clock = limits or Limits(), clock
+        self.counts: Counter[str] = Counter()
+        self._moot = bytes.fromhex(roster.digest)
+        self._accepting, self._dialling = contexts(
+            certificate_file, key_file, [participant.certificate for participant in roster]
+        )
+        self._places = {hashlib.sha256(p.certificate).digest(): i for i, p in enumerate(roster)}
+        self._peers = [_Peer(budget=Budget(self.limits.rate, self.limits.burst)) for _ in roster]
+        self._sources: dict[str, Budget] = {}  # what each address may still open
+        self._anybody = Budget(10 * self.limits.accepts, 3 * self._burst)
+        self._looks = Budget(MOST_ACCEPTED, 3 * MOST_ACCEPTED)
+        self._pending: dict[Connection, None] = {}  # dialled us and not known yet, the oldest first
+        self._log = (journal or Journal("error")).bound(node=roster[place].name)
+        self._loop = asyncio.get_running_loop()
+        self._model = Worker(self._loop)
+        self._receiver: Receiver | None = None
+        self._listeners: list[socket.socket] = []
+        self._accepting_tasks: list[asyncio.Task[None]] = []
+        self._closing = False
+        self._warned: dict[str, float] = {}
+
+    # ---- the transport that the node sees ----------------------------------------------------
+
+    def attach(self, receiver: Receiver) -> None:
+        """Who is told what arrives."""
+        self._receiver = receiver
+
+    def send(self, peer: int, frame: bytes) -> None:
+        """Over the newest connection; or wait a little for one."""
+        state = self._peers[peer]
+        if state.connections:
+            connection = state.connections[-1]
+            if connection.ready:
+                connection.send(frame)
+                return
+        if state.queued + len(frame) > MOST_QUEUED:
+            self.counts["dropped_no_connection"] += 1
+            return
+        state.queue.append(frame)
+        state.queued += len(frame)
+        self._dial(peer)
+
+    def now(self) -> float:
+        """The loop's monotonic clock."""
+        return self._loop.time()
+
+    def clock(self) -> float:
+        """The time of day."""
+        return self._clock()
+
+    def later(self, when: float, call: Callable[[], None]) -> Callable[[], None]:
+        """A timer of the loop."""
+        return self._loop.call_at(when, call).cancel
+
+    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
+        """The model runs in a thread of its own, one job at a time."""
+        return self._model.put(job, done)
+
+    # ---- starting and stopping ---------------------------------------------------------------
+
+    async def listen(self, host: str, port: int) -> None:
+        """Be reachable, and dial those who come after us in the roster."""
+        found = await self._loop.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            listener = socket.socket(family, kind, protocol)
+            self._listeners.append(listener)
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.setblocking(False)
+            listener.bind(address)
+            listener.listen(256)
+            self._accepting_tasks.append(self._loop.create_task(self._keep_accepting(listener)))
+        for peer in range(self.place + 1, len(self._peers)):
+            self._dial(peer)
+        self._sweep()
+
+    @property
+    def address(self) -> str:
+        """Where we listen."""
+        host, port = self._listeners[0].getsockname()[:2]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    async def close(self) -> None:
+        """Hang up."""
+        self._closing = True
+        for task in self._accepting_tasks:
+            task.cancel()
+        await asyncio.gather(*self._accepting_tasks, return_exceptions=True)
+        for listener in self._listeners:
+            listener.close()
+        for state in self._peers:
+            if state.dialling is not None:
+                state.dialling.cancel()
+            for connection in list(state.connections):
+                connection.drop("leaving")
+        for connection in list(self._pending):
+            connection.abort()
+        self._model.close()
+        await asyncio.sleep(0)
+
+    def connected(self) -> list[int]:
+        """Peers that we have a connection with."""
+        return [i for i, state in enumerate(self._peers) if any(c.ready for c in state.connections)]
+
+    def skews(self) -> dict[int, float]:
+        """How far each peer's clock was ahead of ours when it said hello."""
+        return {i: state.skew for i, state in enumerate(self._peers) if state.skew is not None}
+
+    async def reach(self, peer: int) -> str:
+        """Try to connect; empty if that worked, else what went wrong with each address."""
+        return "" if peer in self.connected() else await self._try(peer)
+
+    # ---- connections -------------------------------------------------------------------------
+
+    async def _keep_accepting(self, listener: socket.socket) -> None:
+        """A handshake costs milliseconds, so strangers may not have many of them."""
+        while True:
+            try:
+                accepted, (host, *_) = await self._loop.sock_accept(listener)
+            except OSError as error:  # too many open files, most likely
+                self._warn("accept", "cannot accept connections", why=error.strerror or str(error))
+                await asyncio.sleep(1.0)
+                continue
+            if self._welcome(host):
+                with suppress(OSError):
+                    await self._loop.connect_accepted_socket(self._accept, accepted)
+            else:
+                self.counts["refused_too_many_connections"] += 1
+                accepted.close()
+            while wait := self._looks.pay(self.now()):
+                await asyncio.sleep(wait)
+
+    def _welcome(self, host: str) -> bool:
+        now = self.now()
+        if host not in self._sources:
+            if len(self._sources) >= 1000:
+                self._sources.clear()
+            self._sources[host] = Budget(self.limits.accepts, self._burst)
+        return not self._sources[host].pay(now) and not self._anybody.pay(now)
+
+    @property
+    def _burst(self) -> float:
+        return self.limits.accept_burst + 2 * len(self.roster)
+
+    def _accept(self) -> Connection:
+        connection = Connection(self, self._accepting, self.limits)
+        self._pending[connection] = None
+        if len(self._pending) > self.limits.most_pending + len(self._peers):
+            oldest = next(iter(self._pending))
+            del self._pending[oldest]
+            self.counts["refused_half_open"] += 1
+            oldest.abort()
+        return connection
+
+    def _dial(self, peer: int) -> None:
+        state = self._peers[peer]
+        if state.dialling is None and not self._closing:
+            state.dialling = self._loop.create_task(self._keep_dialling(peer))
+
+    async def _keep_dialling(self, peer: int) -> None:
+        """Until there is a connection; the waits double."""
+        state = self._peers[peer]
+        try:
+            while not self._closing and not any(c.ready for c in state.connections):
+                await asyncio.sleep(max(0.0, state.not_before - self.now()))
+                if any(c.ready for c in state.connections):  # it has dialled us meanwhile
+                    break
+                wrong = await self._try(peer)
+                if not wrong:
+                    return
+                state.wait = min(LONGEST, 2 * state.wait)
+                state.not_before = self.now() + state.wait * random.uniform(0.5, 1.0)
+                state.queue.clear()
+                state.queued = 0
+                self._warn(f"unreachable {peer}", "peer unreachable", peer=self.roster[peer].name, why=wrong)
+                if self._receiver is not None:
+                    self._receiver.unreachable(peer)
+                if not state.queue and self.place > peer:
+                    return  # the other one dials; we do when we have something to say
+        finally:
+            state.dialling = None
+
+    async def _try(self, peer: int) -> str:
+        """Every address of a peer in turn."""
+        wrong = []
+        for address in self.roster[peer].addresses:
+            host, port = parse_address(address)
+            connection = Connection(self, self._dialling, self.limits, expected=peer)
+            try:
+                async with asyncio.timeout(DIAL_SECONDS):
+                    await self._loop.create_connection(lambda c=connection: c, host, port)  # type: ignore[misc]
+                    while not connection.ready and not connection.over:
+                        await connection.changed()
+            except TimeoutError:
+                connection.abort()
+                wrong.append(f"{address}: no answer")
+            except OSError as error:
+                wrong.append(f"{address}: {os.strerror(error.errno) if error.errno else error}")
+            else:
+                if connection.ready:
+                    return ""
+                wrong.append(f"{address}: {connection.why}")
+        return "; ".join(wrong)
+
+    def _sweep(self) -> None:
+        """End handshakes and frames that take too long."""
+        if self._closing:
+            return
+        now = self.now()
+        for connection in [c for c in self._pending if now - c.since > self.limits.handshake_seconds]:
+            self.counts["refused_slow_handshake"] += 1
+            connection.abort()
+            self._pending.pop(connection, None)
+        for state in self._peers:
+            for connection in list(state.connections):
+                since = connection.incomplete_since
+                if since is not None and now - since > self.limits.frame_seconds:
+                    connection.drop("slow frame")
+        shortest = min(self.limits.handshake_seconds, self.limits.frame_seconds)
+        self._loop.call_later(min(1.0, shortest / 4), self._sweep)
+
+    # ---- what connections call ---------------------------------------------------------------
+
+    def hello(self) -> bytes:
+        """The first frame of every connection."""
+        return m.encode(m.Hello(self._moot, self.clock()))
+
+    def identify(self, fingerprint: bytes) -> int | None:
+        """The place of a certificate in the roster."""
+        return self._places.get(fingerprint)
+
+    def budget(self, place: int) -> Budget:
+        """What a participant may send, over all its connections."""
+        return self._peers[place].budget
+
+    def greeted(self, connection: Connection, hello: m.Hello) -> bool:
+        """A peer is known and of our moot: use the connection."""
+        assert connection.place is not None  # noqa: S101
+        self._pending.pop(connection, None)
+        if hello.moot != self._moot or not math.isfinite(hello.clock) or self._closing:
+            return False
+        state = self._peers[connection.place]
+        name = self.roster[connection.place].name
+        state.skew = hello.clock - self.clock()
+        if abs(state.skew) > SKEW_SECONDS:
+            self._warn(f"skew {name}", "clocks differ", peer=name, seconds=round(state.skew))
+        connection.ready = True
+        state.connections.append(connection)
+        for extra in state.connections[:-MOST_CONNECTIONS_EACH]:
+            extra.drop("too many connections")
+        state.wait, state.not_before = SHORTEST, 0.0
+        if self._receiver is not None:
+            self._receiver.reached(connection.place)
+        if len(self.connected()) == len(self._peers) - 1:
+            self._log("info", "all peers connected")
+        queue, state.queue, state.queued = state.queue, deque(), 0
+        for frame in queue:
+            connection.send(frame)
+        return True
+
+    def frame(self, place: int, frame: bytes) -> None:
+        """A frame of a peer."""
+        if self._receiver is not None:
+            self._receiver.received(place, frame)
+
+    def closed(self, connection: Connection, why: str) -> None:
+        """A connection is gone; the one who had dialled dials again."""
+        self._pending.pop(connection, None)
+        place = connection.place
+        if not self._closing and why not in ("lost", "closed", "leaving", "too many connections"):
+            self.counts[f"refused_{why.split(':')[0].replace(' ', '_')}"] += 1
+            name = "" if place is None else self.roster[place].name
+            self._warn(f"{name} {why}", "connection refused", peer=name, address=connection.address, why=why)
+        if place is not None and connection in self._peers[place].connections:
+            self._peers[place].connections.remove(connection)
+            if connection.expected is not None:
+                self._dial(place)
+
+    def _warn(self, key: str, event: str, **fields: Any) -> None:
+        """Say the same once a minute, not once a frame."""
+        now = self.now()
+        if now - self._warned.get(key, -1e9) > 60.0:
+            if len(self._warned) > 1000:
+                self._warned.clear()
+            self._warned[key] = now
+            with suppress(OSError):
+                self._log("warning", event, **fields)

@@ -1,0 +1,176 @@
+"""A motion: a batch of inputs put to the moot, with its protocol and its deadline.
+
+Its header names every chunk of the inputs by its SHA-256, and the motion is named by the SHA-256 of
+the header: who holds a motion's name can check all of it, whoever sent it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.arrays import Array
+from folkmoot.network.wire.packing import packed_size
+from folkmoot.protocols import SnowProtocol, named_protocol, protocol_called
+
+DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
+LOCAL: Final = 0  # alpha: each participant its own, by its track record (strong confidence)
+CHUNK_BYTES: Final = 256 * 1024
+MOST_LABELS: Final = 127
+MOST_ROUNDS: Final = 10_000
+MOST_STEPS: Final = 400_000  # of the table of a protocol that decides: labels^3 beta
+MOST_COUNTS: Final = 10_000_000  # of wins that such a protocol keeps: inputs times labels
+MOST_SECONDS: Final = 86_400.0
+MOST_VOTE_BYTES: Final = 450_000  # a close carries two vectors of votes in one frame
+
+
+class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The header of a motion, as it is signed by its asker and sent."""
+
+    moot: bytes  # the digest of the roster
+    asker: int  # its place in the roster
+    nonce: bytes  # the same question can be asked again
+    created: float  # by the asker's clock; for people, not for deadlines
+    seconds: float  # from the announcement to the end
+    protocol: str
+    k: int
+    alpha: int  # or LOCAL
+    beta: int
+    rounds: int  # each participant asks so often at the most
+    pace: float  # mean seconds between two rounds of a participant; exponential, as in theory's chain
+    weighted: bool  # are answers weighted by the track record that the asking node keeps?
+    trust: bool  # do participants reveal their first votes before the talk, and ask whom they trust?
+    labels: tuple[str, ...]
+    inputs: int
+    columns: int
+    dtype: str
+    chunk_rows: int
+    chunks: tuple[bytes, ...]
+
+    def encoded(self) -> bytes:
+        """The bytes that are signed and sent."""
+        return _ENCODER.encode(self)
+
+    @property
+    def classes(self) -> int:
+        """How many colours there are."""
+        return len(self.labels)
+
+    def rule(self, alpha: int) -> SnowProtocol[Any]:
+        """The protocol, for a participant with this threshold."""
+        return named_protocol(self.protocol, self.k, alpha, beta=self.beta)
+
+    def check(self) -> None:
+        """ValueError, with what is wrong, unless every field holds what it may."""
+        protocol_called(self.protocol)
+        checks.query(self.k, checks.least_alpha(self.k) if self.alpha == LOCAL else self.alpha)
+        checks.integer("beta", self.beta, least=1)
+        if not 1 <= self.beta <= 1000:
+            raise ValueError(f"beta must satisfy 1 <= beta <= 1000: got beta={self.beta}")
+        if not 1 <= self.k <= 1000:
+            raise ValueError(f"k must satisfy 1 <= k <= 1000: got k={self.k}")
+        if not 1 <= self.rounds <= MOST_ROUNDS:
+            raise ValueError(f"rounds must satisfy 1 <= rounds <= {MOST_ROUNDS:,}: got rounds={self.rounds}")
+        if not 1.0 <= self.seconds <= MOST_SECONDS:  # NaN is refused too
+            raise ValueError(f"the deadline must be 1 s to 24 h away: got {self.seconds} s")
+        if not 0.0 <= self.pace <= 60.0:
+            raise ValueError(f"pace must be 0 s to 60 s: got {self.pace} s")
+        if not math.isfinite(self.created):
+            raise ValueError("the time of a motion must be a number")
+        _check_labels(self.labels)
+        self._check_inputs()
+        self._check_decisions()
+        if len(self.moot) != 32 or len(self.nonce) != 16:
+            raise ValueError("a motion must name its moot in 32 bytes and hold a nonce of 16")
+
+    def _check_decisions(self) -> None:
+        """Protocols that decide have tables and counters, which a node must be able to hold."""
+        if not protocol_called(self.protocol).decides:
+            return
+        if self.classes**3 * self.beta > MOST_STEPS:
+            raise ValueError(
+                f"{self.protocol} must have labels^3 beta <= {MOST_STEPS:,}: got {self.classes} labels and "
+                f"beta={self.beta}; take a smaller beta, or slush"
+            )
+        if self.inputs * self.classes > MOST_COUNTS:
+            raise ValueError(
+                f"{self.protocol} must have inputs times labels <= {MOST_COUNTS:,}: got {self.inputs:,} "
+                f"inputs and {self.classes} labels; put them in two motions, or take slush"
+            )
+
+    def _check_inputs(self) -> None:
+        if self.inputs < 1 or self.columns < 1:
+            raise ValueError(f"a motion must hold inputs: got {self.inputs} rows of {self.columns} columns")
+        if self.dtype not in DTYPES:
+            raise ValueError(f"inputs must be numbers ({', '.join(DTYPES)}): got {self.dtype!r}")
+        if packed_size(self.inputs, self.classes, open_votes=True) > MOST_VOTE_BYTES:
+            raise ValueError(f"a motion must hold fewer inputs: got {self.inputs:,}; put them in two motions")
+        row = self.columns * np.dtype(self.dtype).itemsize
+        if not 1 <= self.chunk_rows <= max(1, CHUNK_BYTES // row):
+            raise ValueError(
+                f"a chunk must hold at most {CHUNK_BYTES:,} bytes: got {self.chunk_rows * row:,}"
+            )
+        if row > 2 * CHUNK_BYTES:
+            raise ValueError(f"an input must be smaller than {2 * CHUNK_BYTES:,} bytes: got {row:,}")
+        if len(self.chunks) != -(-self.inputs // self.chunk_rows):
+            raise ValueError(f"{self.inputs} inputs must come in whole chunks: got {len(self.chunks)} chunks")
+        if any(len(digest) != 32 for digest in self.chunks):
+            raise ValueError("chunks must be named by 32 bytes")
+
+    def rows(self, index: int) -> int:
+        """How many inputs chunk ``index`` holds."""
+        return min(self.chunk_rows, self.inputs - index * self.chunk_rows)
+
+    def read_chunk(self, index: int, data: bytes) -> Array:
+        """The inputs in a chunk; ValueError if it is not the one that the header names."""
+        if hashlib.sha256(data).digest() != self.chunks[index]:
+            raise ValueError(f"chunk {index} is not the one that the motion names")
+        shape = (self.rows(index), self.columns)
+        if len(data) != shape[0] * shape[1] * np.dtype(self.dtype).itemsize:
+            raise ValueError(f"chunk {index} must hold {shape[0]} rows of {shape[1]} columns")
+        return np.frombuffer(data, dtype=self.dtype).reshape(shape)
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_DECODER: Final = msgspec.msgpack.Decoder(Motion)
+
+
+def read_header(header: bytes) -> Motion:
+    """The motion in a header, checked; ValueError if it is none."""
+    motion = _DECODER.decode(header)
+    motion.check()
+    if motion.encoded() != header:
+        raise ValueError("a header must be encoded in the one right way")
+    return motion
+
+
+def motion_name(header: bytes) -> bytes:
+    """The 32 bytes by which a motion is known."""
+    return hashlib.sha256(header).digest()
+
+
+def chunked(inputs: Array) -> tuple[int, list[bytes]]:
+    """Rows a chunk, and the chunks of a 2-d array of numbers."""
+    array = np.ascontiguousarray(inputs)
+    rows = rows_per_chunk(array.shape[1], array.dtype)
+    return rows, [array[start : start + rows].tobytes() for start in range(0, len(array), rows)]
+
+
+def rows_per_chunk(columns: int, dtype: npt.DTypeLike) -> int:
+    """As many rows as fit into a chunk, and at least one."""
+    return max(1, CHUNK_BYTES // (columns * np.dtype(dtype).itemsize))
+
+
+def _check_labels(labels: tuple[str, ...]) -> None:
+    if not 2 <= len(labels) <= MOST_LABELS:
+        raise ValueError(f"a motion must name 2 to {MOST_LABELS} labels: got {len(labels)}")
+    if len(set(labels)) != len(labels):
+        raise ValueError("the labels of a motion must differ from each other")
+    if any(not 1 <= len(label) <= 200 for label in labels):
+        raise ValueError("a label must have 1 to 200 characters")

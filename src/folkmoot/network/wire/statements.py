@@ -1,0 +1,169 @@
+"""What a node signs, word for word; commitments to first votes; evidence against those who contradict
+themselves.
+
+Every signed statement begins with its kind, the motion and the place of the signer, so that none can be taken
+for another: not for one of another motion, and not for a TLS handshake, which begins otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final, TypeAlias
+
+import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from folkmoot.network.wire.messages import Close, Commit, Heard
+
+_PREFIX: Final = b"folkmoot/1 "
+
+
+def announcement(motion: bytes, node: int) -> bytes:
+    """Signed by the asker: I put this motion."""
+    return _statement(b"announce", motion, node)
+
+
+def committed(motion: bytes, node: int, commitment: bytes) -> bytes:
+    """Signed before anybody has spoken: my first votes are those of this commitment."""
+    return _statement(b"commit", motion, node, commitment)
+
+
+def state(motion: bytes, node: int, version: int, digest: bytes) -> bytes:
+    """Signed with every answer: in this version I hold votes of this digest."""
+    return _statement(b"state", motion, node, version.to_bytes(8, "big"), digest)
+
+
+def closing(close: Close) -> bytes:
+    """Signed once: this is what I hold at the end, and what I had voted at first."""
+    return _statement(
+        b"close",
+        close.motion,
+        close.node,
+        hashlib.sha256(close.decisions).digest(),
+        close.salt,
+        hashlib.sha256(close.first).digest(),
+        close.reason.encode(),
+    )
+
+
+def commitment_to(motion: bytes, fingerprint: bytes, salt: bytes, first: bytes) -> bytes:
+    """A hash that fixes first votes without telling them; bound to who votes, and on what."""
+    return hashlib.sha256(_PREFIX + b"commitment\0" + motion + fingerprint + salt + first).digest()
+
+
+def holds(key: Ed25519PublicKey, signature: bytes, statement: bytes) -> bool:
+    """Whether ``key`` has signed ``statement``."""
+    try:
+        key.verify(signature, statement)
+    except InvalidSignature:
+        return False
+    return True
+
+
+class TwoStates(msgspec.Struct, frozen=True, tag="two answers"):
+    """Two signed answers of one version that differ: who asked was told different things."""
+
+    motion: bytes
+    one: Heard
+    other: Heard
+
+
+class TwoCommits(msgspec.Struct, frozen=True, tag="two commitments"):
+    """Two signed commitments to first votes in one motion."""
+
+    one: Commit
+    other: Commit
+
+
+class TwoCloses(msgspec.Struct, frozen=True, tag="two closes"):
+    """Two signed closes of one motion that differ."""
+
+    one: Close
+    other: Close
+
+
+class BrokenCommitment(msgspec.Struct, frozen=True, tag="broken commitment"):
+    """A close whose first votes are not those that the same node had committed to."""
+
+    commit: Commit
+    close: Close
+    fingerprint: bytes
+
+
+Evidence: TypeAlias = TwoStates | TwoCommits | TwoCloses | BrokenCommitment
+
+_DECODER: Final = msgspec.msgpack.Decoder(Evidence)
+_ENCODER: Final = msgspec.msgpack.Encoder()
+
+
+def write_evidence(evidence: Evidence) -> bytes:
+    """Evidence as it is stored and shown to others."""
+    return _ENCODER.encode(evidence)
+
+
+def read_evidence(data: bytes) -> Evidence:
+    """The evidence in ``data``; ValueError if there is none."""
+    evidence: Evidence = _DECODER.decode(data)
+    return evidence
+
+
+def kind(evidence: Evidence) -> str:
+    """What it shows, in words."""
+    return str(type(evidence).__struct_config__.tag)
+
+
+def motion_of(evidence: Evidence) -> bytes:
+    """The motion in which it happened."""
+    if isinstance(evidence, TwoStates):
+        return evidence.motion
+    return evidence.commit.motion if isinstance(evidence, BrokenCommitment) else evidence.one.motion
+
+
+def accused(evidence: Evidence) -> int:
+    """The place of the participant whom it is against."""
+    return evidence.commit.node if isinstance(evidence, BrokenCommitment) else evidence.one.node
+
+
+def proves(evidence: Evidence, key: Ed25519PublicKey, fingerprint: bytes) -> bool:
+    """Whether it holds against the participant with this key: offline, by signatures alone."""
+    if isinstance(evidence, TwoStates):
+        one, other = evidence.one, evidence.other
+        return (
+            (one.node, one.version) == (other.node, other.version)
+            and one.digest != other.digest
+            and all(
+                holds(key, x.signature, state(evidence.motion, x.node, x.version, x.digest))
+                for x in (one, other)
+            )
+        )
+    if isinstance(evidence, TwoCommits):
+        first, second = evidence.one, evidence.other
+        return (
+            (first.motion, first.node) == (second.motion, second.node)
+            and first.commitment != second.commitment
+            and all(
+                holds(key, x.signature, committed(x.motion, x.node, x.commitment)) for x in (first, second)
+            )
+        )
+    if isinstance(evidence, TwoCloses):
+        a, b = evidence.one, evidence.other
+        return (
+            (a.motion, a.node) == (b.motion, b.node)
+            and closing(a) != closing(b)
+            and all(holds(key, x.signature, closing(x)) for x in (a, b))
+        )
+    commit, close = evidence.commit, evidence.close
+    return (
+        (commit.motion, commit.node) == (close.motion, close.node)
+        and evidence.fingerprint == fingerprint
+        and commitment_to(close.motion, fingerprint, close.salt, close.first) != commit.commitment
+        and holds(key, commit.signature, committed(commit.motion, commit.node, commit.commitment))
+        and holds(key, close.signature, closing(close))
+    )
+
+
+def _statement(kind_: bytes, motion: bytes, node: int, *parts: bytes) -> bytes:
+    """The kind, the motion, the place, and every part with its length in front."""
+    body = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    return _PREFIX + kind_ + b"\0" + motion + node.to_bytes(4, "big") + body

@@ -1,0 +1,75 @@
+"""What peers have told one node in a motion, each answer signed; and who told others something else."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Sequence
+from typing import Final
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+from folkmoot.arrays import Colours
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.packing import unpack
+from folkmoot.network.wire.statements import TwoStates
+
+_KEPT: Final = 64  # signed states of each peer, to compare with what others heard
+
+
+class Testimony:
+    """The signed answers of all peers in one motion."""
+
+    def __init__(self, motion: bytes, keys: Sequence[Ed25519PublicKey], inputs: int, classes: int) -> None:
+        self._motion, self._keys, self._inputs, self._classes = motion, keys, inputs, classes
+        self._last: dict[int, tuple[int, bytes, bytes, Colours]] = {}  # version, votes, signature, unpacked
+        self._states: dict[int, dict[int, m.Heard]] = {}
+
+    def take(self, peer: int, answer: m.Answer) -> tuple[Colours | None, TwoStates | None]:
+        """The votes in an answer if it is signed and well-formed; and evidence, if it contradicts an
+        earlier one.
+
+        Most answers come again unchanged, and are not checked again.
+        """
+        last = self._last.get(peer)
+        if last is not None and last[:3] == (answer.version, answer.votes, answer.signature):
+            return last[3], None
+        heard = m.Heard(peer, answer.version, hashlib.sha256(answer.votes).digest(), answer.signature)
+        if not self._signed(heard):
+            return None, None
+        try:
+            colours = unpack(answer.votes, self._inputs, self._classes)
+        except ValueError:
+            return None, None
+        self._last[peer] = (answer.version, answer.votes, answer.signature, colours)
+        states = self._states.setdefault(peer, {})
+        known = states.get(answer.version)
+        if known is not None and known.digest != heard.digest:
+            return colours, TwoStates(self._motion, known, heard)
+        states[answer.version] = heard
+        if len(states) > _KEPT:
+            del states[min(states)]
+        return colours, None
+
+    def packed(self, peer: int) -> bytes:
+        """The votes in the last answer of a peer, as they came."""
+        return self._last[peer][1]
+
+    def something(self, rng: random.Random) -> m.Heard | None:
+        """One state heard, to pass on: somebody may have heard another."""
+        if not self._last:
+            return None
+        peer = rng.choice(list(self._last))
+        return self._states[peer].get(self._last[peer][0])
+
+    def compare(self, heard: m.Heard) -> TwoStates | None:
+        """Evidence, if a third node has told somebody else what it did not tell me."""
+        known = self._states.get(heard.node, {}).get(heard.version)
+        if known is None or known.digest == heard.digest or not self._signed(heard):
+            return None
+        return TwoStates(self._motion, known, heard)
+
+    def _signed(self, heard: m.Heard) -> bool:
+        said = statements.state(self._motion, heard.node, heard.version, heard.digest)
+        return statements.holds(self._keys[heard.node], heard.signature, said)
