@@ -245,7 +245,7 @@ def _row(name: str, line: Line) -> list[str]:
     ]
 
 
-def _note(result: dict[str, Any], report: Report, notes: list[str]) -> str:
+def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]:
     lines = [
         f"agreement {number(result['agreement'])}, settled {number(result['settled'])}, "
         f"{result['rounds']:.1f} rounds a participant, {result['queries']:,.0f} requests, "
@@ -253,17 +253,18 @@ def _note(result: dict[str, Any], report: Report, notes: list[str]) -> str:
     ]
     if result["byzantine"]:
         lines.append(f"{result['byzantine']} participants are Byzantine; mean and best are of the others")
-    return "\n".join([*lines, *report.about_undecided, *notes])
+    return [*lines, *report.about_undecided, *notes]
 
 
 def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:
-    import csv
-
     import numpy as np
 
+    from folkmoot.tabular import write_table
+
     answers, agreement = np.atleast_2d(outcome.answers)[0], np.atleast_2d(outcome.agreement)[0]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["task", "label", "agreement"])
-        for task, label, share in zip(table.tasks, answers.tolist(), agreement.tolist(), strict=True):
-            writer.writerow([task, "" if label is None else label, f"{share:.4f}"])
+    rows = zip(table.tasks, answers.tolist(), agreement.tolist(), strict=True)
+    write_table(
+        path,
+        ["task", "label", "agreement"],
+        ([task, "" if label is None else str(label), f"{share:.4f}"] for task, label, share in rows),
+    )

@@ -245,7 +245,7 @@ def rounds(
     else:
         rows = [[str(b), *(number(float(column[b])) for column in columns)] for b in _rows(chain, everything)]
         notes.append(_more(chain, rows))
-        print_table(f"Steps of {chain}", header, rows, "\n".join(filter(None, notes)))
+        print_table(f"Steps of {chain}", header, rows, notes)
     if path:
         from folkmoot.report import theory_figures as pictures
 

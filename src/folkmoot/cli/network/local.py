@@ -144,5 +144,5 @@ def _print(result: LocalResult, kept: Path | None) -> None:
         f"{result.config.nodes} processes, {account.inputs} digits",
         ["", "accuracy", "undecided"],
         rows,
-        "\n".join(notes),
+        notes,
     )
