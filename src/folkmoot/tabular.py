@@ -17,7 +17,7 @@ import os
 import re
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, TypeAlias
@@ -29,6 +29,9 @@ _SAMPLE: Final = 20  # lines that must bear out what the first one shows
 # 1,234,567 or 1.234,5 or 12 345.6: groups of three digits, and perhaps decimals.
 _GROUPED: Final = re.compile(r"[+-]?\d{1,3}([.,' \u2019\u00a0\u202f])\d{3}(\1\d{3})*((?!\1)[.,]\d+)?")
 _LINE_END: Final = re.compile(rb"\r\n?|\n")
+# What a spreadsheet takes for a formula unless an apostrophe is in front; and such a cell as it is written.
+_FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n]")
+_PLAIN_NUMBER: Final = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 _PANDAS_INDEX: Final = re.compile(r"__index_level_\d+__")
 
 
@@ -141,7 +144,7 @@ class _TextTable(Table):
         records = self._records()
         if named:
             next(records)
-        first = next((cells for row in records if any(cells := [cell.strip() for cell in row])), [])
+        first = next((cells for row in records if any(cells := [_read(cell) for cell in row])), [])
         if not first:
             raise ValueError(f"{path} is empty: expected a first line with the names of the columns")
         self._first = None if header or all(self.number(cell) is None for cell in first) else first
@@ -164,7 +167,7 @@ class _TextTable(Table):
             yield reader.line_num, [self._first[place] for place in places]
         for record in self._records():
             row = record if len(record) == width else self._fitted(record)
-            cells = [cell.strip() for cell in (row if whole else [row[place] for place in places])]
+            cells = [_read(cell) for cell in (row if whole else [row[place] for place in places])]
             if any(cells) or blank or any(cell.strip() for cell in row):
                 found = True
                 yield reader.line_num, cells
@@ -247,6 +250,27 @@ class _ParquetTable(Table):
             columns = [[written(value) for value in batch.column(name).to_pylist()] for name in names]
             for row, cells in enumerate(zip(*columns, strict=True), start=row + 1):  # noqa: B020
                 yield row, cells
+
+
+def write_table(path: str | os.PathLike[str], columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write cells as CSV that no spreadsheet takes for formulas: ``=1+1`` gets an apostrophe in front.
+
+    ``open_table`` takes it away again, so what was written is what is read.
+    """
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([_harmless(name) for name in columns])
+        writer.writerows([_harmless(cell) for cell in row] for row in rows)
+
+
+def _harmless(cell: str) -> str:
+    return f"'{cell}" if _FORMULA.match(cell) and not _PLAIN_NUMBER.fullmatch(cell) else cell
+
+
+def _read(cell: str) -> str:
+    """A cell without spaces around it, and without the apostrophe that keeps it from being a formula."""
+    bare = cell.strip()
+    return bare[1:] if bare[:1] == "'" and _FORMULA.match(bare) else bare
 
 
 def separator_of(lines: Sequence[str]) -> str:

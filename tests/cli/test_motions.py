@@ -5,29 +5,36 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from folkmoot.cli.network.motions import write_decisions
 from folkmoot.network.membership.identity import create
+from folkmoot.network.storage.account import Account
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.wire.motion import Motion, motion_name
-from support.command import assert_refused, run
+from support.command import assert_refused, run, run_json
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Path:
     """A node that has heard of one motion."""
-    create(tmp_path / "north", name="north")
+    return heard(tmp_path / "north", ("no", "yes"))
+
+
+def heard(folder: Path, labels: tuple[str, ...]) -> Path:
+    create(folder, name=folder.name)
     motion = Motion(
-        bytes(32), 0, bytes(16), 0.0, 30.0, "slush", 2, 2, 20, 50, 0.02, False, False, ("no", "yes"), 2, 1,
+        bytes(32), 0, bytes(16), 0.0, 30.0, "slush", 2, 2, 20, 50, 0.02, False, False, labels, 2, 1,
         "<f8", 2, (bytes(32),),
     )  # fmt: skip
     header = motion.encoded()
-    storage = Storage(tmp_path / "north" / "moot.db")
+    storage = Storage(folder / "moot.db")
     storage.open_motion(
         motion_name(header), header, bytes(64), [("aa", "north"), ("bb", "south"), ("cc", "west")], 0.0, 30.0
     )
     storage.close()
-    return tmp_path / "north"
+    return folder
 
 
 def test_a_motion_without_a_quorum_says_what_is_missing(node: Path) -> None:
@@ -61,3 +68,22 @@ def test_truths_that_cannot_be_read(node: Path, tmp_path: Path) -> None:
         assert_refused(message, "truth", "last", told, "--via", node)
     told.write_bytes(b"1," * 200)
     assert len(run("truth", "last", told, "--via", node).stderr) < 200
+
+
+def test_labels_that_are_formulas_are_written_harmless_and_read_back(tmp_path: Path) -> None:
+    labels = ("=cmd|' /C calc'!A0", "'@x")
+    folder = heard(tmp_path / "south", labels)
+    account = run_json("motions", "last", "--via", folder)
+    assert account["labels"] == list(labels)
+    out = tmp_path / "out.csv"
+    decided = msgspec.convert(account | {"decisions": list(labels)}, Account)
+    write_decisions(out, decided)
+    lines = out.read_text().splitlines()
+    assert lines[1:] == ["0,'=cmd|' /C calc'!A0,0.0000", "1,''@x,0.0000"]
+    told = tmp_path / "truth.csv"
+    told.write_text("\n".join(line.rpartition(",")[0] for line in lines))
+    told_of = run_json("truth", "last", told, "--via", folder)
+    assert told_of["told"] == 2
+    storage = Storage(folder / "moot.db")
+    assert storage.truths(bytes.fromhex(account["motion"])) == dict(enumerate(labels))
+    storage.close()

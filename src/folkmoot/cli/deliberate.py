@@ -147,7 +147,7 @@ def deliberate(
             f"{report.participants} participants, {report.inputs} inputs, {classes} classes",
             ["who decides", "accuracy", "undecided"],
             [_row(name, line) for name, line in [*others, own]],
-            _note(result, notes),
+            _note(result, report, notes),
         )
     if path:
         from folkmoot.report import deliberation_figure as pictures
@@ -228,6 +228,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
         "agreement": report.agreement,
         "settled": report.settled,
         "undecided": report.undecided,
+        "tied": consensus.tied,
         "rounds": report.rounds,
         "queries": float(report.outcome.queries.mean()),
         "repeats": report.repeats,
@@ -244,7 +245,7 @@ def _row(name: str, line: Line) -> list[str]:
     ]
 
 
-def _note(result: dict[str, Any], notes: list[str]) -> str:
+def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]:
     lines = [
         f"agreement {number(result['agreement'])}, settled {number(result['settled'])}, "
         f"{result['rounds']:.1f} rounds a participant, {result['queries']:,.0f} requests, "
@@ -252,17 +253,18 @@ def _note(result: dict[str, Any], notes: list[str]) -> str:
     ]
     if result["byzantine"]:
         lines.append(f"{result['byzantine']} participants are Byzantine; mean and best are of the others")
-    return "\n".join([*lines, *notes])
+    return [*lines, *report.about_undecided, *notes]
 
 
 def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:
-    import csv
-
     import numpy as np
 
+    from folkmoot.tabular import write_table
+
     answers, agreement = np.atleast_2d(outcome.answers)[0], np.atleast_2d(outcome.agreement)[0]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["task", "label", "agreement"])
-        for task, label, share in zip(table.tasks, answers.tolist(), agreement.tolist(), strict=True):
-            writer.writerow([task, "" if label is None else label, f"{share:.4f}"])
+    rows = zip(table.tasks, answers.tolist(), agreement.tolist(), strict=True)
+    write_table(
+        path,
+        ["task", "label", "agreement"],
+        ([task, "" if label is None else str(label), f"{share:.4f}"] for task, label, share in rows),
+    )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from folkmoot.cli.options import Jobs, Json, Seed
-from folkmoot.cli.output import collected_warnings, print_json, progress_bars
+from folkmoot.cli.output import collected_warnings, print_json, progress_bars, say
 from folkmoot.cli.study_output import as_dict, check_folder, print_study, write_study
 
 
@@ -37,13 +36,21 @@ def demo(
         few, many = sizes.min(), sizes.max()
         print_study(
             study,
-            f"{report.participants} participants have {few} to {many} digits each, show them to nobody, fit "
-            "small models of\ntheir own to four fifths and measure them on the rest. Then they talk about "
-            f"{report.inputs} new digits\n(Slush, k={Demo.k}, alpha={Demo.alpha}). Accuracy, by how many of "
-            "them are perfectly malicious:",
-            f"With {study.watched} of them malicious: {report.notes[0]}.\nMajority to stacking need a "
-            "server that sees all votes; stacking needs labels there as well.\nBy trust: each learns from "
-            "the rest and from all first votes whom to believe. Who cannot tell that it beats\nchance does "
-            "not anchor and has no say; agreement is of those who do.",
+            [
+                f"{report.participants} participants have {few} to {many} digits each, show them to nobody, "
+                "fit small models of",
+                "their own to four fifths and measure them on the rest. Then they talk about "
+                f"{report.inputs} new digits",
+                f"(Slush, k={Demo.k}, alpha={Demo.alpha}). Accuracy, by how many of "
+                "them are perfectly malicious:",
+            ],
+            [
+                f"With {study.watched} of them malicious: {report.notes[0]}.",
+                "Majority to stacking need a "
+                "server that sees all votes; stacking needs labels there as well.",
+                "By trust: each learns from "
+                "the rest and from all first votes whom to believe. Who cannot tell that it beats",
+                "chance does not anchor and has no say; agreement is of those who do.",
+            ],
         )
-    print(where, file=sys.stderr)
+    say(where, error=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +22,7 @@ from folkmoot.cli.options import (
     asked,
     whole_alpha,
 )
-from folkmoot.cli.output import collected_warnings, print_json, progress_bars
+from folkmoot.cli.output import collected_warnings, print_json, progress_bars, say
 from folkmoot.cli.study_output import as_dict, check_folder, print_study, write_study
 
 
@@ -143,7 +142,7 @@ def learn(
         report = result.report(0)
         print_study(
             result,
-            f"{report.title}.\nAccuracy, by how many participants are perfectly malicious:",
-            "\n".join(report.notes),
+            [f"{report.title}.", "Accuracy, by how many participants are perfectly malicious:"],
+            report.notes,
         )
-    print(where, file=sys.stderr)
+    say(where, error=True)

@@ -63,5 +63,7 @@ def _run() -> int:
 
 
 def _complain(message: str) -> int:
-    print("folkmoot:", " ".join(message.split()), file=sys.stderr)
+    from folkmoot.cli.output import say
+
+    say(f"folkmoot: {' '.join(message.split())}", error=True)
     return BAD_INPUT

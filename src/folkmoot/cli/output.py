@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from folkmoot.terminal import printable
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console, ConsoleOptions
@@ -26,7 +28,18 @@ def collected_warnings() -> Iterator[list[str]]:
         yield lines
     for line in dict.fromkeys(str(warning.message) for warning in caught):
         lines.append(line)
-        print("folkmoot: warning:", line, file=sys.stderr)
+        warn(line)
+
+
+def say(*lines: str, error: bool = False) -> None:
+    """Print lines on stdout or stderr; commands print by this and the functions below only."""
+    for line in lines:
+        print(printable(line), file=sys.stderr if error else sys.stdout)
+
+
+def warn(line: str) -> None:
+    """One line on stderr that something is worth knowing."""
+    say(f"folkmoot: warning: {line}", error=True)
 
 
 def print_json(result: Mapping[str, object]) -> None:
@@ -34,7 +47,7 @@ def print_json(result: Mapping[str, object]) -> None:
     from msgspec.json import encode
 
     lines = [f" {encode(key).decode()}: {encode(value).decode()}" for key, value in result.items()]
-    print("{\n" + ",\n".join(lines) + "\n}")
+    say("{", *(f"{line}," for line in lines[:-1]), *lines[-1:], "}")
 
 
 def json_key(name: str) -> str:
@@ -43,37 +56,44 @@ def json_key(name: str) -> str:
 
 
 def print_table(
-    title: str, header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "", *, words: bool = False
+    title: str | Sequence[str],
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    note: str | Sequence[str] = (),
+    *,
+    words: bool = False,
 ) -> None:
-    """A table on stdout, first column to the left, the rest to the right; ``words`` to the left, wrapped."""
+    """A table on stdout, first column to the left, the rest to the right; ``words`` to the left, wrapped.
+
+    ``title`` and ``note`` are a line or several; a line stays one, whatever it holds. Nothing is markup.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for index, name in enumerate(header):
         table.add_column(
-            name,
+            Text(printable(name)),
             justify="right" if index and not words else "left",
             no_wrap=not words,
             overflow="fold" if words else "ellipsis",
         )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(printable(cell)) for cell in row))
     console = Console(highlight=False)
-    console.print(title, style="bold", soft_wrap=True)
+    for line in _lines(title):
+        console.print(Text(line, style="bold"), soft_wrap=True)
     if not words:  # a number cut short is worse than a line that wraps
         console.width = max(console.width, console.measure(table, options=_unbounded(console)).maximum)
     console.print(table)
-    if note:
-        console.print(note, soft_wrap=True)
+    for line in _lines(note):
+        console.print(Text(line), soft_wrap=True)
 
 
-def plain(text: str) -> str:
-    """What others wrote, for a table: no markup, and nothing that a terminal would obey."""
-    from rich.markup import escape
-
-    return escape("".join(c if c.isprintable() else ascii(c)[1:-1] for c in text))
+def _lines(text: str | Sequence[str]) -> list[str]:
+    return [printable(line) for line in ([text] if isinstance(text, str) else text) if line]
 
 
 def _unbounded(console: Console) -> ConsoleOptions:
@@ -159,4 +179,4 @@ def picture_path(path: Path | None) -> Path | None:
 def save_picture(figure: Figure, path: Path) -> None:
     """Write the figure and say so on stderr, where it does not disturb ``--json``."""
     figure.savefig(path, dpi=150)
-    print(f"wrote {path}", file=sys.stderr)
+    say(f"wrote {path}", error=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from folkmoot.cli.options import Json, Seed, whole_number
-from folkmoot.cli.output import print_json, print_table, progress_bars
+from folkmoot.cli.output import print_json, print_table, progress_bars, say, warn
 from folkmoot.cli.study_output import check_folder
 
 if TYPE_CHECKING:
@@ -83,16 +82,16 @@ def reproduce(
         if finished:
             shown[other.name] = _run(reproduction, other, jobs)
         for complaint in complaints:
-            print(f"folkmoot: warning: {complaint} (experiment {other.name})", file=sys.stderr)
+            warn(f"{complaint} (experiment {other.name})")
     page = reproduction.write_page([shown[name] for name in MODULES if name in shown])
     if json:
         print_json({each.experiment.name: _as_dict(each) for each in done})
     else:
         _print(done)
-    print(f"wrote {page} (open it in a browser)", file=sys.stderr)
+    say(f"wrote {page} (open it in a browser)", error=True)
     failures = [each for each in done if each.failure]
     for each in failures:
-        print(f"folkmoot: {each.experiment.name} was not run: {each.failure}", file=sys.stderr)
+        say(f"folkmoot: {each.experiment.name} was not run: {each.failure}", error=True)
     if failures:
         raise typer.Exit(FAILED)
 
@@ -101,7 +100,7 @@ def _run(reproduction: Reproduction, experiment: Experiment[Any], jobs: int) -> 
     with progress_bars() as progress:
         done = reproduction.run(experiment, jobs=jobs, progress=progress)
     for complaint in done.complaints:
-        print(f"folkmoot: warning: {complaint}", file=sys.stderr)
+        warn(complaint)
     return done
 
 
@@ -128,7 +127,7 @@ def _list(experiments: list[Experiment[Any]], json: bool) -> None:
         return
     width = max(len(each.name) for each in experiments)
     for each in experiments:
-        print(f"{each.name:<{width}}  {each.about}")
+        say(f"{each.name:<{width}}  {each.about}")
 
 
 def _as_dict(each: Done) -> dict[str, Any]:

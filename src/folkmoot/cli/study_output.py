@@ -30,7 +30,7 @@ def check_folder(path: Path) -> Path:
     return path
 
 
-def print_study(study: Study, title: str, note: str) -> None:
+def print_study(study: Study, title: list[str], note: list[str]) -> None:
     """The table of all comparisons by number of liars."""
     from folkmoot.report.study_page import table
 

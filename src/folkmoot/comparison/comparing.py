@@ -121,7 +121,8 @@ def compare(
     Returns
     -------
     Report
-        A line for each way to answer, and what the talk cost.
+        A line for each way to answer, and what the talk cost. On every line an input whose labels are level
+        counts as the share of right ones among them, and one that is undecided without a tie as wrong.
 
     Raises
     ------

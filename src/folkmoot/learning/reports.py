@@ -41,8 +41,8 @@ class ReportingEstimator(DeliberatingEstimator):
         Returns
         -------
         Report
-            A line for each way to answer. Undecided inputs count as wrong in it, while ``predict`` and
-            ``score`` take the most common label.
+            A line for each way to answer. Undecided inputs count as wrong in it and level labels share, while
+            ``predict`` and ``score`` take the most common label, the first of several that are level.
         """
         return next(iter(self._reports(X, y, [self.adversaries], repeats, stacking)))
 

@@ -6,7 +6,6 @@ of them.
 
 from __future__ import annotations
 
-import hashlib
 import signal
 import time
 from collections.abc import Callable
@@ -24,11 +23,11 @@ from folkmoot.comparison import Line, Report, compare
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.learning.participants import Task, fit_classifier
-from folkmoot.network.service.control import MotionProgress, Put, door_of, put
+from folkmoot.network import Account, Asker, Terms
+from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.operation import DATABASE, adversary_of
-from folkmoot.network.storage.account import Account, find, outcome_of
+from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import Storage
-from folkmoot.network.wire.motion import chunked
 from folkmoot.network.wire.verdict import first_votes
 from folkmoot.protocols import Slush
 from folkmoot.runs.processes import Nodes, name_of, prepare
@@ -166,23 +165,12 @@ def _ask(
     paused: list[int],
     report: PartProgress | None,
 ) -> Account:
-    rows, chunks = chunked(inputs)
-    motion = Put(
-        seconds=config.deadline,
-        protocol="slush",
+    terms = Terms(
         k=config.k,
-        alpha=None,
-        beta=20,
         rounds=config.rounds,
-        pace=0.02,
-        weighted=False,
+        seconds=config.deadline,
         trust=config.trust,
-        labels=tuple(str(digit) for digit in range(10)),
-        inputs=len(inputs),
-        columns=inputs.shape[1],
-        dtype=inputs.dtype.str,
-        chunk_rows=rows,
-        chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
+        labels=[str(digit) for digit in range(10)],
     )
     broken = False
 
@@ -197,7 +185,7 @@ def _ask(
             for place in paused:
                 nodes.signal(place, signal.SIGSTOP)
 
-    return put(door_of(str(nodes.settings[0].folder)), motion, iter(chunks), progress)
+    return Asker(nodes.settings[0].folder).ask(inputs, terms, progress)
 
 
 def _result(

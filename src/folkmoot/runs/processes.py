@@ -14,7 +14,7 @@ from pathlib import Path
 
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.control import DOOR
+from folkmoot.network.service.door import DOOR, remove_door
 from folkmoot.network.service.operation import Settings, run
 from folkmoot.network.storage.journal import Journal
 from folkmoot.runs.held_ports import HeldPorts
@@ -53,7 +53,7 @@ class Nodes:
         process = self.processes[place]
         if process is not None:
             process.join(10.0)
-        (self.settings[place].folder / DOOR).unlink(missing_ok=True)
+        remove_door(self.settings[place].folder)
 
     def wait(
         self, places: Sequence[int], seconds: float, report: Callable[[int], None] | None = None

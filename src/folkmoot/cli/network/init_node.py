@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -10,7 +9,7 @@ from typing import Annotated
 import typer
 
 from folkmoot.cli.options import Json
-from folkmoot.cli.output import print_json
+from folkmoot.cli.output import print_json, say
 
 app = typer.Typer(
     help="A participant on a machine of its own: its key, its model, its place in the network.",
@@ -69,10 +68,10 @@ def init(
             }
         )
     else:
-        print(line)
-    print(
-        f"made a node in {folder}; its key, {folder / 'key.pem'}, must never leave it\n"
+        say(line)
+    say(
+        f"made a node in {folder}; its key, {folder / 'key.pem'}, must never leave it",
         "give the line above to whoever keeps the roster, who types: folkmoot roster add ROSTER.toml - "
         f"(or, here: folkmoot roster add ROSTER.toml {quote(str(folder))})",
-        file=sys.stderr,
+        error=True,
     )

@@ -11,7 +11,7 @@ import typer
 
 from folkmoot.cli.main import BAD_INPUT
 from folkmoot.cli.options import Json
-from folkmoot.cli.output import print_json, print_table
+from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from folkmoot.network.membership.roster import Member, Roster
@@ -52,7 +52,7 @@ def add(
     if roster is None or not added:
         raise ValueError("lines on stdin must be as folkmoot node init prints them: got none")
     roster.write(file)
-    print(f"added {', '.join(added)}: {_summary(roster)}")
+    say(f"added {', '.join(added)}: {_summary(roster)}")
 
 
 @app.command()
@@ -67,7 +67,7 @@ def remove(
     for name in dict.fromkeys(names):
         roster = roster.remove(name)
     roster.write(file)
-    print(f"removed {', '.join(dict.fromkeys(names))}: {_summary(roster)}")
+    say(f"removed {', '.join(dict.fromkeys(names))}: {_summary(roster)}")
 
 
 @app.command()
@@ -79,19 +79,19 @@ def show(file: File, json: Json = False) -> None:
     if json:
         print_json(_result(roster))
         return
-    from rich.markup import escape
-
     rows = [
-        [each.name, escape(each.organisation), each.fingerprint[:16], escape(", ".join(each.addresses))]
-        for each in roster
+        [each.name, each.organisation, each.fingerprint[:16], ", ".join(each.addresses)] for each in roster
     ]
     n = len(roster)
     print_table(
         f"{n} participants" if n > 1 else "1 participant",
         ["name", "organisation", "fingerprint", "addresses"],
         rows,
-        f"digest {roster.digest}\n"
-        f"quorum {quorum(n)} of {n}; bears {faults(n)} liar{'' if faults(n) == 1 else 's'}, fewer than n/5",
+        [
+            f"digest {roster.digest}",
+            f"quorum {quorum(n)} of {n}; bears {faults(n)} liar{'' if faults(n) == 1 else 's'}, "
+            "fewer than n/5",
+        ],
         words=True,
     )
 
@@ -107,13 +107,13 @@ def check(file: File, json: Json = False) -> None:
             print_json({"ok": False, "problems": problems})
         else:
             for problem in problems:
-                print(f"folkmoot: {file}: {' '.join(problem.split())}", file=sys.stderr)
+                say(f"folkmoot: {file}: {' '.join(problem.split())}", error=True)
         raise typer.Exit(BAD_INPUT)
     roster = Roster(participants)
     if json:
         print_json({"ok": True, "problems": []} | _result(roster))
     else:
-        print(f"ok: {_summary(roster)}")
+        say(f"ok: {_summary(roster)}")
 
 
 def _participants(entries: list[str]) -> Iterator[Member]:

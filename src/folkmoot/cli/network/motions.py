@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import sys
+import re
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.options import Everything, Json
-from folkmoot.cli.output import plain, print_json, print_table
+from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from folkmoot.network.storage.account import Account
@@ -166,7 +165,7 @@ def evidence(
     if json:
         print_json({"evidence": lines})
     elif not lines:
-        print("no evidence: nobody has been seen to contradict itself")
+        say("no evidence: nobody has been seen to contradict itself")
     else:
         rows = [
             [x["against"], x["what"], x["motion"][:12], "holds" if x["holds"] else "DOES NOT HOLD"]
@@ -182,7 +181,7 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     """A motion for people: decisions first, then who and what it cost."""
     shown = account.inputs if everything else min(account.inputs, _SHOWN)
     rows = [
-        [str(i), "undecided" if label is None else plain(label), f"{share:.3f}"]
+        [str(i), "undecided" if label is None else label, f"{share:.3f}"]
         for i, (label, share) in enumerate(
             zip(account.decisions[:shown], account.agreement[:shown], strict=True)
         )
@@ -204,7 +203,7 @@ def print_account(account: Account, *, everything: bool = False) -> None:
         notes.append(f"silent: {len(account.silent)} ({_names(account.silent)})")
     if account.late:
         notes.append(f"voted late: {_names(account.late)}")
-    notes += [f"abstained: {name}: {plain(why)}" for name, why in account.abstained.items()]
+    notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     notes.append(
         f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "
@@ -212,7 +211,7 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     )
     rule = f"{account.protocol}, k={account.k}, alpha={account.alpha}"
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
-    print_table(title, ["input", "decision", "agreement"], rows, "\n".join(notes))
+    print_table(title, ["input", "decision", "agreement"], rows, notes)
 
 
 def _by_whom(account: Account) -> str:
@@ -230,12 +229,15 @@ def _why_not(account: Account) -> str:
 
 def write_decisions(path: Path, account: Account) -> None:
     """``input,label,agreement``; an undecided input has no label."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["input", "label", "agreement"])
-        for i, (label, share) in enumerate(zip(account.decisions, account.agreement, strict=True)):
-            writer.writerow([i, label or "", f"{share:.4f}"])
-    print(f"wrote {path}", file=sys.stderr)
+    from folkmoot.tabular import write_table
+
+    rows = enumerate(zip(account.decisions, account.agreement, strict=True))
+    write_table(
+        path,
+        ["input", "label", "agreement"],
+        ([str(i), label or "", f"{share:.4f}"] for i, (label, share) in rows),
+    )
+    say(f"wrote {path}", error=True)
 
 
 def _storage(via: Path) -> Storage:
@@ -293,6 +295,8 @@ def _evidence_in(source: Path) -> list[tuple[str, str, Any]]:
     try:
         fingerprint, data = msgspec.msgpack.decode(source.read_bytes(), type=tuple[str, bytes])
         proof = statements.read_evidence(data)
+        if not re.fullmatch(r"[0-9a-f]{64}", fingerprint):  # it becomes part of a file's name
+            raise ValueError("no fingerprint")
     except ValueError:
         raise ValueError(f"{source} is not a file of evidence (folkmoot evidence DIR --out FOLDER)") from None
     return [(statements.motion_of(proof).hex(), fingerprint, proof)]

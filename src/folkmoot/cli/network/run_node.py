@@ -44,7 +44,10 @@ def run(
     control: Annotated[
         str | None,
         typer.Option(
-            "--control", metavar="HOST:PORT", help="Let anyone on this machine ask here.", show_default=False
+            "--control",
+            metavar="HOST:PORT",
+            help="Also let users of this machine that have the token ask here (on loopback).",
+            show_default=False,
         ),
     ] = None,
     metrics: Annotated[

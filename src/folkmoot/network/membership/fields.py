@@ -188,4 +188,6 @@ def replace_file(path: Path, data: bytes) -> None:
 
 
 def _escaped(character: str) -> str:
-    return f"\\u{ord(character):04X}" if unicodedata.category(character) in _UNSHOWN else character
+    if unicodedata.category(character) not in (*_UNSHOWN, "Cf"):  # formats: marks of direction, for one
+        return character
+    return f"\\u{ord(character):04X}" if ord(character) < 0x10000 else f"\\U{ord(character):08X}"

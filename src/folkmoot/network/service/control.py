@@ -1,7 +1,7 @@
 """The asker's door of a node: on this machine only, a client puts a motion and waits for its account.
 
-A client speaks msgpack frames over loopback TCP. It shows the token that only the owner of the node's
-folder can read, unless the operator has opened a door without one (``--control HOST:PORT``).
+A client speaks msgpack frames over a Unix socket in the node's folder, or over loopback TCP if the operator
+has opened that too. Its first frame shows the token that only the owner of the folder can read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from socket import create_connection, socket
+from socket import socket
 from typing import Any, Final, TypeAlias
 
 import msgspec
@@ -24,12 +24,14 @@ import numpy as np
 
 from folkmoot.checks import default_query
 from folkmoot.network.membership.fields import parse_address
+from folkmoot.network.service import door as doors
+from folkmoot.network.service.door import UNIX, Door
 from folkmoot.network.service.node import Node
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account, find
 from folkmoot.network.wire.motion import CHUNK_BYTES, Motion
 
-DOOR: Final = "door.json"  # in the node's folder, mode 0600: where the door is, and the token
+TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
 _MOST: Final = 2 << 20  # a motion must fit into a frame of the network, which is shorter
 _LENGTH: Final = struct.Struct(">I")
 
@@ -76,14 +78,6 @@ class Over(msgspec.Struct, frozen=True, tag=True):
     account: Account
 
 
-class Door(msgspec.Struct, frozen=True):
-    """What ``door.json`` holds."""
-
-    address: str
-    token: str
-    pid: int
-
-
 Reply: TypeAlias = Refused | MotionProgress | Over
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _PUT: Final = msgspec.msgpack.Decoder(Put)
@@ -122,45 +116,45 @@ class ControlServer:
 
     def __init__(self, node: Node, folder: Path, labels: list[str] | None) -> None:
         self._node, self._folder, self._labels = node, folder, labels
-        self._token = os.urandom(24).hex()
+        self._token = doors.own_token(folder)
         self._servers: list[asyncio.Server] = []
 
-    async def open(self, extra: str | None = None) -> None:
-        """The door of the folder, and one without a token if the operator wants it."""
-        server = await asyncio.start_server(self._with_token, "127.0.0.1", 0)
-        self._servers.append(server)
-        host, port = server.sockets[0].getsockname()[:2]
-        door = Door(f"{host}:{port}", self._token, os.getpid())
-        path = self._folder / DOOR
-        with suppress(FileNotFoundError):
-            path.unlink()
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(msgspec.json.encode(door))
-        if extra is not None:
-            host, port = loopback(extra, "--control")
-            self._servers.append(await asyncio.start_server(self._without_token, host, port))
+    async def open(self) -> None:
+        """Open the door of the folder."""
+        doors.remove_door(self._folder)
+        path = doors.socket_path(self._folder)
+        old = os.umask(0o077)  # the socket is its owner's alone, whatever the folder is
+        try:
+            self._servers.append(await asyncio.start_unix_server(self._limited(), path))
+        finally:
+            os.umask(old)
+        doors.write_door(self._folder, f"{UNIX}{path}", self._token)
+
+    async def open_tcp(self, address: str) -> None:
+        """Open one for whoever on this machine has the token."""
+        self._servers.append(await asyncio.start_server(self._limited(), *loopback(address, "--control")))
 
     def close(self) -> None:
         """Shut the door."""
         for server in self._servers:
             server.close()
-        with suppress(FileNotFoundError):
-            (self._folder / DOOR).unlink()
+        doors.remove_door(self._folder)
 
-    async def _with_token(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await self._serve(reader, writer, self._token)
+    def _limited(self) -> Any:
+        """Serves some clients at a time; each door has its own number, so that none fills another's."""
+        why = Refused(f"{doors.MOST_VISITORS} others are at the door of this node: try again in a moment")
+        return doors.limited(self._serve, self._count_refusal, farewell=_framed(why))
 
-    async def _without_token(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await self._serve(reader, writer, None)
+    def _count_refusal(self) -> None:
+        self._node.counts["refused_door_full"] += 1
 
-    async def _serve(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str | None
-    ) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         spool = None
         try:
-            put = _PUT.decode(await _read(reader))
-            if token is not None and not hmac.compare_digest(put.token, token):
-                raise ValueError("the token is wrong: use --via with the node's folder")
+            put = _PUT.decode(await self._first(reader))
+            if not hmac.compare_digest(put.token.encode(), self._token.encode()):
+                self._node.counts["refused_door_token"] += 1
+                raise ValueError("the token is wrong: use --via with the node's folder, or --token FILE")
             motion = self._motion(put)
             spool = await self._receive(put, motion, reader)
             inputs, spool = spool, None
@@ -175,6 +169,14 @@ class ControlServer:
             if spool is not None:
                 spool.discard()
             writer.close()
+
+    async def _first(self, reader: asyncio.StreamReader) -> bytes:
+        try:
+            async with asyncio.timeout(TOKEN_SECONDS):
+                return await _read(reader)
+        except TimeoutError:
+            self._node.counts["refused_door_late"] += 1
+            raise ValueError(f"a client must show the token within {TOKEN_SECONDS:.0f} s") from None
 
     def _motion(self, put: Put) -> Motion:
         others = self._node.seat.n - 1
@@ -261,8 +263,12 @@ async def _read(reader: asyncio.StreamReader, most: int = _MOST) -> bytes:
 
 
 def _write(writer: asyncio.StreamWriter, message: Reply) -> None:
+    writer.write(_framed(message))
+
+
+def _framed(message: Reply) -> bytes:
     data = _ENCODER.encode(message)
-    writer.write(_LENGTH.pack(len(data)) + data)
+    return _LENGTH.pack(len(data)) + data
 
 
 def loopback(address: str, option: str) -> tuple[str, int]:
@@ -277,40 +283,11 @@ def loopback(address: str, option: str) -> tuple[str, int]:
 # ---- the client's side -----------------------------------------------------------------------
 
 
-def door_of(via: str) -> Door:
-    """Where a motion is put: a node's folder, or HOST:PORT of a door without a token."""
-    folder = Path(via)
-    if not folder.is_dir():
-        try:
-            parse_address(via)
-        except ValueError:
-            raise ValueError(f"--via must be a node's folder or HOST:PORT: got {via!r}") from None
-        return Door(via, "", 0)
-    try:
-        return msgspec.json.decode((folder / DOOR).read_bytes(), type=Door)
-    except FileNotFoundError:
-        raise ValueError(
-            f"the node in {folder} is not running: start it with "
-            f"folkmoot node run {folder} --roster ROSTER.toml --model MODEL"
-        ) from None
-    except msgspec.DecodeError:
-        raise ValueError(
-            f"{folder / DOOR} is damaged: stop the node in {folder} and start it again"
-        ) from None
-
-
 def put(
     door: Door, motion: Put, chunks: Iterator[bytes], progress: Callable[[MotionProgress], None] | None = None
 ) -> Account:
     """Put a motion and wait for its account; ValueError if it was refused."""
-    host, port = parse_address(door.address)
-    try:
-        connection = create_connection((host, port), timeout=10.0)
-    except OSError as error:
-        raise ValueError(
-            f"no node answers at {door.address} ({error.strerror or error}): is it running?"
-        ) from None
-    with connection:
+    with doors.connect(door) as connection:
         connection.settimeout(motion.seconds + 60.0)
         try:
             _send(connection, _ENCODER.encode(msgspec.structs.replace(motion, token=door.token)))

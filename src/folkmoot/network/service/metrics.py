@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 
+from folkmoot.network.service.door import limited
 from folkmoot.network.service.node import Node
 from folkmoot.network.transports.mesh import Mesh
 
@@ -66,4 +67,7 @@ async def serve_metrics(node: Node, mesh: Mesh, host: str, port: int) -> asyncio
             await writer.drain()
         writer.close()
 
-    return await asyncio.start_server(answer, host, port, limit=8192)
+    def full() -> None:
+        node.counts["refused_metrics_full"] += 1
+
+    return await asyncio.start_server(limited(answer, full), host, port, limit=8192)

@@ -118,7 +118,9 @@ async def _serve(
     try:
         listen = settings.listen or me.listen
         await _bound(mesh.listen(*parse_address(listen, any_port=True)), listen, "--listen")
-        await _bound(door.open(settings.control), settings.control or "127.0.0.1", "--control")
+        await door.open()
+        if settings.control is not None:
+            await _bound(door.open_tcp(settings.control), settings.control, "--control")
         if settings.metrics is not None:
             host, port = loopback(settings.metrics, "--metrics")
             servers.append(await _bound(serve_metrics(node, mesh, host, port), settings.metrics, "--metrics"))

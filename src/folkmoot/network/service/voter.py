@@ -4,14 +4,18 @@ with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from folkmoot.arrays import Array, Colours
 from folkmoot.network.service.models import Model
 from folkmoot.votes import UNCOLOURED
+
+MOST_CALLS: Final = 64  # of the model for one chunk, to find the rows that it fails on
 
 
 class ChunkVotes(NamedTuple):
@@ -28,14 +32,20 @@ class Voter:
     def __init__(self, model: Model) -> None:
         self.model = model
 
-    def vote(self, inputs: Array, labels: Sequence[str]) -> ChunkVotes:
-        """A colour for every row, or -1; and why, if the model could not answer some of them."""
+    def vote(
+        self, inputs: Array, labels: Sequence[str], wanted: Callable[[], bool] = lambda: True
+    ) -> ChunkVotes:
+        """A colour for every row, or -1; and why, if the model could not answer some of them.
+
+        ``wanted`` is asked before every call of the model: once the votes are not, it is not called again.
+        """
         columns = self.model.columns
         if columns is not None and columns != inputs.shape[1]:
             why = "the inputs do not have the columns that its model takes"
             detail = f"the model takes {columns} columns, and the inputs have {inputs.shape[1]}"
             return ChunkVotes(np.full(len(inputs), UNCOLOURED, dtype=np.int8), why, detail)
-        said, why, detail = self._ask(inputs)
+        questions = _Questions(self.model, inputs, wanted)
+        said, why, detail = questions.put()
         colour = {label: number for number, label in enumerate(labels)}
         votes = [UNCOLOURED if label is None else colour.get(label, UNCOLOURED) for label in said]
         strange = next((label for label in said if label is not None and label not in colour), None)
@@ -44,19 +54,68 @@ class Voter:
             detail = f"the model says {strange!r:.60}, and the motion has {', '.join(labels):.200}"
         return ChunkVotes(np.array(votes, dtype=np.int8), why, detail)
 
-    def _ask(self, inputs: Array) -> tuple[list[str | None], str, str]:
+
+class _Questions:
+    """The calls of a model for one chunk: all rows at once, and if that fails those it does not fail on.
+
+    Many models refuse a whole batch for one bad cell. Rows with missing or infinite values are asked about
+    apart from the others, since some models take them and most do not. Among the others those that the model
+    fails on are found by halving, the largest part first, so that as many as possible are answered when the
+    calls are used up.
+    """
+
+    def __init__(self, model: Model, inputs: Array, wanted: Callable[[], bool]) -> None:
+        self._model, self._inputs, self._wanted = model, inputs, wanted
+        self._said: list[str | None] = [None] * len(inputs)
+        self._calls = 0
+        self._detail = ""
+
+    def put(self) -> tuple[list[str | None], str, str]:
+        """A label for every row, or None; why and how the model failed, if it did."""
+        everything = np.arange(len(self._inputs))
+        if self._answered(everything):
+            return self._said, "", ""
+        finite = np.isfinite(self._inputs).all(axis=1)
+        missing = ~finite & ~np.isinf(self._inputs).any(axis=1)
+        odd = [rows for rows in map(np.flatnonzero, (missing, ~finite & ~missing)) if len(rows)]
+        whole = np.flatnonzero(finite)
+        if odd and len(odd[0]) < len(everything):  # else it has failed on just these rows
+            for rows in odd:
+                self._answered(rows)
+        self._halve(whole, failed=len(whole) == len(everything))
+        open_rows = np.array([label is None for label in self._said])
+        failed, strange = int((open_rows & finite).sum()), int((open_rows & ~finite).sum())
+        if not open_rows.any():
+            return self._said, "", ""
+        if open_rows.all():
+            return self._said, "its model failed", self._detail
+        why = [f"cannot answer the {strange} inputs with missing or infinite values"] if strange else []
+        why += [f"failed on {failed} input{'' if failed == 1 else 's'}"] if failed else []
+        return self._said, f"its model {' and '.join(why)}", self._detail
+
+    def _halve(self, rows: npt.NDArray[np.intp], *, failed: bool) -> None:
+        parts = [(-len(rows), int(rows[0]), rows, failed)] if len(rows) else []
+        while parts and self._may_ask():
+            _, _, part, known = heapq.heappop(parts)
+            if (known or not self._answered(part)) and len(part) > 1:
+                for half in np.array_split(part, 2):
+                    heapq.heappush(parts, (-len(half), int(half[0]), half, False))
+
+    def _may_ask(self) -> bool:
+        return self._calls < MOST_CALLS and self._wanted()
+
+    def _answered(self, rows: npt.NDArray[np.intp]) -> bool:
+        """Whether the model may be asked and answers these rows."""
+        if not self._may_ask():
+            return False
+        self._calls += 1
+        asked = self._inputs if len(rows) == len(self._inputs) else self._inputs[rows]
         try:
-            return list(self.model.predict(inputs)), "", ""
+            answers = self._model.predict(asked)
         except Exception as error:
-            why = "its model failed"
-            detail = f"{type(error).__name__}: {' '.join(str(error).split())}"[:1000]
-        # Many models refuse a whole batch for one missing value: let them answer the rest.
-        whole = np.asarray(np.isfinite(inputs).all(axis=1))
-        if whole.all() or not whole.any():
-            return [None] * len(inputs), why, detail
-        try:
-            answers = iter(self.model.predict(inputs[whole]))
-        except Exception:
-            return [None] * len(inputs), why, detail
-        why = f"its model cannot answer the {int((~whole).sum())} inputs with missing or infinite values"
-        return [next(answers) if fine else None for fine in whole], why, detail
+            if not self._detail:
+                self._detail = f"{type(error).__name__}: {' '.join(str(error).split())}"[:1000]
+            return False
+        for row, label in zip(rows.tolist(), answers, strict=True):
+            self._said[row] = label
+        return True

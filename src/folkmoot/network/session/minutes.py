@@ -104,8 +104,14 @@ class Minutes:
         self.out.extend((peer, message) for peer in self.others())
 
     def accuse(self, node: int, evidence: Evidence) -> None:
-        """Keep what proves that a participant contradicts itself; once is enough."""
-        if node not in self.cheats and node != self.seat.place:
+        """Keep what proves that a participant contradicts itself; once is enough.
+
+        All accusations pass here. One statement signed in two ways is two signatures and no contradiction: it
+        must not take the place of evidence.
+        """
+        if node in self.cheats or node == self.seat.place:
+            return
+        if statements.proves(evidence, self.seat.keys[node], self.seat.fingerprints[node]):
             self.cheats.add(node)
             self.saves.append(evidence)
 

@@ -9,6 +9,8 @@ from typing import Final, TextIO
 
 import msgspec
 
+from folkmoot.terminal import printable
+
 LEVELS: Final = ("debug", "info", "warning", "error")
 
 
@@ -26,7 +28,9 @@ class Journal:
         if LEVELS.index(level) < self._least:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = msgspec.json.encode({"time": now, "level": level, "event": event, **fields}).decode()
+        line = printable(
+            msgspec.json.encode({"time": now, "level": level, "event": event, **fields}).decode()
+        )
         stream = self._stream or sys.stderr
         try:
             print(line, file=stream, flush=True)

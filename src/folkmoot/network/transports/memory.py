@@ -138,7 +138,7 @@ class World:
         self._network.at(max(when, self._network.time), due)
         return cancel
 
-    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
+    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
         """At once: a model takes no virtual time."""
         result = job()
-        self.later(self._network.time, lambda: done(result))
+        return self.later(self._network.time, lambda: done(result))

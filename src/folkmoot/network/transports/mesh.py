@@ -119,9 +119,9 @@ class Mesh:
         """A timer of the loop."""
         return self._loop.call_at(when, call).cancel
 
-    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
+    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
         """The model runs in a thread of its own, one job at a time."""
-        self._model.put(job, done)
+        return self._model.put(job, done)
 
     # ---- starting and stopping ---------------------------------------------------------------
 

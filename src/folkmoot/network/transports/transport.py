@@ -43,5 +43,8 @@ class Transport(Protocol):
     def later(self, when: float, call: Callable[[], None]) -> Callable[[], None]:
         """Call at a time of ``now``; returns what cancels it."""
 
-    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
-        """Run a long job (the model) without holding up the node, then hand over its result."""
+    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
+        """Run a long job (the model) without holding up the node, then hand over its result.
+
+        Returns what cancels it: a job that has not begun is not run.
+        """

@@ -17,18 +17,20 @@ class Worker:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]] | None]
-        self._jobs = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[list[tuple[Callable[[], Any], Callable[[Any], None]]] | None]
+        self._jobs = queue.SimpleQueue()  # each a list of one job, or of none if it was cancelled
         self._closed = False
         self._thread: threading.Thread | None = None
 
-    def put(self, job: Callable[[], Result], done: Callable[[Result], None]) -> None:
-        """Run a job; ``done`` is called in the loop."""
+    def put(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
+        """Run a job and call ``done`` in the loop; returns what takes it back while it waits."""
         if self._thread is None:
             # A daemon: a model that never returns must not keep a node from stopping.
             self._thread = threading.Thread(target=self._run, name="model", daemon=True)
             self._thread.start()
-        self._jobs.put((job, done))
+        work: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [(job, done)]
+        self._jobs.put(work)
+        return work.clear
 
     def close(self) -> None:
         """Take no more results."""
@@ -37,7 +39,10 @@ class Worker:
 
     def _run(self) -> None:
         while (work := self._jobs.get()) is not None:
-            job, done = work
+            try:
+                job, done = work.pop()
+            except IndexError:  # cancelled
+                continue
             try:
                 result = job()
             except BaseException as error:  # a model may even call sys.exit: the next job is not to suffer
