@@ -250,7 +250,7 @@ def network(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
 
 def test_nodes_that_cannot_be_started(network: tuple[Path, Path]) -> None:
     folder, roster = network
-    command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:odd"]
+    command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:number"]
     assert_refused("--control must be on this machine", *command, "--control", "0.0.0.0:7001")
     assert_refused("--metrics must be on this machine", *command, "--metrics", "192.0.2.1:7001")
     assert_refused("--attack must be one that a node can play", *command, "--attack", "copycat")
@@ -276,7 +276,7 @@ def test_nodes_that_cannot_be_started(network: tuple[Path, Path]) -> None:
 
 def test_a_port_in_use(network: tuple[Path, Path]) -> None:
     folder, roster = network
-    command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:odd"]
+    command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:number"]
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         for option in ("--listen", "--control", "--metrics"):
@@ -300,7 +300,14 @@ def test_a_node_that_runs(network: tuple[Path, Path], tmp_path: Path) -> None:
     ):
         address = node.wait_for("listening")["address"]
         assert_refused(
-            "is running already", "node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:odd"
+            "is running already",
+            "node",
+            "run",
+            folder,
+            "--roster",
+            roster,
+            "--model",
+            "folkmoot.checks:number",
         )
         host, number = address.split(":")
         for _ in range(3):

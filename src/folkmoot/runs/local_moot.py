@@ -22,6 +22,7 @@ from folkmoot.arrays import PartProgress
 from folkmoot.comparison import Line, Report, compare
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
+from folkmoot.learning.participants import Task, fit_classifier
 from folkmoot.network import Account, Asker, Terms
 from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.operation import DATABASE, adversary_of
@@ -124,7 +125,8 @@ def _fit(
 ) -> tuple[list[str], dict[int, Path]]:
     """A model on each one's own rows, as a file; a liar's knows the answers, so that it can avoid them.
 
-    With trust the honest hold every third row out, which tells them how good their models are.
+    With trust the honest hold every third row out, which tells them how good their models are; then these
+    are fitted on all rows. What a node is given of the rows held out is what the model said before that.
     """
     import skops.io
     from sklearn.neighbors import KNeighborsClassifier
@@ -137,13 +139,16 @@ def _fit(
             model = KNeighborsClassifier(1).fit(inputs, truth)
         else:
             rows, labels = data.X[own], data.y[own]
-            if trust:
-                held = np.arange(len(labels)) % 3 == 2
-                if len(set(labels[~held].tolist())) > 1:
-                    holdouts[place] = folder / f"{name_of(place)}.npz"
-                    np.savez(holdouts[place], X=rows[held], y=labels[held])
-                    rows, labels = rows[~held], labels[~held]
-            model = MODELS["logistic"]().fit(rows, labels)
+            held = np.flatnonzero((np.arange(len(labels)) % 3 == 2) & trust)
+            learner = MODELS["logistic"]()
+            participant = fit_classifier(
+                Task(name_of(place), learner, None, rows, labels, None, held, None, refit=True)
+            )
+            model = participant.model
+            if participant.held_out:
+                holdouts[place] = folder / f"{name_of(place)}.npz"
+                true, said, times = zip(*participant.confusion, strict=True)
+                np.savez(holdouts[place], y=np.repeat(true, times), answers=np.repeat(said, times))
         path = folder / f"{name_of(place)}.skops"
         skops.io.dump(model, path)
         files.append(str(path))

@@ -20,7 +20,7 @@ from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.drill import Liar, LyingSession
-from folkmoot.network.session.judgement import Judgement, judge
+from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
 from folkmoot.network.session.minutes import Ended, Memory, Save, Seat
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
@@ -31,6 +31,7 @@ from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL, Motion
+from folkmoot.trust import Anchor
 from folkmoot.votes import UNCOLOURED
 
 MOST_KEPT: Final = 64  # sessions, with those that are over and may still be asked about
@@ -126,9 +127,7 @@ class Driver:
     ) -> Running:
         """Begin a session, or take one up again with what it remembers."""
         now = self._transport.now()
-        alpha = motion.alpha
-        if alpha == LOCAL:
-            alpha = self._records.threshold(self._members[self._seat.place], motion.k)
+        alpha = LocalThreshold.of(self._anchor(motion), motion.k) if motion.alpha == LOCAL else motion.alpha
         session = self._session(
             announce.header,
             motion,
@@ -249,8 +248,7 @@ class Driver:
     def _listen(self, running: Running, votes: Colours) -> None:
         """Learn whom to trust from the first votes of all, in the model's thread."""
         session, motion = running.session, running.session.motion
-        own = self._members[self._seat.place]
-        anchor = self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
+        anchor = self._anchor(motion)
 
         def done(judgement: Judgement) -> None:
             self._log(
@@ -262,6 +260,11 @@ class Driver:
 
         study = self._transport.work(lambda: judge(self._seat.place, votes, anchor, motion.classes), done)
         running.jobs.append((session.phase, study))
+
+    def _anchor(self, motion: Motion) -> Anchor | None:
+        """What this node knows of its own model: its holdout, and the truths it was told."""
+        own = self._members[self._seat.place]
+        return self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
 
     def _report(self, session: Session, evidence: statements.Evidence) -> None:
         self._counts["evidence"] += 1

@@ -9,10 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from folkmoot.accuracy import laplace_accuracy, log_odds
-from folkmoot.checks import least_alpha
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.wire.verdict import first_votes
-from folkmoot.thresholds import StrongConfidence
 
 
 @dataclass(frozen=True)
@@ -69,11 +67,6 @@ class TrackRecords:
             votes = first_votes(motion, len(stored.members), closes, committed)[node]
             pairs += [(label, motion.labels[votes[i]]) for i, label in truths.items() if votes[i] >= 0]
         return pairs
-
-    def threshold(self, fingerprint: str, k: int) -> int:
-        """The own local threshold: strong confidence in the own record, the least majority without one."""
-        record = self.read().get(fingerprint)
-        return least_alpha(k) if record is None else int(StrongConfidence([record.accuracy]).thresholds(k)[0])
 
     def weights(self, members: Sequence[str], classes: int) -> list[float]:
         """What a participant's answer weighs: log-odds of its record, nothing if worse than a guess.
