@@ -25,8 +25,8 @@ from folkmoot.cli.network.input_files import read_inputs
 from folkmoot.cli.network.motions import print_account
 from folkmoot.network.service.control import MotionProgress, Put, put
 from folkmoot.network.service.door import DOOR, door_of
-from folkmoot.network.service.operation import DATABASE
 from folkmoot.network.storage.account import Account
+from folkmoot.network.storage.storage import DATABASE
 from folkmoot.network.wire.motion import chunked
 from folkmoot.runs.processes import Nodes, prepare
 from support.command import assert_refused, run, run_json

@@ -25,9 +25,9 @@ from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.network.service.control import MotionProgress, Put, put
 from folkmoot.network.service.door import door_of
-from folkmoot.network.service.operation import DATABASE, adversary_of
+from folkmoot.network.service.operation import adversary_of
 from folkmoot.network.storage.account import Account, find, outcome_of
-from folkmoot.network.storage.storage import Storage
+from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.motion import chunked
 from folkmoot.network.wire.verdict import first_votes
 from folkmoot.protocols import Slush

@@ -28,6 +28,7 @@ from folkmoot.network.session.minutes import Ended, Memory, Save, Seat
 from folkmoot.network.session.patience import COMMIT_SHARE, Health
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
+from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.records import TrackRecords
 from folkmoot.network.storage.storage import Storage
@@ -35,7 +36,7 @@ from folkmoot.network.transports.budget import Budget
 from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import LOCAL, Motion, motion_name, read_header
+from folkmoot.network.wire.motion import LOCAL, OLD, Motion, motion_name, read_header
 from folkmoot.votes import UNCOLOURED
 
 MOST_OPEN_EACH: Final = 4  # motions at a time that one peer has told us of
@@ -44,7 +45,6 @@ MOST_KEPT: Final = 64  # sessions, with those that are over and may still be ask
 FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer gets: a second, and at once
 FETCHES: Final = 8  # times that a peer may have a chunk
 BATCH_SECONDS: Final = 0.25  # what others have signed is stored in batches; it can be had again
-OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 LINGER: Final = 60.0  # seconds after the end of a motion in which others may still ask about it
 
 
@@ -123,9 +123,7 @@ class Node:
     def start(self) -> None:
         """Take up the motions that were under way when this node last stopped."""
         now, clock = self.transport.now(), self.transport.clock()
-        for stored in self.storage.motions():
-            if stored.closed is not None:
-                continue
+        for stored in map(self.storage.motion, self.storage.names("open")):
             if stored.members != self._members:  # the roster has changed: that moot is no more
                 self.storage.save(stored.name, [Ended(0, 0)], {})
                 continue
@@ -334,7 +332,12 @@ class Node:
                 if not self._favour(peer):
                     return
                 room = RELAYED_BYTES
-                for close in self.storage.closes(name).values():
+                try:
+                    closes = self.storage.closes(name)
+                except DamagedError:
+                    self.refuse(peer, "damaged_motion")
+                    return
+                for close in closes.values():
                     frame = m.encode(close)
                     room -= len(frame)
                     if room >= 0:

@@ -32,10 +32,9 @@ from folkmoot.network.service.voter import Voter
 from folkmoot.network.session.drill import PLAYABLE, Liar
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.storage.journal import Journal
-from folkmoot.network.storage.storage import Storage
+from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 
-DATABASE: Final = "moot.db"
 LOCK: Final = "lock"
 
 
