@@ -165,6 +165,8 @@ class Node:
         motion.check()
         if motion.asker != self.seat.place or motion.moot != self._moot:
             raise ValueError("a motion must be put by this node, to the moot of its roster")
+        if not self.storage.has_room:
+            raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
         if self._open(self.seat.place) >= MOST_OPEN_EACH:
             raise ValueError(f"this node has {MOST_OPEN_EACH} motions under way: wait until one is over")
         header = motion.encoded()
@@ -263,6 +265,7 @@ class Node:
         said = statements.announcement(name, motion.asker)
         # Clocks may be wrong, by an hour and more; a motion of last week is a replay.
         fits = fits and abs(self.transport.clock() - motion.created) < motion.seconds + OLD
+        fits = fits and not self.storage.has_forgotten(motion)
         if not fits or not statements.holds(self.seat.keys[motion.asker], message.signature, said):
             self.refuse(peer, "announcement")
             return
@@ -275,6 +278,9 @@ class Node:
             self._inquire(motion.asker, name)
         if not remaining > least:
             self.refuse(peer, "late_announcement")
+            return
+        if not self.storage.has_room:
+            self.refuse(peer, "disk_full")
             return
         if not self._has_room(peer):
             self.refuse(peer, "too_many_motions")

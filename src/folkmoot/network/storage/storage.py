@@ -1,12 +1,14 @@
 """What a node must not forget, in SQLite under its folder: motions, votes, closes, evidence, track records.
 
 Everything a node signs is written, and synced to the disk, before it is sent. Rows are only ever added; the
-one thing that changes is that an open motion may get more time, and becomes a closed one.
+one thing that changes is that an open motion may get more time, and becomes a closed one. Old motions are
+forgotten as a whole when room is needed (``retention``).
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +16,15 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from folkmoot.network.session.minutes import Ended, Memory, Save, Voted
-from folkmoot.network.storage.database import Database
+from folkmoot.network.storage.database import CHILDREN, Database
+from folkmoot.network.storage.retention import Watermarks
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, read_header
 from folkmoot.network.wire.statements import Evidence
 
 DATABASE: Final = "moot.db"  # in the node's folder
+PRUNED_AT_ONCE: Final = 20  # motions in one transaction, so that a node is not held up
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,10 @@ class Storage:
 
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
+        self.has_room = True  # may a new motion be stored? (``tend`` finds out)
         self._db = Database(path)
+        row = self._db.one("SELECT value FROM meta WHERE key = 'forgotten'")
+        self._forgotten = float(row[0]) if row else float("-inf")
 
     def close(self) -> None:
         """Close the file."""
@@ -107,6 +114,8 @@ class Storage:
     def save(self, motion: bytes, saves: Sequence[Save], summary: Mapping[str, Any] | None = None) -> None:
         """What a session wants kept, all or nothing."""
         with self._db.writing():
+            if not self.knows(motion):
+                return  # forgotten meanwhile: what comes late has no place any more
             for record in saves:
                 self._save(motion, record, summary)
 
@@ -202,6 +211,62 @@ class Storage:
     def evidence(self, motion: bytes) -> list[tuple[int, Evidence]]:
         """Who contradicted itself in a motion, and what shows it."""
         return self.held(motion).evidence
+
+    # ---- forgetting --------------------------------------------------------------------------
+
+    def has_forgotten(self, motion: Motion) -> bool:
+        """Whether this node may have stored and forgotten a motion: then it must not be played again.
+
+        By what was forgotten and not by the clock, which may be set back.
+        """
+        return motion.until <= self._forgotten
+
+    def used(self) -> int:
+        """Bytes that what is stored takes; room that is free again inside the file does not count."""
+        pages, free, size = (
+            int(self._db.one(f"PRAGMA {what}")[0]) for what in ("page_count", "freelist_count", "page_size")
+        )
+        return (pages - free) * size
+
+    def tend(self, clock: float, marks: Watermarks) -> int:
+        """Forget some old motions if there are too many, and find out whether there is room for new ones.
+
+        Returns how many were forgotten; as long as that is not 0, there may be more to do.
+        """
+        care = marks.care(self.used(), self._free())
+        gone = 0 if care.prune_to is None else self.prune(clock, care.prune_to)
+        self.has_room = marks.care(self.used(), self._free()).room
+        return gone
+
+    def prune(self, clock: float, target: int, most: int = PRUNED_AT_ONCE) -> int:
+        """Forget the oldest motions, ``most`` at a time, until ``target`` bytes are used; returns how many.
+
+        Only motions that are over, and that nobody would play again (``Motion.until``). Those with evidence
+        or truths are the last to go.
+        """
+        precious = "(motion IN (SELECT motion FROM evidence) OR motion IN (SELECT motion FROM truths))"
+        query = (
+            "SELECT motion, until FROM seals WHERE until <= ? AND motion NOT IN "  # noqa: S608 (ours)
+            f"(SELECT name FROM motions WHERE closed IS NULL) AND {precious} = ? ORDER BY until LIMIT ?"
+        )
+        old = self._db.all(query, clock, 0, most)
+        old += self._db.all(query, clock, 1, most - len(old))
+        gone, forgotten = 0, self._forgotten
+        with self._db.writing():
+            for name, until in old:
+                if gone % 10 == 0 and self.used() <= target:
+                    break
+                for table in (*CHILDREN, "seals"):
+                    self._db.change(f"DELETE FROM {table} WHERE motion = ?", name)  # noqa: S608 (ours)
+                self._db.change("DELETE FROM motions WHERE name = ?", name)
+                gone, forgotten = gone + 1, max(forgotten, until)
+            if gone:  # in the same transaction: there is no moment at which it could be played again
+                self._db.change("INSERT OR REPLACE INTO meta VALUES ('forgotten', ?)", forgotten)
+        self._forgotten = forgotten
+        return gone
+
+    def _free(self) -> int:
+        return 1 << 62 if self.path == ":memory:" else shutil.disk_usage(self.path).free
 
     # ---- truths ------------------------------------------------------------------------------
 
