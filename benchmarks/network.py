@@ -11,7 +11,6 @@ with the same certificates, the same frames, the same number of processes and th
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 import random
@@ -28,13 +27,13 @@ from typing import Any
 
 import numpy as np
 
+from folkmoot.network import Terms
+from folkmoot.network import ask as put
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.control import Put, put
-from folkmoot.network.service.door import DOOR, door_of
+from folkmoot.network.service.door import DOOR
 from folkmoot.network.service.operation import loop_factory
 from folkmoot.network.transports.mesh import Mesh
-from folkmoot.network.wire.motion import chunked
 from folkmoot.runs.processes import Nodes, prepare
 from timing import report
 
@@ -106,12 +105,8 @@ def running(n: int, folder: Path, *, plain: bool = False) -> Iterator[tuple[Node
 
 def ask(nodes: Nodes, inputs: int, *, rounds: int, k: int, pace: float, deadline: float) -> Any:
     array = np.arange(inputs, dtype=np.float64)[:, None]
-    rows, chunks = chunked(array)
-    digests = tuple(hashlib.sha256(chunk).digest() for chunk in chunks)
-    motion = Put(
-        deadline, "slush", k, None, 20, rounds, pace, False, False, None, inputs, 1, "<f8", rows, digests
-    )
-    return put(door_of(str(nodes.settings[0].folder)), motion, iter(chunks))
+    terms = Terms(k=k, rounds=rounds, pace=pace, seconds=deadline)
+    return put(array, via=nodes.settings[0].folder, terms=terms)
 
 
 def requests_of_a_moot(n: int, k: int, rounds: int, *, plain: bool) -> tuple[float, float]:

@@ -9,7 +9,6 @@ the 95th percentile at most doubles. The memory of the node must stay where it i
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import multiprocessing
 import os
@@ -27,13 +26,12 @@ from typing import Any, Final
 
 import numpy as np
 
+from folkmoot.network import Asker, Terms
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
-from folkmoot.network.service.control import MotionProgress, Put, put
-from folkmoot.network.service.door import door_of
+from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import chunked
 from folkmoot.network.wire.packing import pack
 from folkmoot.runs.processes import Nodes, prepare
 from timing import report
@@ -149,14 +147,9 @@ def latencies(line: Line, motion: bytes) -> list[float]:
 
 def put_a_long_motion(nodes: Nodes, began: Callable[[MotionProgress], None]) -> None:
     array = np.arange(INPUTS, dtype="<i4")[:, None]
-    rows, chunks = chunked(array)
-    motion = Put(
-        seconds=600.0, protocol="slush", k=None, alpha=None, beta=20, rounds=10_000, pace=60.0,
-        weighted=False, trust=False, labels=None, inputs=INPUTS, columns=1, dtype="<i4", chunk_rows=rows,
-        chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
-    )  # fmt: skip
+    terms = Terms(seconds=600.0, rounds=10_000, pace=60.0)
     with suppress(ValueError):  # the node is stopped before it is over
-        put(door_of(str(nodes.settings[0].folder)), motion, iter(chunks), began)
+        Asker(nodes.settings[0].folder).ask(array, terms, began)
 
 
 def commit(folder: Path, place: int, motion: bytes) -> bytes:

@@ -6,7 +6,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from folkmoot.accuracy import laplace_accuracy, log_odds, participant_accuracies, share_right, standard_error
+from folkmoot.accuracy import (
+    laplace_accuracy,
+    log_odds,
+    participant_accuracies,
+    share_right,
+    standard_error,
+    wilson_bound,
+)
 
 
 def test_accuracies_are_over_votes_cast_on_inputs_with_a_truth() -> None:
@@ -58,3 +65,18 @@ def test_standard_error_in_fractions() -> None:
     variance = sum((value - mean) ** 2 for value in values) / 3
     assert standard_error([float(value) for value in values]) == pytest.approx(math.sqrt(variance / 4))
     assert standard_error([0.5]) is None
+
+
+@pytest.mark.parametrize("deviations", [0.8416, 1.645, -0.8416, -2.0])
+def test_wilson_bound_is_the_root_of_its_definition(deviations: float) -> None:
+    for total in (1, 2, 7, 23, 400):
+        for right in {0, 1, total // 2, total - 1, total}:
+            low, high = 0.0, 1.0
+            for _ in range(200):  # by bisection: right is so many standard deviations above total * p
+                p = (low + high) / 2
+                above = (right - total * p) > deviations * (total * p * (1 - p)) ** 0.5
+                low, high = (p, high) if above else (low, p)
+            # At the ends, where nothing or everything was right, the bound is the share itself.
+            expected = {(0, True): 0.0, (total, False): 1.0}.get((right, deviations > 0), low)
+            assert wilson_bound(right, total, deviations) == pytest.approx(expected, abs=1e-9)
+    assert wilson_bound(0, 0, deviations) == (deviations < 0)

@@ -28,9 +28,11 @@ def test_ties_and_missing_majorities_are_visible() -> None:
     assert result.decision.tolist() == [-1, -1, 1, -1]
     assert result.agreement.tolist() == [0.5, 0.25, 0.75, 0.25]
     assert result.undecided == 3
-    assert result.accuracy([0, 1, 1, 0]) == 0.25
-    assert result.accuracies([0, 1, 1, 0]).tolist() == [0.25]
-    assert result.accuracy([-1, 1, 1, -1]) == 0.5  # over the inputs whose truth is known
+    # Two of four against two; one, one and one of four; three of four; one of four.
+    assert result.level.tolist() == [[True, True, False], [True, True, True], [False] * 3, [False] * 3]
+    assert result.accuracy([0, 1, 1, 0]) == pytest.approx((1 / 2 + 1 / 3 + 1 + 0) / 4)
+    assert result.accuracies([0, 1, 1, 0]) == pytest.approx([(1 / 2 + 1 / 3 + 1 + 0) / 4])
+    assert result.accuracy([-1, 1, 1, -1]) == pytest.approx(2 / 3)  # where the truth is known
     for bad in ([1], [1] * 5, 1):
         with pytest.raises(ValueError, match=r"one colour per input \(4\)"):
             result.accuracy(bad)

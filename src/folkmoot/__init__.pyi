@@ -8,6 +8,7 @@ from . import baselines as baselines
 from . import comparison as comparison
 from . import datasets as datasets
 from . import learning as learning
+from . import network as network
 from . import protocols as protocols
 from . import sampling as sampling
 from . import simulation as simulation

@@ -1,6 +1,7 @@
 """How often answers are right, and what that makes a vote worth.
 
-Accuracies are over the inputs whose truth is known (not -1); an undecided input is not right.
+Accuracies are over the inputs whose truth is known (not -1). An undecided input is not right. Where labels
+are level, the input counts as the share of right ones among them: a tie of two labels as one half.
 """
 
 from __future__ import annotations
@@ -19,14 +20,16 @@ __all__ = [
     "laplace_accuracy",
     "log_odds",
     "participant_accuracies",
+    "right_by_input",
     "share_right",
     "standard_error",
+    "wilson_bound",
 ]
 
 LEAST_DOUBT: Final = 1e-6  # nobody is trusted, or distrusted, more than this: p = 1 would outvote all others
 
 
-def share_right(decision: npt.ArrayLike, truth: npt.ArrayLike) -> Floats:
+def share_right(decision: npt.ArrayLike, truth: npt.ArrayLike, level: npt.ArrayLike | None = None) -> Floats:
     """Measure the share of the inputs with a known truth that are decided right.
 
     Parameters
@@ -35,6 +38,9 @@ def share_right(decision: npt.ArrayLike, truth: npt.ArrayLike) -> Floats:
         The colour decided for each input, -1 where undecided.
     truth : array-like of int, shape (input,)
         The right colour of each input, -1 where it is not known: those inputs are not counted.
+    level : array-like of bool, shape (..., input, colour), optional
+        The colours that are level, where there are several. Such an input counts as the share of right ones
+        among them. Default: there are no ties.
 
     Returns
     -------
@@ -53,6 +59,45 @@ def share_right(decision: npt.ArrayLike, truth: npt.ArrayLike) -> Floats:
     array(0.5)
     >>> share_right([[0, 1, 1], [0, 0, 1]], truth=[0, 1, -1])
     array([1. , 0.5])
+    >>> level = [[False, False], [True, True]]  # on the second input the two colours are level
+    >>> share_right([0, -1], truth=[0, 1], level=level)
+    array(0.75)
+    """
+    return np.asarray(right_by_input(decision, truth, level).mean(axis=-1), dtype=np.float64)
+
+
+def right_by_input(
+    decision: npt.ArrayLike, truth: npt.ArrayLike, level: npt.ArrayLike | None = None
+) -> Floats:
+    """Tell for each input with a known truth whether it is decided right: 1, 0, or a share on a tie.
+
+    Parameters
+    ----------
+    decision : array-like of int, shape (..., input)
+        The colour decided for each input, -1 where undecided.
+    truth : array-like of int, shape (input,)
+        The right colour of each input, -1 where it is not known: those inputs are left out.
+    level : array-like of bool, shape (..., input, colour), optional
+        The colours that are level, where there are several. Default: there are no ties.
+
+    Returns
+    -------
+    ndarray of float, shape (..., known input)
+        What ``share_right`` is the mean of.
+
+    Raises
+    ------
+    ValueError
+        If ``truth`` has another length than ``decision``, or knows no input.
+
+    Examples
+    --------
+    Three colours are level on the last input, and the truth of the first is not known.
+
+    >>> from folkmoot.accuracy import right_by_input
+    >>> level = [[False] * 3, [False] * 3, [False] * 3, [True] * 3]
+    >>> right_by_input([2, 1, -1, -1], truth=[-1, 1, 1, 0], level=level).round(2)
+    array([1.  , 0.  , 0.33])
     """
     given, right = np.asarray(decision), np.asarray(truth)
     if right.shape != given.shape[-1:]:
@@ -60,7 +105,14 @@ def share_right(decision: npt.ArrayLike, truth: npt.ArrayLike) -> Floats:
     known = right != UNCOLOURED
     if not known.any():
         raise ValueError("truth must be known (not -1) for at least one input")
-    return np.asarray((given[..., known] == right[known]).mean(axis=-1), dtype=np.float64)
+    hits: Floats = (given[..., known] == right[known]).astype(np.float64)
+    if level is None:
+        return hits
+    tied = np.asarray(level, dtype=np.bool_)[..., known, :]
+    many = tied.sum(axis=-1)
+    named = right[known][:, None] == np.arange(tied.shape[-1])
+    shares = (tied & named).sum(axis=-1) / np.maximum(many, 1)
+    return np.asarray(np.where(many > 1, shares, hits), dtype=np.float64)
 
 
 def participant_accuracies(votes: Votes, truth: npt.ArrayLike) -> Floats:
@@ -187,3 +239,43 @@ def standard_error(values: npt.ArrayLike) -> float | None:
     """
     each = np.asarray(values, dtype=np.float64)
     return float(each.std(ddof=1) / np.sqrt(each.size)) if each.size > 1 else None
+
+
+def wilson_bound(right: npt.ArrayLike, total: npt.ArrayLike, deviations: float) -> Floats:
+    """Bound a share from below or above by what was counted, with Wilson's score interval.
+
+    The bound is the share p at which ``right`` of ``total`` is ``deviations`` standard deviations above the
+    ``total * p`` expected; with negative ``deviations``, below, which makes it an upper bound. Unlike the
+    share itself it says little where little was counted: within (0, 1), and further out than the share.
+
+    Parameters
+    ----------
+    right : array-like of float
+        How many were right.
+    total : array-like of float
+        How many there were.
+    deviations : float
+        How far the bound is from the share, in standard deviations: 1.645 is a lower bound that holds in 95%
+        of all cases, -1.645 an upper one.
+
+    Returns
+    -------
+    ndarray of float
+        The bounds; where nothing was counted, 0 for a lower and 1 for an upper one.
+
+    Examples
+    --------
+    >>> from folkmoot.accuracy import wilson_bound
+    >>> wilson_bound(right=[9, 90, 0], total=[10, 100, 0], deviations=1.645).round(2)
+    array([0.65, 0.84, 0.  ])
+    >>> wilson_bound(right=[9, 90, 0], total=[10, 100, 0], deviations=-1.645).round(2)
+    array([0.98, 0.94, 1.  ])
+    """
+    good, all_of_them = np.broadcast_arrays(
+        np.asarray(right, dtype=np.float64), np.asarray(total, dtype=np.float64)
+    )
+    square = deviations * deviations
+    some = np.maximum(all_of_them, 1e-300)
+    spread = np.sqrt(np.maximum(good * (all_of_them - good) / some, 0.0) + square / 4)
+    bound = (good + square / 2 - deviations * spread) / (all_of_them + square)
+    return np.asarray(np.clip(bound, 0.0, 1.0), dtype=np.float64)

@@ -85,11 +85,6 @@ def population(n: object, byzantine: object) -> tuple[int, int]:
     return everyone, liars
 
 
-def odd(n: int, why: str) -> None:
-    if n % 2 == 0:
-        raise ValueError(f"n must be odd {why}: got n={n}")
-
-
 def probability(name: str, value: object) -> float:
     """A number in [0, 1]; NaN is not one."""
     try:
@@ -145,10 +140,11 @@ def accuracies(p: npt.ArrayLike, honest: int | None = None) -> Floats:
 
 
 def required_votes(n: int, delta: object = None, q: object = None) -> int:
-    """Votes that a (super)majority of n needs: ceil(n/2) + delta, or ceil(q n).
+    """Votes that a (super)majority of n needs: floor(n/2) + 1 + delta, or ceil(q n).
 
-    Definition "delta-supermajority rule". ``q`` is read as the decimal the caller wrote, so that
-    q=0.55 of n=100 is 55 votes and not the 56 that binary rounding would give; a Fraction is exact.
+    Definition "delta-supermajority rule"; for odd n the first is the paper's ceil(n/2) + delta. Both are more
+    than half of n. ``q`` is read as the decimal the caller wrote, so that q=0.55 of n=100 is 55 votes and not
+    the 56 that binary rounding would give; a Fraction is exact.
     """
     if q is not None:
         if delta is not None and delta != 0:
@@ -158,8 +154,15 @@ def required_votes(n: int, delta: object = None, q: object = None) -> int:
             raise ValueError(f"q must satisfy 1/2 < q <= 1: got q={q}")
         return math.ceil(share * n)
     margin = integer("delta", 0 if delta is None else delta, least=0)
-    odd(n, "for a majority that cannot tie (or give q=, a fraction of the votes)")
-    needed = (n + 1) // 2 + margin
+    needed = n // 2 + 1 + margin
     if needed > n:
-        raise ValueError(f"delta must satisfy ceil(n/2) + delta <= n: got delta={margin}, n={n}")
+        raise ValueError(f"delta must satisfy floor(n/2) + 1 + delta <= n: got delta={margin}, n={n}")
     return needed
+
+
+def tied_votes(n: int, delta: object = None, q: object = None) -> int | None:
+    """How many right votes of n are a tie, n/2; None if n is odd, or a supermajority is wanted.
+
+    A supermajority that is not reached is undecided, not a tie.
+    """
+    return None if n % 2 or delta or q is not None else n // 2

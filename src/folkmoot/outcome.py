@@ -1,7 +1,7 @@
 """What a deliberation came to: decisions, how firmly they are held, and what it cost.
 
-Ties and inputs without a majority are -1, never broken silently. Agreement is not correctness: an
-``Outcome`` knows nothing of the truth.
+Ties and inputs without a majority are -1, never broken silently; ``level`` tells the ties from the others.
+Agreement is not correctness: an ``Outcome`` knows nothing of the truth.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.accuracy import share_right
+from folkmoot.answers import Answer, held_by_most
 from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
 from folkmoot.votes import UNCOLOURED
 
@@ -141,11 +142,22 @@ class Outcome:
         return np.stack([(held == colour).sum(axis=-2) for colour in range(self.classes)], axis=-1)
 
     @cached_property
+    def _answer(self) -> Answer:
+        return held_by_most(self.counts, self.voters)
+
+    @property
     def decision(self) -> Ints:
         """(input,): the colour that more than half of the honest participants there hold, else -1."""
-        best = self.counts.argmax(axis=-1)
-        enough = 2 * self.counts.max(axis=-1) > self.voters
-        return np.where(enough, best, UNCOLOURED)
+        return self._answer.decision
+
+    @property
+    def level(self) -> Bools:
+        """(input, colour): the most common colours where several are level, none elsewhere.
+
+        Only where more than half of the honest participants hold one of them. Such an input is undecided, and
+        counts in ``accuracy`` as the share of right ones among them.
+        """
+        return np.asarray(self._answer.level)
 
     @cached_property
     def answers(self) -> Array:
@@ -171,7 +183,7 @@ class Outcome:
 
     @property
     def undecided(self) -> int:
-        """Inputs (over all repetitions) without an honest majority."""
+        """Inputs (over all repetitions) without an honest majority; ties are among them."""
         return int((self.decision == UNCOLOURED).sum())
 
     def accuracy(self, truth: npt.ArrayLike) -> float:
@@ -185,7 +197,8 @@ class Outcome:
         Returns
         -------
         float
-            The share, the mean over repetitions. An undecided input is not right.
+            The share, the mean over repetitions. An undecided input is not right, but where labels are level
+            it counts as the share of right ones among them: a tie of two, one of them right, as one half.
         """
         return float(self.accuracies(truth).mean())
 
@@ -202,7 +215,7 @@ class Outcome:
         ndarray of float, shape (repetition,)
             What ``accuracy`` is the mean of; one number if there was one repetition.
         """
-        return np.atleast_1d(share_right(self.decision, truth))
+        return np.atleast_1d(share_right(self.decision, truth, self.level))
 
     def explain(self, i: int) -> list[Change]:
         """Tell who changed its colour on one input, when, and after which answers.

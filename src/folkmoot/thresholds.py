@@ -2,6 +2,10 @@
 
 Definition "strong confidence": a participant of accuracy p > 1/2 has strong confidence if its
 threshold satisfies alpha >= k p.
+
+What p is on inputs that are not like the rows held out nobody knows beforehand. So an accuracy from a holdout
+counts only as far as the batch bears it out (``batch_accuracies``): rows of one's own hand tell nothing of
+how well one reads another's, but disagreement with nearly everybody does.
 """
 
 from __future__ import annotations
@@ -10,12 +14,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.arrays import Ints
+from folkmoot.accuracy import wilson_bound
+from folkmoot.arrays import Floats, Ints
+
+# Standard deviations. Each bound then holds in 80% of the cases, the level at which a holdout anchors trust.
+_SURE: Final = 0.8416
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,8 +36,8 @@ class StrongConfidence:
     Parameters
     ----------
     p : array-like of float, shape (participant,), optional
-        The accuracy of each participant. Default: not known yet; an estimator fills in the accuracies on the
-        holdout.
+        The accuracy of each participant. Default: not known yet; an estimator fills in what its holdouts and
+        the batch tell (``of_holdout``).
 
     Examples
     --------
@@ -42,6 +51,41 @@ class StrongConfidence:
 
     def __init__(self, p: npt.ArrayLike | None = None) -> None:
         object.__setattr__(self, "p", None if p is None else tuple(checks.accuracies(p).tolist()))
+
+    @classmethod
+    def of_holdout(
+        cls, right: npt.ArrayLike, held_out: npt.ArrayLike, votes: npt.ArrayLike | None = None
+    ) -> StrongConfidence:
+        """From rows that each participant held out and, if given, the first votes on the batch.
+
+        The accuracies are those of ``batch_accuracies``.
+
+        Parameters
+        ----------
+        right : array-like of int, shape (participant,)
+            How many of its rows each answered rightly.
+        held_out : array-like of int, shape (participant,)
+            How many rows each held out; 0 gives it the least threshold.
+        votes : array-like of int, shape (participant, input), optional
+            The first votes on the batch, -1 for none.
+
+        Returns
+        -------
+        StrongConfidence
+            With an accuracy for each participant.
+
+        Examples
+        --------
+        Three held out 20 rows and had all of them right, but on these inputs they seldom agree:
+
+        >>> from folkmoot import StrongConfidence
+        >>> StrongConfidence.of_holdout([20, 20, 20], [20, 20, 20]).thresholds(k=10)
+        array([10, 10, 10])
+        >>> votes = [[0, 1, 2, 3, 4, 5, 6, 7], [0, 2, 3, 4, 5, 6, 7, 8], [0, 3, 4, 5, 6, 7, 8, 9]]
+        >>> StrongConfidence.of_holdout([20, 20, 20], [20, 20, 20], votes).thresholds(k=10)
+        array([6, 6, 6])
+        """
+        return cls(batch_accuracies(right, held_out, votes))
 
     def thresholds(self, k: int) -> Ints:
         """The least threshold of strong confidence for each accuracy: max(floor(k/2)+1, ceil(k p)).
@@ -65,3 +109,70 @@ class StrongConfidence:
 
     def __repr__(self) -> str:
         return "StrongConfidence()" if self.p is None else f"StrongConfidence({list(self.p)})"
+
+
+def batch_accuracies(
+    right: npt.ArrayLike,
+    held_out: npt.ArrayLike,
+    votes: npt.ArrayLike | None = None,
+    participants: Sequence[int] | None = None,
+) -> Floats:
+    """The accuracy on a batch that each participant can claim: what its holdout shows and its peers bear out.
+
+    It is the smaller of two bounds. One is the lower bound of its accuracy by the rows that it held out. The
+    other is the upper bound of its agreement with a typical peer: over the peers the median of the share of
+    inputs on which both name the same. The fewer inputs there are, the less the second says: it is 1 if there
+    are none.
+
+    Votes of liars cannot raise what a participant claims above its holdout. While fewer than half of its
+    peers lie they cannot lower it below what the agreement with some honest peer gives, and however many
+    there are, the threshold stays one of a majority: strong confidence is then one alpha for all.
+
+    Parameters
+    ----------
+    right : array-like of int, shape (participant,)
+        How many of its held-out rows each answered rightly.
+    held_out : array-like of int, shape (participant,)
+        How many rows each held out.
+    votes : array-like of int, shape (voter, input), optional
+        The first votes on the batch, -1 for none. Default: only the holdouts count.
+    participants : sequence of int, optional
+        Whose ``right`` and ``held_out`` are given, as rows of ``votes``. Default: all, in their order.
+
+    Returns
+    -------
+    ndarray of float, shape (participant,)
+        The accuracies.
+    """
+    rows = np.asarray(held_out)
+    good = np.asarray(right)
+    if good.shape != rows.shape or good.ndim != 1:
+        raise ValueError(
+            f"right and held_out must hold one number per participant: got {good.shape} and {rows.shape}"
+        )
+    if ((good < 0) | (good > rows)).any():
+        raise ValueError("right must satisfy 0 <= right <= held_out for each participant")
+    shown = wilson_bound(good, rows, _SURE)
+    if votes is None:
+        return shown
+    if participants is None and len(np.asarray(votes)) != len(rows):
+        raise ValueError(f"votes must have a row per participant ({len(rows)}): got {len(np.asarray(votes))}")
+    whose = range(len(rows)) if participants is None else participants
+    return np.minimum(shown, _agreement_bounds(votes, whose))
+
+
+def _agreement_bounds(votes: npt.ArrayLike, whose: Sequence[int]) -> Floats:
+    """The upper bound of the agreement of each of these with a typical peer; 1 if it has none."""
+    from folkmoot.trust.counting import agreement_counts, both_voted, pack_votes
+
+    packed = pack_votes(votes)
+    bounds = np.ones(len(whose))
+    for place, own in enumerate(whose):
+        both = both_voted(packed, own)
+        both[own] = 0
+        peers = both > 0
+        if peers.any():
+            share = np.median(agreement_counts(packed, own)[peers] / both[peers])
+            inputs = np.median(both[peers])
+            bounds[place] = wilson_bound(share * inputs, inputs, -_SURE)
+    return bounds

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import hashlib
 import http.client
 import json
 import os
@@ -23,11 +22,11 @@ import pytest
 
 from folkmoot.cli.network.input_files import read_inputs
 from folkmoot.cli.network.motions import print_account
-from folkmoot.network.service.control import MotionProgress, Put, put
-from folkmoot.network.service.door import DOOR, door_of
+from folkmoot.network import Asker, Terms
+from folkmoot.network.service.control import MotionProgress
+from folkmoot.network.service.door import DOOR
 from folkmoot.network.storage.account import Account
 from folkmoot.network.storage.storage import DATABASE
-from folkmoot.network.wire.motion import chunked
 from folkmoot.runs.processes import Nodes, prepare
 from support.command import assert_refused, run, run_json
 from support.network.hostile_peer import Hall, within
@@ -142,7 +141,7 @@ def test_inputs_in_tables_of_every_format(tmp_path: Path) -> None:
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress((tmp_path / "x.csv").read_bytes()))
     pd.DataFrame(rows, columns=["a", "b"]).to_parquet(tmp_path / "x.parquet")
     for path in sorted(tmp_path.iterdir()):
-        np.testing.assert_array_equal(read_inputs(path), rows)
+        np.testing.assert_array_equal(read_inputs(path).array, rows)
 
 
 def test_options_that_make_no_motion(moot: Nodes, tmp_path: Path) -> None:
@@ -167,13 +166,6 @@ def test_a_client_that_leaves_takes_nothing_with_it(moot: Nodes, tmp_path: Path)
     """The inputs are fetched for two seconds; the client is gone in the first."""
     array = np.zeros((14_000, 9))
     array[:, 0] = np.arange(14_000)
-    rows, chunks = chunked(array)
-    motion = Put(
-        seconds=25.0, protocol="slush", k=None, alpha=None, beta=20, rounds=10, pace=0.005, weighted=False,
-        trust=False,
-        labels=None, inputs=14_000, columns=9, dtype="<f8", chunk_rows=rows,
-        chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
-    )  # fmt: skip
     name = ""
 
     class GoneError(Exception):
@@ -185,7 +177,7 @@ def test_a_client_that_leaves_takes_nothing_with_it(moot: Nodes, tmp_path: Path)
         raise GoneError
 
     with pytest.raises(GoneError):
-        put(door_of(str(moot.settings[0].folder)), motion, iter(chunks), leave)
+        Asker(moot.settings[0].folder).ask(array, Terms(seconds=25.0, rounds=10, pace=0.005), leave)
     told: dict[str, Any] = {"state": "open"}
     end = time.monotonic() + 60.0
     while told["state"] == "open":
@@ -258,7 +250,7 @@ def network(tmp_path: Path) -> Iterator[tuple[Path, Path]]:
 
 def test_nodes_that_cannot_be_started(network: tuple[Path, Path]) -> None:
     folder, roster = network
-    command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:odd"]
+    command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:number"]
     assert_refused("--control must be on this machine", *command, "--control", "0.0.0.0:7001")
     assert_refused("--metrics must be on this machine", *command, "--metrics", "192.0.2.1:7001")
     assert_refused("--attack must be one that a node can play", *command, "--attack", "copycat")
@@ -284,7 +276,7 @@ def test_nodes_that_cannot_be_started(network: tuple[Path, Path]) -> None:
 
 def test_a_port_in_use(network: tuple[Path, Path]) -> None:
     folder, roster = network
-    command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:odd"]
+    command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:number"]
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         for option in ("--listen", "--control", "--metrics"):
@@ -308,7 +300,14 @@ def test_a_node_that_runs(network: tuple[Path, Path], tmp_path: Path) -> None:
     ):
         address = node.wait_for("listening")["address"]
         assert_refused(
-            "is running already", "node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:odd"
+            "is running already",
+            "node",
+            "run",
+            folder,
+            "--roster",
+            roster,
+            "--model",
+            "folkmoot.checks:number",
         )
         host, number = address.split(":")
         for _ in range(3):

@@ -19,6 +19,7 @@ from folkmoot.accuracy import participant_accuracies
 from folkmoot.baselines import dawid_skene, majority, supermajority
 from support.command import assert_refused, run, run_json
 from support.crowds import sparse_crowd, write_crowd
+from support.oracles.ties import fair_accuracy
 from support.process import assert_control_c_is_quiet
 
 PARTICIPANTS, INPUTS = 21, 60
@@ -83,14 +84,30 @@ def test_json_holds_what_the_library_says(files: tuple[Path, Path]) -> None:
     assert result["undecided"] == outcome.undecided / 4
     assert result["queries"] == pytest.approx(outcome.queries.mean())
     assert result["seconds"] > 0
+    assert (majority(table.votes, 2) == -1).any()
+    assert result["majority"] == pytest.approx(float(fair_accuracy(table.votes, table.truth)))
     for key, decision in {
-        "majority": majority(table.votes, 2),
         "supermajority": supermajority(table.votes, 2),
         "dawid_skene": dawid_skene(table.votes, 2).decision,
     }.items():
         assert result[key] == (decision == table.truth).mean()
     each = participant_accuracies(table.votes, table.truth)
     assert (result["mean_participant"], result["best_participant"]) == (each.mean(), each.max())
+
+
+def test_level_labels_share(tmp_path: Path) -> None:
+    """Four workers: two say yes and two no about a, three say yes about b; one round changes nothing."""
+    rows = [f"{task},{who},{label}" for task, said in {"a": "yynn", "b": "yyyn"}.items()
+            for who, label in enumerate(said)]  # fmt: skip
+    (tmp_path / "votes.csv").write_text("\n".join(["task,worker,label", *rows]))
+    (tmp_path / "truth.csv").write_text("task,label\na,n\nb,y\n")
+    command = [tmp_path / "votes.csv", "--truth", tmp_path / "truth.csv", "--rounds", 0, "--repeats", 2]
+    result = as_json(*command)
+    assert (result["majority"], result["consensus"]) == (0.75, 0.75)
+    assert (result["undecided"], result["tied"]) == (1.0, 1.0)
+    assert result["supermajority"] == 0.0  # all four would have to agree
+    shown = deliberately(*command).stdout
+    assert "undecided inputs count as wrong here, and level labels share: a tie of two counts as one" in shown
 
 
 def test_the_table_has_every_line(files: tuple[Path, Path]) -> None:

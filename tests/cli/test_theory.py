@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import matplotlib.image
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import folkmoot
 from folkmoot import Others
 from folkmoot.theory import LocalSlushChain, SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
 from support.command import assert_refused, run, run_json
+from support.oracles import exact as oracle
 from support.process import assert_control_c_is_quiet, run_process, start
 
 
@@ -99,7 +102,20 @@ def test_accuracy_with_local_thresholds() -> None:
     assert result["alpha"] == [9] * 5 + [6] * 6
     assert result["slush"] == LocalSlushChain([9] * 5 + [6] * 6, 10, byzantine=1).accuracy(p)
     assert result["residual"] < 1e-9
-    assert result["majority"] is None  # twelve can tie
+    # Twelve can tie, six of the eleven honest right and one liar wrong among six: that counts half.
+    law = oracle.poisson_binomial([Fraction(9, 10)] * 5 + [Fraction(6, 10)] * 6)
+    assert result["majority"] == pytest.approx(float(sum(law[7:]) + law[6] / 2))
+
+
+def test_an_even_number_has_a_majority() -> None:
+    result = run_json("theory", "accuracy", "--n", "40", "--p", "0.6")
+    tie = binom.pmf(20, 40, 0.6)
+    assert result["majority"] == pytest.approx(binom.sf(20, 40, 0.6) + tie / 2)
+    ahead = result["gap"]["sign"] * 10 ** result["gap"]["log10_magnitude"]
+    assert ahead == pytest.approx(result["majority"] - result["slush"])
+    assert run_json("theory", "threshold", "--n", "40")["p_th"] == 0.5
+    shown = run("theory", "accuracy", "--n", "40", "--p", "0.6").stdout
+    assert "0.897941" in shown
 
 
 def test_rounds_json() -> None:
@@ -173,7 +189,7 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
         ("theory accuracy --n 11 --k 5 --p=-1x0.5,12x0.5", "got '-1x0.5'"),
         ("theory accuracy --n 11 --k 5 --p 99999999999999x0.5", "groups of 1 to 10,000,000"),
         ("theory accuracy --n 2 --k 1 --p inf,-inf", "got p[0]=inf"),
-        ("theory accuracy --n 100 --p 0.6 --delta 3", "n must be odd"),
+        ("theory accuracy --n 100 --p 0.6 --delta 50", "floor(n/2) + 1 + delta <= n: got delta=50, n=100"),
         ("theory absorption --n 10000000000000", "not enough memory"),
         ("theory accuracy --n 11 --k 5 --p half", "--p must be a number, a list"),
         ("theory accuracy --n 11 --k 5 --p 0.5 --alpha many", "--alpha must be a whole number or 'local'"),
@@ -182,7 +198,7 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
         ("theory accuracy --n 11 --k 5 --p 0.5 --steps -5", "steps >= 0: got steps=-5"),
         ("theory accuracy --n 11 --k 5 --p 0.5 --per-node", "--per-node says how --steps is counted"),
         ("theory rounds --n 11 --k 5 --per-node", "give --steps too"),
-        ("theory threshold --n 100", "n must be odd"),
+        ("theory threshold --n 100 --delta 50", "floor(n/2) + 1 + delta <= n"),
         ("theory threshold --n 101 --delta 1 --q 0.6", "give delta or q, not both"),
         ("theory threshold --n 101 --q 0.4", "1/2 < q <= 1: got q=0.4"),
         ("theory threshold --n 101 --q much", "'--q': expected a number, got 'much'"),

@@ -14,6 +14,7 @@ from folkmoot import Report, Slush, Snowflake, StrongConfidence, compare
 from folkmoot.adversaries import ConstantColour, Silent
 from folkmoot.comparison import OpenInputsWarning
 from folkmoot.protocols import SnowProtocol
+from folkmoot.trust import Anchor
 from folkmoot.votes import Votes
 
 
@@ -118,11 +119,28 @@ def test_liars_may_say_anything_and_the_faulty_are_not_counted() -> None:
     assert "rounds did not bring a majority" in lines[0]
 
 
-def test_everybody_voted_and_nobody_asked_for_absence() -> None:
-    # What estimators do: they tell of open inputs in their own words.
+def test_where_everybody_voted_it_is_told_as_well() -> None:
     votes = np.array([[0] * 20, [1] * 20, [0] * 20, [1] * 20])
-    assert told(votes, Slush(3, 3), missing="uncoloured")[1] == []
-    assert len(told(votes, Slush(3, 3))[1]) == 1
+    line = "20 of 20 inputs stay open: no label has the 3 equal first votes that win a query on 20; lower"
+    for missing in ("uncoloured", "absent"):
+        assert told(votes, Slush(3, 3), missing=missing)[1][0].startswith(line)
+        assert told(votes[[0, 2, 0, 2]], Slush(3, 3), missing=missing)[1] == []
+
+
+def test_a_talk_by_trust_that_leaves_much_open_is_told_too() -> None:
+    """Two camps of equal size, each as sure of itself as the other."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 400)
+    votes = np.where(rng.random((8, 400)) < 0.9, truth, 1 - truth)
+    votes[4:] = np.where(rng.random((4, 400)) < 0.9, 1 - truth, truth)
+    anchors = [Anchor.of_counts(18, 20, 2)] * 8
+    report, lines = told(votes, Slush(3, 2), anchors=anchors)
+    assert report.anchored == 8
+    assert report.undecided > 40
+    assert len(lines) == 1
+    assert re.match(
+        r"\d+ of 400 inputs stay open: no label has more than half of those who anchor; see", lines[0]
+    )
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,7 @@ def test_one_alone_cannot_talk() -> None:
         moot.predict(X)
 
 
+@pytest.mark.filterwarnings("ignore::folkmoot.comparison.OpenInputsWarning")
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 9, 12])
 def test_chances_add_up_also_where_nobody_can_move(n: int) -> None:
     models = [Threshold(i / n - 1e-9) for i in range(n)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from fractions import Fraction
 from typing import Any
@@ -18,6 +19,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import Others, Slush, Snowball, StrongConfidence, Trusting, adversaries
+from folkmoot.accuracy import wilson_bound
 from folkmoot.learning import ConsensusClassifier, ConsensusRegressor, ProtocolWarning
 from support.models import Threshold, Witness
 from support.oracles import exact as oracle
@@ -44,7 +46,8 @@ def cuts(n: int, **options: Any) -> ConsensusClassifier:
 
 @pytest.mark.parametrize("groups", [None, GROUPS], ids=["shards", "groups"])
 def test_every_participant_sees_its_own_rows_only(groups: Any) -> None:
-    moot = ConsensusClassifier([Witness()] * 12, holdout=0.25, random_state=0).fit(X, Y, groups)
+    moot = ConsensusClassifier([Witness()] * 12, holdout=0.25, refit=False, random_state=0)
+    moot.fit(X, Y, groups)
     seen = [row_keys(model.X_) for model in moot.estimators_]
     assert sum(map(len, seen)) == len(set.union(*seen))  # disjoint
     for i, participant in enumerate(moot.participants_):
@@ -187,6 +190,7 @@ def test_an_input_keeps_its_answer_in_any_company() -> None:
     assert np.array_equal(moot.deliberate(inputs).decision == 1, together == 1)
 
 
+@pytest.mark.filterwarnings("ignore::folkmoot.comparison.OpenInputsWarning")
 def test_undecided_is_none_and_not_the_last_class() -> None:
     """Without rounds of talk the votes decide: four of eight say yes at x = 0.45, which is no majority."""
     models = [(f"site {i}", Threshold(i / 8 - 1e-9, ("no", "yes"))) for i in range(8)]
@@ -219,8 +223,9 @@ def test_score_is_the_accuracy_of_predict() -> None:
 def test_strong_confidence_takes_thresholds_from_the_holdout() -> None:
     local = Slush(4, StrongConfidence())
     moot = ConsensusClassifier([GaussianNB()], protocol=local, random_state=0).fit(X, Y, GROUPS)
-    by_hand = [max(3, -(-4 * p.right // p.held_out)) for p in moot.participants_]
-    assert moot.protocol_.thresholds(12).tolist() == by_hand
+    right, held_out = ([getattr(p, name) for p in moot.participants_] for name in ("right", "held_out"))
+    bounds = wilson_bound(right, held_out, 0.8416).tolist()
+    assert moot.protocol_.thresholds(12).tolist() == [max(3, math.ceil(4 * bound)) for bound in bounds]
 
 
 def test_accuracies_for_the_thresholds_may_be_given_instead() -> None:
@@ -228,7 +233,8 @@ def test_accuracies_for_the_thresholds_may_be_given_instead() -> None:
     moot = ConsensusClassifier([GaussianNB()] * 12, protocol=Snowball(4, told, 5), random_state=0).fit(X, Y)
     assert moot.protocol_ == Snowball(4, told, 5)
     moot.set_params(protocol__alpha=StrongConfidence())
-    assert moot.protocol_ == Snowball(4, StrongConfidence(moot.accuracies_), 5)
+    shown = [(p.right, p.held_out) for p in moot.participants_]
+    assert moot.protocol_ == Snowball(4, StrongConfidence.of_holdout(*zip(*shown, strict=True)), 5)
 
 
 def test_few_participants_scale_the_protocol() -> None:

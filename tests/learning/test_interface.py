@@ -101,7 +101,8 @@ def test_grid_search_over_local_thresholds() -> None:
     assert search.best_estimator_.protocol.alpha == search.best_params_["protocol__alpha"]
     by_holdout = pickle.loads(pickle.dumps(moot(protocol=Slush(10, StrongConfidence())).fit(X, Y)))  # noqa: S301
     assert by_holdout.protocol == Slush(10, StrongConfidence())
-    assert by_holdout.protocol_ == Slush(10, StrongConfidence(by_holdout.accuracies_))
+    shown = [(p.right, p.held_out) for p in by_holdout.participants_]
+    assert by_holdout.protocol_ == Slush(10, StrongConfidence.of_holdout(*zip(*shown, strict=True)))
 
 
 def test_groups_reach_fit_through_a_search() -> None:

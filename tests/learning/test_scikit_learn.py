@@ -25,6 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
         ConsensusClassifier(MODELS),
         ConsensusClassifier(NAMED, protocol=Slush(2, StrongConfidence())),
         ConsensusClassifier(MODELS, protocol=Snowball(2, 2, 5), sampling=Everyone(), holdout=0),
+        ConsensusClassifier(MODELS, refit=False),
         ConsensusClassifier(MODELS, trust="self-anchored", holdout=None),
         ConsensusRegressor([Ridge(), LinearRegression(), Ridge(alpha=2)]),
         ConsensusRegressor([("one", Ridge()), ("two", Lasso(0.01)), ("three", Ridge())], rule="median", k=1),

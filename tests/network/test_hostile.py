@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from folkmoot.network.membership import identity
-from folkmoot.network.service.node import MOST_KEPT, MOST_OPEN, MOST_OPEN_EACH
+from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH
+from folkmoot.network.service.driver import MOST_KEPT
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.tls import Limits
 from folkmoot.network.wire import messages as m
@@ -341,7 +342,7 @@ def test_a_flood_is_paid_for_by_who_sends_it(tmp_path: Path, kind: str) -> None:
             assert hall.count("frames_received") < 5000 + 5 * limits.rate * (seconds + 2)
             for node in hall.nodes.values():
                 assert len(node._running) <= MOST_KEPT + MOST_OPEN
-                assert node._open(5) <= MOST_OPEN_EACH
+                assert node._tellers().count(5) <= MOST_OPEN_EACH
                 assert len(node._asked_for) <= 1001
             if kind in ("want", "unknown", "fetch"):
                 assert hall.count("refused_too_often") + hall.count("refused_fetch") > 0

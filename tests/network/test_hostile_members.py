@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.network.service.node import FETCHES, MOST_KEPT, MOST_OPEN_EACH, Node, _Running
+from folkmoot.network.service.admission import FETCHES, MOST_OPEN_EACH
+from folkmoot.network.service.driver import MOST_KEPT, Driver, Running
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
@@ -182,10 +183,10 @@ def test_a_liar_that_is_done_early_rests() -> None:
         hall.put(0)
         woken = 0
 
-        def count(node: Node) -> Callable[[_Running], None]:
-            tick = node._tick
+        def count(driver: Driver) -> Callable[[Running], None]:
+            tick = driver.tick
 
-            def counted(running: _Running) -> None:
+            def counted(running: Running) -> None:
                 nonlocal woken
                 woken += 1
                 assert woken < 10_000, "it is woken again and again"
@@ -195,7 +196,7 @@ def test_a_liar_that_is_done_early_rests() -> None:
 
         for node in hall.nodes:
             if node is not None:
-                setattr(node, "_tick", count(node))  # noqa: B010 (a method is counted)
+                setattr(node._driver, "tick", count(node._driver))  # noqa: B010 (a method is counted)
         hall.network.run(100.0)
         assert len(hall.over) == 1
 

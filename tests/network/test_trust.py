@@ -149,9 +149,28 @@ def test_a_holdout_is_read_from_either_format(tmp_path: Path, model: Model) -> N
         assert (anchor.right, anchor.held_out) == (4, 6)
 
 
+def test_a_holdout_may_be_the_answers_of_a_model_before_it_saw_the_rows(tmp_path: Path, model: Model) -> None:
+    y = np.array(["even", "even", "odd", "even", "odd", "even"])
+    said = np.array(["odd", "even", "odd", "even", "odd", "odd"])
+    np.savez(tmp_path / "h.npz", y=y, answers=said)
+    pairs = [f"{true},{answer}" for true, answer in zip(y, said, strict=True)]
+    (tmp_path / "h.csv").write_text("\n".join(["label,answer", *pairs]) + "\n")
+    for name in ("h.npz", "h.csv"):
+        anchor = read_holdout(tmp_path / name, model).anchor(("even", "odd"))
+        assert anchor is not None
+        assert anchor.counts == ((2, 2), (0, 2))
+    np.savez(tmp_path / "short.npz", y=y, answers=said[:5])
+    with pytest.raises(ValueError, match="an answer for every label: got 5 answers, 6 labels"):
+        read_holdout(tmp_path / "short.npz", model)
+    np.savez(tmp_path / "wide.npz", y=y, answers=said[None])
+    with pytest.raises(ValueError, match=r"y and answers of one axis: got \(6,\) and \(1, 6\)"):
+        read_holdout(tmp_path / "wide.npz", model)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("h.csv", "label,answer\n", "has a header and no rows"),
         ("h.csv", "a,b\n1,2\n", "must have a column 'label': it has a, b"),
         ("h.csv", "a,label,b\n1,even\n", "line 2: expected 3 cells, got 2"),
         ("h.csv", "a,label,b\n1,even,x\n", "line 2: expected a number, got 'x'"),

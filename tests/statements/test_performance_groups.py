@@ -32,13 +32,14 @@ def test_definition_control_ratio_decides_where_all_agree(chain: SlushChain, dat
 
 @st.composite
 def groups(draw: st.DrawFn) -> tuple[SlushChain, int, int]:
-    """A chain with n = n1 + n2 odd, n1 > n2 > 0 and alpha < ceil(n/2)."""
+    """A chain with n = n1 + n2, n1 > n2 > 0 and alpha below the first b that decides."""
     n2 = draw(st.integers(1, 14))
-    n1 = n2 + 1 + 2 * draw(st.integers(0, 8))
+    n1 = n2 + 1 + draw(st.integers(0, 16))
     n = n1 + n2
     k = draw(st.integers(1, n - 2))
-    assume(k // 2 + 1 <= n // 2)
-    alpha = draw(st.integers(k // 2 + 1, min(k, n // 2)))
+    top = (n - 1) // 2
+    assume(k // 2 + 1 <= top)
+    alpha = draw(st.integers(k // 2 + 1, min(k, top)))
     return SlushChain(n, k, alpha), n1, n2
 
 
@@ -46,16 +47,20 @@ def groups(draw: st.DrawFn) -> tuple[SlushChain, int, int]:
 def test_theorem_performance_groups_with_a_hopeless_second_group(
     case: tuple[SlushChain, int, int], share: float
 ) -> None:
-    """p2 = 0: kappa_b < 1 for all b, so Slush wins, for every 0 < p1 < ceil(n/2) / (1 + n1)."""
+    """p2 = 0: kappa_b < 1 for all b > n/2, so Slush wins, for every 0 < p1 < p_max.
+
+    The paper's p_max is ceil(n/2) / (1 + n1), for odd n; for even n a tie counts half and kappa_{n/2} = 1.
+    """
     chain, n1, n2 = case
     bound = performance_groups_bound(n1, n2)
     assert 0.5 < bound < 1
     p = [share * bound] * n1 + [0.0] * n2
-    logs = log_control_ratio(chain, p)[(chain.n + 1) // 2 : chain.n - chain.alpha + 1]
+    first = chain.n // 2 + 1
+    logs = log_control_ratio(chain, p)[first : chain.n - chain.alpha + 1]
     assert np.all(logs[np.isfinite(logs)] < 0)
     assert accuracy_gap(chain, p).sign == -1
     # At the bound itself the first ratio is exactly 1: no larger p1 has all ratios below 1.
-    edge = log_control_ratio(chain, [bound] * n1 + [0.0] * n2)[(chain.n + 1) // 2]
+    edge = log_control_ratio(chain, [bound] * n1 + [0.0] * n2)[first]
     assert edge == pytest.approx(0.0, abs=1e-9)
 
 

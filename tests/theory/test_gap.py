@@ -44,7 +44,7 @@ def assert_gap(gap: Gap, exact: Fraction, rel: float = 1e-8) -> None:
 
 
 @given(
-    chains(most=31, odd=True, mixing=True, allow_f_over_alpha=False),
+    chains(most=31, mixing=True, allow_f_over_alpha=False),
     st.fractions(Fraction(1, 100), Fraction(99, 100), max_denominator=128),
     st.data(),
 )
@@ -70,6 +70,9 @@ def test_gap_equals_exact_rationals(chain: SlushChain, p: Fraction, data: st.Dat
         (401, 20, 14, 0, 4, Fraction(63, 64)),
         (501, 10, 6, 0, 0, Fraction(1, 2) + Fraction(1, 2**40)),
         (301, 10, 8, 0, 3, Fraction(1, 64)),
+        (500, 10, 7, 0, 0, Fraction(15, 16)),
+        (500, 10, 7, 5, 0, Fraction(255, 256)),
+        (500, 10, 6, 0, 0, Fraction(1, 2) + Fraction(1, 2**40)),
     ],
 )
 def test_gap_is_right_where_both_accuracies_are_one_in_double_precision(
@@ -100,7 +103,7 @@ def assert_exact_crossing(chain: SlushChain, p_th: float, needed: int, width: Fr
     assert exact_gap(chain, centre - width, needed) < 0 < exact_gap(chain, centre + width, needed)
 
 
-@given(chains(most=41, least=3, odd=True, mixing=True, allow_f_over_alpha=False), st.data())
+@given(chains(most=41, least=2, mixing=True, allow_f_over_alpha=False), st.data())
 def test_threshold_is_where_the_exact_difference_changes_sign(chain: SlushChain, data: st.DataObject) -> None:
     delta = data.draw(st.integers(0, min(3, (chain.n - 1) // 2)))
     p_th = threshold_accuracy(
@@ -127,16 +130,35 @@ def test_threshold_on_either_side_of_everything() -> None:
     assert threshold_accuracy(101, 10, 7) == 0.5
 
 
-def test_threshold_for_even_n_needs_q() -> None:
-    with pytest.raises(ValueError, match="n must be odd"):
-        threshold_accuracy(100, 10, 7, delta=1)
+def test_threshold_for_even_n() -> None:
+    """A tie counts half, so without liars the two are level at 1/2; liars move the crossing."""
+    assert threshold_accuracy(100, 10, 7) == 0.5
+    assert math.isnan(threshold_accuracy(2, 1, 1))  # the voter model: both are right with chance p
+    for liars in (1, 2, 5):
+        p_th = threshold_accuracy(100, 10, 7, byzantine=liars)
+        chain = SlushChain(100, 10, 7, byzantine=liars)
+        assert_exact_crossing(chain, p_th, 51, Fraction(1, 10**9))
+    p_th = threshold_accuracy(100, 10, 7, delta=1)
+    assert_exact_crossing(SlushChain(100, 10, 7), p_th, 52, Fraction(1, 10**9))
+
+
+def test_frozen_ties() -> None:
+    """Where neither colour can win a query, Slush has no answer and the vote is right half of the time."""
+    chain = SlushChain(4, 4, 3)  # two of four are frozen
+    law = [math.comb(4, b) * 0.6**b * 0.4 ** (4 - b) for b in range(5)]
+    assert chain.accuracy(0.6) == pytest.approx(law[3] + law[4])
+    assert accuracy_gap(chain, 0.6).value == pytest.approx(law[2] / 2)
+    assert threshold_accuracy(4, 4, 3) == 0.0
+
+
+def test_delta_and_q_are_not_given_both() -> None:
     with pytest.raises(ValueError, match="delta or q"):
         threshold_accuracy(101, 10, 7, delta=1, q=0.6)
     p_th = threshold_accuracy(100, 10, 7, q=0.55)
     assert_exact_crossing(SlushChain(100, 10, 7), p_th, 55, Fraction(1, 10**9))
 
 
-@given(chains(most=25, least=3, odd=True, mixing=True, allow_f_over_alpha=False), st.integers(1, 63))
+@given(chains(most=25, least=2, mixing=True, allow_f_over_alpha=False), st.integers(1, 63))
 def test_control_ratio_equals_exact_rationals(chain: SlushChain, numerator: int) -> None:
     p = Fraction(numerator, 64)
     c, n = chain.honest, chain.n

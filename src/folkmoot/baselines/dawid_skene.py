@@ -22,8 +22,9 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from folkmoot import checks
-from folkmoot.arrays import Floats, Ints
-from folkmoot.baselines.majority import tally, unique_best
+from folkmoot.answers import most
+from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.baselines.majority import tally
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 OneHot: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
@@ -56,6 +57,8 @@ class DawidSkene:
         How often everything was estimated anew.
     converged : bool
         Whether the posteriors had stopped moving.
+    level : ndarray of bool, shape (input, colour), optional
+        The likeliest colours where several are level (to 1e-9), none elsewhere.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class DawidSkene:
     accuracies: Floats
     iterations: int
     converged: bool
+    level: Bools | None = None
 
 
 def dawid_skene(
@@ -133,8 +137,10 @@ def dawid_skene(
 
     posterior = np.tile(prior, (cast.shape[1], 1))
     posterior[heard] = belief
+    answer = most(posterior, heard, _TIE)
     return DawidSkene(
-        decision=np.where(heard, unique_best(posterior, _TIE), UNCOLOURED),
+        decision=answer.decision,
+        level=answer.level,
         posterior=posterior,
         confusion=confusion,
         prior=prior,

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.answers import Answer, most
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
@@ -31,8 +32,14 @@ def majority(votes: npt.ArrayLike, classes: int | None = None) -> Ints:
     >>> majority([[0, 1, 1, 0], [0, 1, 0, 1], [1, 1, -1, -1]])
     array([ 0,  1, -1, -1])
     """
+    return majority_answer(votes, classes).decision
+
+
+def majority_answer(votes: npt.ArrayLike, classes: int | None = None) -> Answer:
+    """The same with its ties."""
     cast = check_votes(votes, classes)
-    return unique_best(tally(cast, class_count(cast, classes)))
+    counts = tally(cast, class_count(cast, classes))
+    return most(counts, counts.sum(axis=1) > 0)
 
 
 def supermajority(
@@ -89,19 +96,9 @@ def tally(votes: Votes, classes: int, weights: Floats | None = None) -> Array:
     return np.bincount(cells, weights=each, minlength=inputs * classes).reshape(inputs, classes)
 
 
-def unique_best(scores: Array, within: float = 0) -> Ints:
-    """The column with the largest entry of each row, or -1 where another one is ``within`` of it."""
-    tied = (scores >= scores.max(axis=1, keepdims=True) - within).sum(axis=1) > 1
-    return np.where(tied, UNCOLOURED, scores.argmax(axis=1))
-
-
 def _needed(n: int, delta: int, q: float | None) -> int:
     if q is not None:
         if delta != 1:  # 1 is the default, so the caller gave both
             raise ValueError(f"give delta or q, not both: got delta={delta}, q={q}")
         return checks.required_votes(n, q=q)
-    margin = checks.integer("delta", delta, least=0)
-    needed = n // 2 + 1 + margin
-    if needed > n:
-        raise ValueError(f"delta must satisfy floor(n/2) + 1 + delta <= n: got delta={margin}, n={n}")
-    return needed
+    return checks.required_votes(n, delta)

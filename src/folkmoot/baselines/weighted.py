@@ -11,8 +11,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot.answers import Answer, most
 from folkmoot.arrays import Array, Floats, Ints
-from folkmoot.baselines.majority import tally, unique_best
+from folkmoot.baselines.majority import tally
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 
@@ -35,7 +36,7 @@ def weighted_majority(votes: npt.ArrayLike, weights: npt.ArrayLike, classes: int
     Returns
     -------
     ndarray of int, shape (input,)
-        The colours; -1 on an exact tie.
+        The colours; -1 on an exact tie or where nobody voted.
 
     Raises
     ------
@@ -52,20 +53,28 @@ def weighted_majority(votes: npt.ArrayLike, weights: npt.ArrayLike, classes: int
     >>> weighted_majority(votes, [1, 1, 1])
     array([1, 1])
     """
+    return weighted_answer(votes, weights, classes).decision
+
+
+def weighted_answer(votes: npt.ArrayLike, weights: npt.ArrayLike, classes: int | None = None) -> Answer:
+    """The same with its ties."""
     cast = check_votes(votes, classes)
     classes = class_count(cast, classes)
     each = _check_weights(weights, len(cast))
     scaled = np.ldexp(each, -int(np.frexp(each)[1].max()))  # so that no sum overflows
     sums = tally(cast, classes, scaled)
-    labels = unique_best(sums)
-
     # Rounding depends on the order of the sum: it can break a tie or make one. Where the best two are
     # closer than the error of both sums, they are added again without rounding.
     error = len(cast) * np.finfo(np.float64).eps * np.abs(scaled).sum()
     second, best = np.partition(sums, classes - 2, axis=1)[:, -2:].T
     close = np.flatnonzero(best - second <= 2 * error)
-    labels[close] = unique_best(_exact_tally(cast[:, close], classes, each))
-    return labels
+    heard = (cast != UNCOLOURED).any(axis=0)
+    decision, level = most(sums, heard)
+    exact = most(_exact_tally(cast[:, close], classes, each), heard[close])
+    decision[close] = exact.decision
+    if level is not None and exact.level is not None:
+        level[close] = exact.level
+    return Answer(decision, level)
 
 
 def _exact_tally(votes: Votes, classes: int, weights: Floats) -> Array:

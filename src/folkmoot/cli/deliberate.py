@@ -147,7 +147,7 @@ def deliberate(
             f"{report.participants} participants, {report.inputs} inputs, {classes} classes",
             ["who decides", "accuracy", "undecided"],
             [_row(name, line) for name, line in [*others, own]],
-            _note(result, notes),
+            _note(result, report, notes),
         )
     if path:
         from folkmoot.report import deliberation_figure as pictures
@@ -228,6 +228,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
         "agreement": report.agreement,
         "settled": report.settled,
         "undecided": report.undecided,
+        "tied": consensus.tied,
         "rounds": report.rounds,
         "queries": float(report.outcome.queries.mean()),
         "repeats": report.repeats,
@@ -244,7 +245,7 @@ def _row(name: str, line: Line) -> list[str]:
     ]
 
 
-def _note(result: dict[str, Any], notes: list[str]) -> list[str]:
+def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]:
     lines = [
         f"agreement {number(result['agreement'])}, settled {number(result['settled'])}, "
         f"{result['rounds']:.1f} rounds a participant, {result['queries']:,.0f} requests, "
@@ -252,7 +253,7 @@ def _note(result: dict[str, Any], notes: list[str]) -> list[str]:
     ]
     if result["byzantine"]:
         lines.append(f"{result['byzantine']} participants are Byzantine; mean and best are of the others")
-    return [*lines, *notes]
+    return [*lines, *report.about_undecided, *notes]
 
 
 def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:

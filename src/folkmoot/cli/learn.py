@@ -73,6 +73,10 @@ def learn(
     holdout: Annotated[
         float, typer.Option("--holdout", help="Share of its rows by which each learns its accuracy.", **FLOAT)
     ] = 0.2,
+    refit: Annotated[
+        bool,
+        typer.Option("--refit/--no-refit", help="Then fit each model again on all its rows."),
+    ] = True,
     out: Annotated[Path, typer.Option("--out", help="Folder for the report and its pictures.")] = Path(
         "folkmoot-learn"
     ),
@@ -124,6 +128,7 @@ def learn(
             models,
             protocol=rule,
             holdout=holdout,
+            refit=refit,
             rounds=rounds,
             n_jobs=jobs,
             random_state=seed,

@@ -136,7 +136,7 @@ P = Annotated[
 ]
 Delta = Annotated[
     int | None,
-    typer.Option("--delta", help="The majority needs ceil(n/2) + delta votes.", show_default="0", **INT),
+    typer.Option("--delta", help="Votes needed beyond a bare majority.", show_default="0", **INT),
 ]
 Q = Annotated[
     float | None,

@@ -122,28 +122,22 @@ def accuracy(
             settings = _settings(chain, chain.alpha)
         slush = chain.accuracy(accuracies)  # refuses what is no accuracy
         each = [accuracies] if isinstance(accuracies, float) else accuracies
+        margin = delta or 0
         result = settings | {
             "p": accuracies,
             "delta": delta,
             "q": q,
             "mean_participant": math.fsum(each) / len(each),
             "best_participant": max(each),
-            "majority": None,
+            "majority": theory.majority_accuracy(n, accuracies, delta=margin, q=q, byzantine=byzantine),
             "slush": slush,
             "gap": None,
         }
-        decisive = n % 2 == 1 or q is not None or delta is not None  # else an even n can tie
-        margin = delta or 0
-        if decisive:
-            result["majority"] = theory.majority_accuracy(
-                n, accuracies, delta=margin, q=q, byzantine=byzantine
-            )
         if isinstance(chain, theory.LocalSlushChain):
             result["residual"] = chain.residual
         else:
-            if decisive:
-                gap = theory.accuracy_gap(chain, accuracies, delta=margin, q=q)
-                result["gap"] = {"sign": gap.sign, "log10_magnitude": gap.log_magnitude / math.log(10)}
+            gap = theory.accuracy_gap(chain, accuracies, delta=margin, q=q)
+            result["gap"] = {"sign": gap.sign, "log10_magnitude": gap.log_magnitude / math.log(10)}
             if steps is not None:
                 result["rounds"] = _total_steps(steps, per_node, chain.honest)
                 result["slush_after_rounds"] = chain.accuracy(accuracies, steps=result["rounds"])
@@ -316,10 +310,7 @@ def _accuracy_rows(result: dict[str, Any]) -> list[list[str]]:
     rows = [
         ["mean participant", number(result["mean_participant"])],
         ["best participant", number(result["best_participant"])],
-        [
-            f"majority ({needs})",
-            "needs an odd n" if result["majority"] is None else number(result["majority"]),
-        ],
+        [f"majority ({needs})", number(result["majority"])],
         ["Slush", number(result["slush"])],
     ]
     if "rounds" in result:

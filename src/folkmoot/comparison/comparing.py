@@ -21,7 +21,7 @@ from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol, protocols_in_words
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
 from folkmoot.trust import Anchor
-from folkmoot.votes import UNCOLOURED, Missing, Votes, packed_bytes
+from folkmoot.votes import Missing, Votes, packed_bytes
 
 # How the sampling law is said.
 _LAWS: Final[dict[type, str]] = {
@@ -121,7 +121,8 @@ def compare(
     Returns
     -------
     Report
-        A line for each way to answer, and what the talk cost.
+        A line for each way to answer, and what the talk cost. On every line an input whose labels are level
+        counts as the share of right ones among them, and one that is undecided without a tie as wrong.
 
     Raises
     ------
@@ -132,8 +133,8 @@ def compare(
     Warns
     -----
     OpenInputsWarning
-        If more than a tenth of the inputs stays undecided, or alpha can never be reached on some, where
-        ``missing="absent"`` or votes are missing; it says why and what to try. Not of a talk by trust.
+        If more than a tenth of the inputs stays undecided, or alpha can never be reached on some; it says why
+        and what to try.
     TrustWarning
         If ``anchors`` are given but trust cannot be learnt: fewer than 50 inputs, or nobody anchors.
 
@@ -183,10 +184,10 @@ def compare(
     seconds = time.perf_counter() - started
 
     there = scene.there
-    if listeners is None and (missing == "absent" or bool((scene.votes[there] == UNCOLOURED).any())):
-        alike = next(iter(protocols.values())).restricted(there)
-        talk = next(iter(outcomes.values()))
-        warn_of_open_inputs(scene.votes[there], scene.lying[there], alike, talk, rounds, missing)
+    alike, talk = next(iter(protocols.values())).restricted(there), next(iter(outcomes.values()))
+    warn_of_open_inputs(
+        scene.votes[there], scene.lying[there], alike, talk, rounds, missing, by_trust=listeners is not None
+    )
 
     lines = [*single_lines(shown[~scene.lying], right), *central_lines(shown, right, classes, told, rules)]
     if stacking and right is not None:

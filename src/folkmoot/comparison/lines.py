@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 
 from folkmoot.accuracy import participant_accuracies, share_right, standard_error
+from folkmoot.answers import Answer
 from folkmoot.arrays import Floats, Ints
 from folkmoot.comparison.report import Line
-from folkmoot.comparison.rules import NEEDS, RuleName, central_decisions
+from folkmoot.comparison.rules import NEEDS, RuleName, central_answers
 from folkmoot.outcome import Outcome
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -43,16 +44,19 @@ def central_lines(
     votes: Votes, truth: Ints | None, classes: int, skills: Floats | None, rules: Sequence[RuleName] | None
 ) -> list[Line]:
     """Every rule of a centre; one that could not be tried has no accuracy."""
-    found = central_decisions(votes, classes, skills, rules)
+    found = central_answers(votes, classes, skills, rules)
     return [
-        Line(name, None, needs=NEEDS[name]) if decision is None else _decided(name, decision, truth)
-        for name, decision in found.items()
+        Line(name, None, needs=NEEDS[name]) if answer is None else _decided(name, answer, truth)
+        for name, answer in found.items()
     ]
 
 
-def _decided(name: str, decision: Ints, truth: Ints | None) -> Line:
-    right = None if truth is None else float(share_right(decision, truth))
-    return Line(name, right, None, int((decision == UNCOLOURED).sum()), NEEDS[name], decision[None])
+def _decided(name: str, answer: Answer, truth: Ints | None) -> Line:
+    decision, level = answer
+    right = None if truth is None else float(share_right(decision, truth, level))
+    undecided = int((decision == UNCOLOURED).sum())
+    ties = None if level is None else level[None]
+    return Line(name, right, None, undecided, NEEDS[name], decision[None], ties)
 
 
 def stacking_line(votes: Votes, truth: Ints, classes: int, seed: int) -> Line:
@@ -72,8 +76,9 @@ def stacking_line(votes: Votes, truth: Ints, classes: int, seed: int) -> Line:
 def talk_line(name: str, outcome: Outcome, truth: Ints | None) -> Line:
     """What talks came to, with the standard error over repetitions."""
     decisions = np.atleast_2d(outcome.decision)
+    level = outcome.level.reshape(*decisions.shape, -1)
     undecided = outcome.undecided / len(decisions)
     if truth is None:
-        return Line(name, None, None, undecided, decisions=decisions)
+        return Line(name, None, None, undecided, decisions=decisions, level=level)
     error = standard_error(outcome.accuracies(truth))
-    return Line(name, outcome.accuracy(truth), error, undecided, decisions=decisions)
+    return Line(name, outcome.accuracy(truth), error, undecided, decisions=decisions, level=level)

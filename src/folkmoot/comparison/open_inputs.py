@@ -47,11 +47,30 @@ def warn_of_open_inputs(
     outcome: Outcome,
     rounds: int,
     missing: Missing,
+    *,
+    by_trust: bool = False,
+    stacklevel: int = 3,
 ) -> None:
     """One ``OpenInputsWarning`` if there is something to say; ``votes`` are of those who could answer."""
-    line = why_open(votes, lying, protocol, np.atleast_2d(outcome.decision), rounds, missing)
+    decision = np.atleast_2d(outcome.decision)
+    line = (
+        _why_open_by_trust(decision)
+        if by_trust
+        else why_open(votes, lying, protocol, decision, rounds, missing)
+    )
     if line is not None:
-        warnings.warn(line, OpenInputsWarning, stacklevel=3)
+        warnings.warn(line, OpenInputsWarning, stacklevel=stacklevel)
+
+
+def _why_open_by_trust(decision: Ints) -> str | None:
+    """What is said of a talk in which everybody who anchors has decided for itself beforehand."""
+    often = (decision == UNCOLOURED).mean(axis=0)
+    if often.sum() <= _MANY * often.size:
+        return None
+    return (
+        f"{_number(often)} of {often.size:,} inputs stay open: no label has more than half of those who "
+        "anchor; see what each decides (Outcome.decisions), or let more rows be held out"
+    )
 
 
 def why_open(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CONSENSUS: Final = "consensus"  # the line that all others are compared with
 WITHOUT_TRUST: Final = "talk without trust"  # the same, with everybody asked alike
+TIES_SHARE: Final = "level labels share: a tie of two counts as one half"
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,19 @@ class Line:
     name : str
         Who decides, such as "majority" or "consensus".
     accuracy : float or None
-        The share of inputs with a known truth that are answered right; None where nothing is known.
+        The share of inputs with a known truth that are answered right; None where nothing is known. An input
+        with level labels counts as the share of right ones among them.
     standard_error : float, optional
         The standard error of the accuracy over repetitions; only for talks.
     undecided : float, optional
-        The number of inputs without an answer, per repetition; only for talks and rules of a centre.
+        The number of inputs without an answer, ties included, per repetition; only for talks and rules of a
+        centre.
     needs : str, default ""
         What it needs that a consensus does without, such as "a server".
     decisions : ndarray of int, shape (repetition, input), optional
         The answers, -1 where undecided; a rule of a centre has one repetition.
+    level : ndarray of bool, shape (repetition, input, colour), optional
+        The labels that are level, where there are several. None for a line that has no ties.
 
     Examples
     --------
@@ -53,13 +58,21 @@ class Line:
     undecided: float | None = None
     needs: str = ""
     decisions: Ints | None = field(default=None, compare=False, repr=False)
+    level: Bools | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def tied(self) -> float | None:
+        """How many of the undecided inputs have level labels, per repetition."""
+        if self.undecided is None:
+            return None
+        return 0.0 if self.level is None else float(self.level.any(axis=-1).sum() / len(self.level))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and strings, for JSON; without the decisions."""
         return {name: getattr(self, name) for name in _IN_A_LINE}
 
 
-_IN_A_LINE: Final = ("name", "accuracy", "standard_error", "undecided", "needs")
+_IN_A_LINE: Final = ("name", "accuracy", "standard_error", "undecided", "tied", "needs")
 
 
 @dataclass(frozen=True)
@@ -91,7 +104,7 @@ class Report(ReportTable[Line]):
     settled : float
         The share of inputs on which all honest participants agreed for good.
     undecided : float
-        The number of inputs without an honest majority, per talk.
+        The number of inputs without an honest majority, per talk; ties are among them.
     rounds : float
         The rounds played on an input, on average.
     queries : int
@@ -226,10 +239,18 @@ class Report(ReportTable[Line]):
             )
         if self.settled < 1 and self.byzantine:
             lines.append("settled: nothing can undo it any more, which alpha or more liars always can")
-        judged = any(line.accuracy is not None for line in self.lines)
-        if judged and (self.undecided or any(line.undecided for line in self.lines)):
-            lines.append("undecided inputs count as wrong here" + (f"; {self.advice}" if self.advice else ""))
+        lines += self.about_undecided
         return lines + who_is_not_honest(self.byzantine, self.faulty)
+
+    @property
+    def about_undecided(self) -> list[str]:
+        """How inputs without an answer count; nothing if there are none, or no accuracies."""
+        judged = [line for line in self.lines if line.accuracy is not None]
+        if not any(line.undecided for line in judged):
+            return []
+        tied = any(line.tied for line in judged)
+        ties = f", and {TIES_SHARE}" if tied else ""
+        return [f"undecided inputs count as wrong here{ties}" + (f"; {self.advice}" if self.advice else "")]
 
     def _cells(self, line: Line) -> tuple[str, ...]:
         if line.accuracy is None:

@@ -10,8 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.accuracy import log_odds, participant_accuracies
+from folkmoot.answers import Answer
 from folkmoot.arrays import Floats, Ints
-from folkmoot.baselines import DawidSkene, dawid_skene, majority, supermajority, weighted_majority
+from folkmoot.baselines import DawidSkene, dawid_skene, supermajority
+from folkmoot.baselines.majority import majority_answer
+from folkmoot.baselines.weighted import weighted_answer
 from folkmoot.votes import Votes
 
 RuleName: TypeAlias = Literal["majority", "supermajority", "weighted majority", "Dawid-Skene"]
@@ -49,8 +52,8 @@ def central_decisions(
     Returns
     -------
     dict of str to ndarray of int, shape (input,)
-        The decisions by the names of the rules, -1 where there is none. None instead for the weighted
-        majority if no participant knows its accuracy.
+        The decisions by the names of the rules, -1 where there is none or labels are level. None instead for
+        the weighted majority if no participant knows its accuracy.
 
     Examples
     --------
@@ -61,24 +64,32 @@ def central_decisions(
     >>> central_decisions(votes, classes=2, skills=skills, rules=["majority", "weighted majority"])
     {'majority': array([1, 1]), 'weighted majority': array([0, 1])}
     """
+    found = central_answers(votes, classes, skills, rules)
+    return {name: None if answer is None else answer.decision for name, answer in found.items()}
+
+
+def central_answers(
+    votes: Votes, classes: int, skills: Floats | None = None, rules: Sequence[RuleName] | None = None
+) -> dict[RuleName, Answer | None]:
+    """The same with their ties; a supermajority that is not reached is undecided, and no tie."""
 
     @cache  # for two rules, or for none
     def estimated() -> DawidSkene:
         return dawid_skene(votes, classes)
 
-    found: dict[RuleName, Ints | None] = {}
+    found: dict[RuleName, Answer | None] = {}
     for name in wanted_rules(rules, len(votes)):
         if name == "majority":
-            found[name] = majority(votes, classes)
+            found[name] = majority_answer(votes, classes)
         elif name == "supermajority":
-            found[name] = supermajority(votes, classes)
+            found[name] = Answer(supermajority(votes, classes))
         elif name == "Dawid-Skene":
-            found[name] = estimated().decision
+            found[name] = Answer(estimated().decision, estimated().level)
         else:
             known = estimated().accuracies if skills is None else skills
             told = skills is None or not np.isnan(known).all()
             weights = log_odds(np.nan_to_num(known, nan=1 / classes), classes)
-            found[name] = weighted_majority(votes, weights, classes) if told else None
+            found[name] = weighted_answer(votes, weights, classes) if told else None
     return found
 
 

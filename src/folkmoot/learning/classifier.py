@@ -58,8 +58,9 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         group.
     protocol : Slush, Snowflake or Snowball, optional
         How they talk. ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()``
-        gives each participant the threshold that its holdout accuracy asks for. Default: Slush that asks 10
-        others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
+        gives each participant the threshold that its accuracy asks for: what its holdout shows, as far as
+        its agreement with the others on the batch bears it out (docs/learning.md). Default: Slush that
+        asks 10 others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
         participants on; ``protocol__alpha`` then changes that.
     trust : {"self-anchored"} or None, default None
         With None everybody is asked alike. With "self-anchored" each participant learns whom to believe from
@@ -72,6 +73,10 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
     holdout : float or None, default 0.2
         The share of its rows that each participant keeps back to learn its own accuracy. With trust and no
         holdout (None or 0) it fits all its rows and learns that by five-fold cross-validation.
+    refit : bool, default True
+        Whether each model is fitted again on all its rows, once those held out have told how good it is. The
+        accuracy, and with it trust and thresholds, stays that of the model that had not seen them. With False
+        the rows held out are never learnt from.
     prefit : bool, default False
         Whether the models are fitted already, of any family. Rows given to ``fit`` then only measure them:
         they are the holdout, everybody's or by ``groups`` each one's own.
@@ -102,7 +107,8 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
     accuracies_ : ndarray of float, shape (participant,)
         Holdout accuracies, nan where there is no holdout.
     protocol_ : Slush, Snowflake or Snowball
-        The protocol as it is played: with local thresholds, or scaled to few participants.
+        The protocol as it is played: with the highest local thresholds that the holdouts allow, or scaled to
+        few participants. ``protocol_for(X)`` has the thresholds for a batch.
 
     Examples
     --------
@@ -114,9 +120,9 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
     >>> moot = moot.fit(data.X, data.y, groups=data.groups)
     >>> report = moot.report(data.X_test, data.y_test, stacking=False)
     >>> round(report.accuracy("mean participant"), 2), round(moot.score(data.X_test, data.y_test), 2)
-    (0.45, 0.88)
+    (0.49, 0.88)
     >>> moot.predict(data.X_test[:5])
-    array([3, 0, 4, 9, 4])
+    array([0, 0, 4, 9, 4])
     """
 
     # Sample weights are taken in fit's keywords: shards make an integer weight differ from repeated rows,
@@ -131,6 +137,7 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         trust: Literal["self-anchored"] | None = None,
         sampling: Sampling | None = None,
         holdout: float | None = 0.2,
+        refit: bool = True,
         prefit: bool = False,
         columns: Any = None,
         adversaries: Any = None,
@@ -143,6 +150,7 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         self.trust = trust
         self.sampling = sampling
         self.holdout = holdout
+        self.refit = refit
         self.prefit = prefit
         self.columns = columns
         self.adversaries = adversaries
@@ -208,7 +216,7 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
             check_class_count(self.classes_)
             share = check_holdout(self.holdout)
             hold_out = partial(held_out_rows, share=share, rng=draw)
-            tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, hold_out)
+            tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, hold_out, self.refit)
             if self.trust is not None and not share:
                 tasks = cross_validated(tasks, draw)
             self.participants_ = self._fit_all(fit_classifier, tasks, progress)
@@ -309,6 +317,9 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
             If a participant's model fails; the others go on without it.
         TrustWarning
             If there are fewer than 50 inputs or nobody anchors: the talk goes on without trust.
+        OpenInputsWarning
+            If more than a tenth of the inputs was not decided and has the most common label instead; it says
+            why and what to try.
         """
         ballot = self._ballot(X)
         return self._labels(ballot, self._talk(ballot, self._byzantine(ballot), None))
@@ -337,17 +348,17 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         """
         ballot = self._ballot(X)
         adversaries = self._byzantine(ballot)
+        protocol = self._protocol_on(ballot, adversaries, None)
         if self.trust is not None:
             ballot = self._listened(ballot, adversaries, None)
-        protocol = self.protocol_
         if not adversaries and has_closed_form(protocol, self.sampling, ballot):
             return absorption(protocol, ballot.votes)
         if ballot.listeners is not None:  # who is heeded hangs on the whole batch
-            return ballot.shares(self._play(ballot, adversaries, None, repeats=_REPEATS))
+            return ballot.shares(self._play(ballot, protocol, adversaries, None, repeats=_REPEATS))
         # Inputs with the same votes have the same law, and here the same draws.
         columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
         few = replace(ballot, votes=columns)
-        return few.shares(self._play(few, adversaries, None, repeats=_REPEATS))[which]
+        return few.shares(self._play(few, protocol, adversaries, None, repeats=_REPEATS))[which]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Measure the accuracy of what ``predict`` would answer; here adversaries may know the truth.

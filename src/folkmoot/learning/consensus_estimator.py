@@ -121,6 +121,7 @@ class ConsensusEstimator(Composed):
         weights: Array | None,
         draw: np.random.Generator,
         hold_out: Callable[[Array], Ints],
+        refit: bool = False,
     ) -> list[Task]:
         shares = self._share_out(y if y.ndim == 1 else y[:, 0], groups, draw)
         names = [name for name, _, _ in shares]
@@ -132,7 +133,7 @@ class ConsensusEstimator(Composed):
             Task(
                 name, model, columns[i], rows_of(X, rows), y[rows],
                 None if weights is None else weights[rows], hold_out(y[rows]),
-                None if free else int(seeds[i]),
+                None if free else int(seeds[i]), refit=refit,
             )
             for i, (name, model, rows) in enumerate(shares)
         ]  # fmt: skip
@@ -147,6 +148,10 @@ class ConsensusEstimator(Composed):
         )
         tell([p.name for p in done if not p.weighted], "the model takes no sample_weight; fitted without")
         tell([f"{p.name} ({p.fault})" for p in done if p.fault], "cannot predict its held-out rows")
+        tell(
+            [f"{p.name} ({p.unrefitted})" for p in done if p.unrefitted],
+            "goes on with the model that has not seen its held-out rows",
+        )
         return done
 
     def _ask(self, X: Any) -> list[Array | str]:

@@ -13,8 +13,9 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious
+from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious, handed_in
 from folkmoot.arrays import Array, Floats
+from folkmoot.comparison.open_inputs import warn_of_open_inputs
 from folkmoot.learning.ballot import Ballot, anchors_of, ballot_of
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
 from folkmoot.learning.labels import as_truth
@@ -50,15 +51,48 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
     def protocol_(self) -> SnowProtocol[Any]:
         """The protocol as it is played: with thresholds from the holdout if so wanted, scaled to few.
 
-        Where none is given it is Slush that asks 10 others, or all, and needs the least majority.
+        Where none is given it is Slush that asks 10 others, or all, and needs the least majority. Thresholds
+        from the holdout are the highest there can be; the batch may lower them (``protocol_for``).
         """
+        return self._protocol_by(None)
+
+    def protocol_for(self, X: Any, y: Any = None) -> SnowProtocol[Any]:
+        """Tell how these inputs are talked about: ``protocol_`` with the thresholds that the batch bears out.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,), optional
+            Their right labels, for adversaries that must know them.
+
+        Returns
+        -------
+        Slush, Snowflake or Snowball
+            The protocol. Only with ``alpha=StrongConfidence()`` does it depend on the inputs.
+        """
+        ballot = self._ballot(X)
+        truth = None if y is None else as_truth(y, self.classes_)
+        return self._protocol_on(ballot, self._byzantine(ballot), truth)
+
+    def _protocol_on(
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
+    ) -> SnowProtocol[Any]:
+        """The protocol for a batch: thresholds by the holdouts and by the first votes that all are shown."""
+        if self.protocol is None or self.protocol.alpha != StrongConfidence():
+            return self.protocol_
+        self._check_seers(adversaries, truth)
+        return self._protocol_by(handed_in(ballot.votes, adversaries, truth, ballot.classes))
+
+    def _protocol_by(self, seen: Votes | None) -> SnowProtocol[Any]:
         check_is_fitted(self, "participants_")
         self._check_parameters()
         n = len(self.participants_)
         given = self.protocol
         protocol: SnowProtocol[Any] = Slush(*checks.default_query(n)) if given is None else given.scaled(n)
         if protocol.alpha == StrongConfidence():
-            protocol = replace(protocol, alpha=StrongConfidence(np.nan_to_num(self.accuracies_, nan=0.5)))
+            right, held_out = np.array([(p.right, p.held_out) for p in self.participants_]).T
+            protocol = replace(protocol, alpha=StrongConfidence.of_holdout(right, held_out, seen))
         protocol.thresholds(n)  # complains about a list of another length
         if self.sampling is not None:
             self.sampling.check(n, protocol.k)
@@ -139,8 +173,8 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         """Let the participants talk about every row of X.
 
         The outcome of a row depends on the votes on it and on ``random_state`` alone, whatever else is
-        in X; with ``trust`` also on the other rows, from which trust is learnt, and only those who anchor
-        count as honest in it.
+        in X; with ``trust`` or ``StrongConfidence()`` also on the other rows, from which trust and thresholds
+        are learnt. With ``trust`` only those who anchor count as honest in it.
 
         Parameters
         ----------
@@ -158,6 +192,12 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         Outcome
             What the participants hold at the end; colours are places in ``classes_``, and ``answers`` gives
             the labels, None where undecided. It knows the ``names`` of the participants.
+
+        Warns
+        -----
+        OpenInputsWarning
+            If more than a tenth of the inputs stays undecided, or some can never be decided; it says why and
+            what to try.
         """
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
@@ -202,20 +242,38 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
     def _talk(
         self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None, **options: Any
     ) -> Outcome:
+        protocol = self._protocol_on(ballot, adversaries, truth)
         if self.trust is not None:
             ballot = self._listened(ballot, adversaries, truth)
-        return self._play(ballot, adversaries, truth, **options)
+        outcome = self._play(ballot, protocol, adversaries, truth, **options)
+        there = ballot.there
+        warn_of_open_inputs(
+            ballot.votes[there],
+            np.isin(there, list(adversaries)),
+            protocol.restricted(there.tolist()),
+            outcome,
+            self.rounds,
+            "uncoloured",
+            by_trust=ballot.listeners is not None,
+            stacklevel=4,
+        )
+        return outcome
 
     def _listened(self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
         self._check_seers(adversaries, truth)
         return ballot.listened(anchors_of(self.participants_, ballot.labels), adversaries, truth)
 
     def _play(
-        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None, **options: Any
+        self,
+        ballot: Ballot,
+        protocol: SnowProtocol[Any],
+        adversaries: dict[int, Adversary],
+        truth: Votes | None,
+        **options: Any,
     ) -> Outcome:
         self._check_seers(adversaries, truth)
         options |= {"sampling": self.sampling, "rounds": self.rounds, "seed": self.seed_}
-        return ballot.talk(self.protocol_, adversaries, truth, **options)
+        return ballot.talk(protocol, adversaries, truth, **options)
 
     def _check_seers(self, adversaries: dict[int, Adversary], truth: Votes | None) -> None:
         seer = next((i for i, liar in adversaries.items() if Knows.TRUTH in liar.knows), None)

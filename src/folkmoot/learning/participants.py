@@ -1,5 +1,8 @@
 """Participants: each fits its own model on its own rows, keeps some back to learn how good it is, and votes.
 
+Once that is known the rows kept back are given to the model too (``refit``): the accuracy stays that of the
+model that had not seen them.
+
 Everything here concerns one participant at a time and is a pure function of its arguments, so joblib may
 run it in another process or on another machine. What comes out is a model and predictions, never rows.
 """
@@ -57,19 +60,21 @@ class Participant:
     columns : list of str or int, optional
         What it sees of an input. Default: everything.
     rows : int, default 0
-        How many rows the model was fitted on.
+        How many rows the model was fitted on: all its rows if it was fitted again.
     held_out : int, default 0
-        How many rows it kept back.
+        How many rows it kept back to learn its accuracy.
     right : int, default 0
-        How many of them its model answers right.
+        How many of them were answered right by a model that had not seen them.
     confusion : tuple of (label, label, int), default ()
-        How many of them with the first label were answered with the second.
+        How many of them with the first label were answered with the second by that model.
     constant : bool, default False
         Whether its rows held one class only, which it then always answers.
     weighted : bool, default True
         Whether its model took the sample weights, if there were any.
     fault : str, optional
         Why it could not answer the rows it kept back.
+    unrefitted : str, optional
+        Why it could not be fitted again on all its rows, so that its model has not seen those kept back.
 
     Examples
     --------
@@ -79,7 +84,7 @@ class Participant:
     >>> moot = ConsensusClassifier([GaussianNB()] * 3, protocol=Slush(2, 2), random_state=0).fit(X, y)
     >>> first = moot.participants_[0]
     >>> first.name, first.rows, first.held_out, first.accuracy
-    ('gaussiannb-1', 16, 4, 0.75)
+    ('gaussiannb-1', 20, 4, 0.75)
     """
 
     name: str
@@ -92,6 +97,7 @@ class Participant:
     constant: bool = False
     weighted: bool = True
     fault: str | None = None
+    unrefitted: str | None = None
 
     @property
     def accuracy(self) -> float:
@@ -129,21 +135,34 @@ class Task:
     held_out: Ints  # places in X that it keeps back
     seed: int | None
     folds: tuple[Ints, ...] = ()  # or parts of X: each answered by a model that is fitted on the others
+    refit: bool = False  # on all rows, once those held out have told how good the model is?
 
 
 def fit_classifier(task: Task) -> Participant:
     """Fit a clone on the rows not held out, and see how many of the others it answers right.
 
-    With folds it is fitted on all rows, and what it is worth is seen from clones fitted without a fold each.
+    With ``refit`` the model that votes is then another clone, fitted on all rows: with the same seed, so that
+    it is the one that ``holdout=0`` gives. With folds it is fitted on all rows from the start, and what it is
+    worth is seen from clones fitted without a fold each.
     """
-    kept = np.setdiff1d(np.arange(len(task.y)), task.held_out)
-    done = _learnt(task, kept)
+    everything = np.arange(len(task.y))
+    done = _learnt(task, np.setdiff1d(everything, task.held_out))
     # Who knows one answer has nothing to measure: on rows of that one class it would be perfect.
-    if done.constant:
+    if not done.constant:
+        done = (
+            _cross_measured(done, task)
+            if task.folds
+            else measured(done, rows_of(task.X, task.held_out), task.y[task.held_out])
+        )
+    # A model that fails on the rows held out is no better for being fitted on them.
+    if not task.refit or done.fault or done.rows == len(everything):
         return done
-    if task.folds:
-        return _cross_measured(done, task)
-    return measured(done, rows_of(task.X, task.held_out), task.y[task.held_out])
+    try:
+        again = _learnt(task, everything)
+    except (ValueError, TypeError, RuntimeError) as error:
+        cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+        return replace(done, unrefitted=f"{type(cause).__name__}: {_first_sentence(cause)}")
+    return replace(done, model=again.model, rows=again.rows, constant=again.constant, weighted=again.weighted)
 
 
 def _learnt(task: Task, rows: Ints) -> Participant:

@@ -41,8 +41,8 @@ class ReportingEstimator(DeliberatingEstimator):
         Returns
         -------
         Report
-            A line for each way to answer. Undecided inputs count as wrong in it, while ``predict`` and
-            ``score`` take the most common label.
+            A line for each way to answer. Undecided inputs count as wrong in it and level labels share, while
+            ``predict`` and ``score`` take the most common label, the first of several that are level.
         """
         return next(iter(self._reports(X, y, [self.adversaries], repeats, stacking)))
 
@@ -102,11 +102,12 @@ class ReportingEstimator(DeliberatingEstimator):
         if not any(participant.held_out for participant in self.participants_):
             skills[:] = np.nan  # nobody knows how good it is
         for each in adversaries:
+            liars = self._byzantine(ballot, each)
             report = compare(
                 ballot.votes,
-                self.protocol_,
+                self._protocol_on(ballot, liars, truth),
                 truth=truth,
-                adversaries=self._byzantine(ballot, each),
+                adversaries=liars,
                 anchors=None if self.trust is None else anchors_of(self.participants_, labels),
                 skills=skills,
                 faults=ballot.faults,

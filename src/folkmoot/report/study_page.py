@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST
+from folkmoot.comparison.report import TIES_SHARE
 from folkmoot.outcome import draw_convergence
 from folkmoot.report.page import Page
 from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE
@@ -94,7 +95,7 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
         "A perfectly malicious participant knows the truth and always answers wrong. Mean and best "
         "participant are of the honest ones. The rules between them and the consensus see all votes at "
         "once, which needs a server; stacking also needs labels there. It and Dawid-Skene can read those who "
-        "always lie backwards."
+        f"always lie backwards. On every line {TIES_SHARE}; other undecided inputs count as wrong."
     )
     if _trusting(study):
         result.text(

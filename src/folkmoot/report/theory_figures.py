@@ -60,11 +60,8 @@ def accuracy(
     p = np.linspace(0.0, 1.0, 201)
     axes.plot(p, p, color=GREY, lw=0.8, ls="--", label="one participant")
     rule = _rule_name(delta, q)
-    if chain.n % 2 or q is not None:
-        votes = [
-            majority_accuracy(chain.n, x, delta=delta, q=q, byzantine=chain.byzantine) for x in p.tolist()
-        ]
-        axes.plot(p, votes, color=ORANGE, label=rule)
+    votes = [majority_accuracy(chain.n, x, delta=delta, q=q, byzantine=chain.byzantine) for x in p.tolist()]
+    axes.plot(p, votes, color=ORANGE, label=rule)
     axes.plot(p, [chain.accuracy(x) for x in p.tolist()], color=BLUE, label="Slush")
     if mark is not None:
         axes.axvline(mark, color=GREY, lw=0.8, ls=":")

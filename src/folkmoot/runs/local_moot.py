@@ -6,7 +6,6 @@ of them.
 
 from __future__ import annotations
 
-import hashlib
 import signal
 import time
 from collections.abc import Callable
@@ -23,12 +22,12 @@ from folkmoot.arrays import PartProgress
 from folkmoot.comparison import Line, Report, compare
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
-from folkmoot.network.service.control import MotionProgress, Put, put
-from folkmoot.network.service.door import door_of
+from folkmoot.learning.participants import Task, fit_classifier
+from folkmoot.network import Account, Asker, Terms
+from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.operation import adversary_of
-from folkmoot.network.storage.account import Account, find, outcome_of
+from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
-from folkmoot.network.wire.motion import chunked
 from folkmoot.network.wire.verdict import first_votes
 from folkmoot.protocols import Slush
 from folkmoot.runs.processes import Nodes, name_of, prepare
@@ -126,7 +125,8 @@ def _fit(
 ) -> tuple[list[str], dict[int, Path]]:
     """A model on each one's own rows, as a file; a liar's knows the answers, so that it can avoid them.
 
-    With trust the honest hold every third row out, which tells them how good their models are.
+    With trust the honest hold every third row out, which tells them how good their models are; then these
+    are fitted on all rows. What a node is given of the rows held out is what the model said before that.
     """
     import skops.io
     from sklearn.neighbors import KNeighborsClassifier
@@ -139,13 +139,16 @@ def _fit(
             model = KNeighborsClassifier(1).fit(inputs, truth)
         else:
             rows, labels = data.X[own], data.y[own]
-            if trust:
-                held = np.arange(len(labels)) % 3 == 2
-                if len(set(labels[~held].tolist())) > 1:
-                    holdouts[place] = folder / f"{name_of(place)}.npz"
-                    np.savez(holdouts[place], X=rows[held], y=labels[held])
-                    rows, labels = rows[~held], labels[~held]
-            model = MODELS["logistic"]().fit(rows, labels)
+            held = np.flatnonzero((np.arange(len(labels)) % 3 == 2) & trust)
+            learner = MODELS["logistic"]()
+            participant = fit_classifier(
+                Task(name_of(place), learner, None, rows, labels, None, held, None, refit=True)
+            )
+            model = participant.model
+            if participant.held_out:
+                holdouts[place] = folder / f"{name_of(place)}.npz"
+                true, said, times = zip(*participant.confusion, strict=True)
+                np.savez(holdouts[place], y=np.repeat(true, times), answers=np.repeat(said, times))
         path = folder / f"{name_of(place)}.skops"
         skops.io.dump(model, path)
         files.append(str(path))
@@ -162,23 +165,12 @@ def _ask(
     paused: list[int],
     report: PartProgress | None,
 ) -> Account:
-    rows, chunks = chunked(inputs)
-    motion = Put(
-        seconds=config.deadline,
-        protocol="slush",
+    terms = Terms(
         k=config.k,
-        alpha=None,
-        beta=20,
         rounds=config.rounds,
-        pace=0.02,
-        weighted=False,
+        seconds=config.deadline,
         trust=config.trust,
-        labels=tuple(str(digit) for digit in range(10)),
-        inputs=len(inputs),
-        columns=inputs.shape[1],
-        dtype=inputs.dtype.str,
-        chunk_rows=rows,
-        chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
+        labels=[str(digit) for digit in range(10)],
     )
     broken = False
 
@@ -193,7 +185,7 @@ def _ask(
             for place in paused:
                 nodes.signal(place, signal.SIGSTOP)
 
-    return put(door_of(str(nodes.settings[0].folder)), motion, iter(chunks), progress)
+    return Asker(nodes.settings[0].folder).ask(inputs, terms, progress)
 
 
 def _result(

@@ -9,12 +9,14 @@ from folkmoot.sampling import Everyone
 
 
 def condorcet_bound(n: int, p: float) -> float:
-    """ "Condorcet's jury theorem": P_Maj >= p for odd n and p > 1/2. The bound is p itself.
+    """ "Condorcet's jury theorem": P_Maj >= p for p > 1/2. The bound is p itself.
+
+    The paper states it for odd n. A tie counts as one half, which makes an even n as good as n - 1.
 
     Parameters
     ----------
     n : int
-        How many vote; odd, so that there is no tie.
+        How many vote.
     p : float
         The accuracy of each of them, above 1/2.
 
@@ -31,7 +33,7 @@ def condorcet_bound(n: int, p: float) -> float:
     >>> round(majority_accuracy(3, 0.6), 12)
     0.648
     """
-    checks.odd(checks.integer("n", n, least=1), "for a majority that cannot tie")
+    checks.integer("n", n, least=1)
     return _better_than_chance(p)
 
 
@@ -131,10 +133,14 @@ def slush_lower_bound(k: int, alpha: int) -> float:
 
 
 def performance_groups_bound(n1: int, n2: int) -> float:
-    """p_max of "thm: performance groups": ceil(n/2) / (1 + n1), with n = n1 + n2 odd and n1 > n2.
+    """p_max of "thm: performance groups": ceil(n/2) / (1 + n1), with n = n1 + n2 and n1 > n2.
 
-    With the n2 weaker participants always wrong (p2 = 0), the control ratio is below 1 for every b
-    as long as p1 is below this value, so Slush beats the majority there.
+    With the n2 weaker participants always wrong (p2 = 0), the control ratio is below 1 for every b > n/2
+    as long as p1 is below this value, so Slush beats the majority there. The paper states it for odd n,
+    where the ratio of b = ceil(n/2) is the first to reach 1. For even n a tie counts as one half and its
+    ratio is 1 whatever p1 is; that of b = m + 1, with m = n/2, then decides:
+
+        p_max / (1 - p_max) = sqrt(m (m+1) / ((n1-m) (n1-m+1))).
 
     Parameters
     ----------
@@ -156,12 +162,19 @@ def performance_groups_bound(n1: int, n2: int) -> float:
     >>> p = [0.7] * 7 + [0.0] * 4
     >>> print(f"{SlushChain(11, k=3, alpha=2).accuracy(p):.3f} {majority_accuracy(11, p):.3f}")
     0.395 0.329
+    >>> print(f"{performance_groups_bound(n1=7, n2=5):.3f}")
+    0.821
     """
     strong, weak = checks.integer("n1", n1, least=1), checks.integer("n2", n2, least=0)
     if strong <= weak:
         raise ValueError(f"n1 must satisfy n1 > n2: got n1={strong}, n2={weak}")
-    checks.odd(strong + weak, "(n = n1 + n2) for a majority that cannot tie")
-    return ((strong + weak + 1) // 2) / (1 + strong)
+    half, odd = divmod(strong + weak, 2)
+    if odd:
+        return (half + 1) / (1 + strong)
+    # From C(n1, m+1) p^2 = C(n1, m-1) (1-p)^2; the ratios of larger b are smaller, by the same step as in the
+    # paper's proof: ((n1-c)^2 - x^2) / ((c+1)^2 - x^2) falls with x, where c = (n-1)/2.
+    won, lost = math.sqrt(half * (half + 1)), math.sqrt((strong - half) * (strong - half + 1))
+    return won / (won + lost)
 
 
 def byzantine_asymmetry(n: int, b: int, byzantine: int) -> float:

@@ -222,13 +222,15 @@ class SlushChain:
         -------
         float
             The chance that all honest participants end blue; with ``steps``, that more than half of them
-            are blue then.
+            are blue then, and half the chance that exactly half are.
         """
         start = log_votes_law(p, self.honest)
         if steps is None:
             return math.exp(min(logsum(start + self.log_blue), 0.0))
         law = self.distribution(np.exp(start), steps)
-        return min(math.fsum(law[self.honest // 2 + 1 :].tolist()), 1.0)
+        right = law[self.honest // 2 + 1 :].tolist()
+        tied = checks.tied_votes(self.honest)
+        return min(math.fsum(right if tied is None else [*right, law[tied] / 2]), 1.0)
 
     # ---- time --------------------------------------------------------------------------------
 

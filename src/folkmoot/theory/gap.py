@@ -2,11 +2,11 @@
 
 With r the votes the majority needs and P(b) the law of the right first votes,
 
-    P_Maj - P_S = sum_{b >= r} P(b) (1 - B_b)  -  sum_{b < r} P(b) B_b.
+    P_Maj - P_S = sum_{b >= r} P(b) (1 - B_b)  -  sum_{b < r} P(b) B_b,
 
-The coefficients of the binomial terms change sign once, from minus to plus, so for equal accuracies
-the difference has at most one zero in 0 < p < 1 (variation diminishing of the Bernstein basis; the
-paper leaves this open). That zero is p_th.
+where for even n a tie, b = n/2, adds P(b) (1/2 - B_b) instead. The coefficients of the binomial terms
+change sign once, from minus to plus, so for equal accuracies the difference has at most one zero in
+0 < p < 1 (variation diminishing of the Bernstein basis; the paper leaves this open). That zero is p_th.
 """
 
 from __future__ import annotations
@@ -134,7 +134,8 @@ def accuracy_gap(
 
     The term of b right votes is paired with that of n - b, as in the proof of theorem "Slush vs
     Majority hom": P(n-b) B_{n-b} (kappa_b - 1). What is left unpaired has one sign. For unequal p the
-    ratios carry the rounding of the law of the votes: a gap below 1e-13 of its terms is noise.
+    ratios carry the rounding of the law of the votes: a gap below 1e-13 of its terms is noise. A tie
+    is its own partner and counts half: P(n/2) B_{n/2} (kappa_{n/2} - 1) / 2.
 
     Parameters
     ----------
@@ -143,7 +144,7 @@ def accuracy_gap(
     p : float or array-like of float, shape (honest,)
         The accuracy of every honest participant, or one value for each.
     delta : int, default 0
-        How many votes beyond ceil(n/2) the majority needs.
+        How many votes beyond a bare majority the vote needs.
     q : float or Fraction, optional
         The share of the votes that it needs instead, 1/2 < q <= 1.
 
@@ -167,11 +168,17 @@ def accuracy_gap(
     lost = law + chain.log_not_blue  # b >= needed: the majority is right and Slush is not
     won = law + chain.log_blue  # b < needed: Slush is right and the majority is not
     b = np.arange(c + 1)
-    paired = (b >= needed) & (n - b < needed) & np.isfinite(lost)
+    above = b >= needed
+    tied = checks.tied_votes(n, delta, q)
+    if tied is not None and tied <= c:
+        above[tied] = True
+        for terms in (lost, won):
+            terms[tied] -= math.log(2)
+    paired = above & (n - b < needed) & np.isfinite(lost)
     paired[paired] = np.isfinite(won[n - b[paired]])
     partner = n - b[paired]
     kappa = log_control_ratio(chain, p)[paired]
-    alone_lost = (b >= needed) & ~paired
+    alone_lost = above & ~paired
     alone_won = b < needed
     alone_won[partner] = False
 
@@ -206,13 +213,13 @@ def threshold_accuracy(
     Parameters
     ----------
     n : int
-        Participants in all; odd unless ``q`` is given.
+        Participants in all.
     k : int
         How many of them are asked in a query.
     alpha : int
         How many equal answers make a colour win, k/2 < alpha <= k.
     delta : int, optional
-        How many votes beyond ceil(n/2) the majority needs. Default: 0.
+        How many votes beyond a bare majority the vote needs. Default: 0, where a tie counts as one half.
     q : float or Fraction, optional
         The share of the votes that it needs instead, 1/2 < q <= 1.
     byzantine : int, default 0
@@ -242,15 +249,23 @@ def threshold_accuracy(
     needed = checks.required_votes(chain.n, delta, q)
     b = np.arange(chain.honest + 1, dtype=np.float64)
     choose = log_choose(chain.honest)
-    lost = (choose + chain.log_not_blue)[needed:]
-    won = (choose + chain.log_blue)[:needed]
-    ahead, behind = bool(np.isfinite(won).any()), bool(np.isfinite(lost).any())
-    if not (ahead and behind):
-        return 1.0 if ahead else 0.0 if behind else math.nan
+    lost, won = choose + chain.log_not_blue, choose + chain.log_blue
+    lost[:needed] = won[needed:] = -np.inf
+    tied = checks.tied_votes(chain.n, delta, q)
+    if tied is not None and tied <= chain.honest:
+        # 1/2 - B = (1 - B - B) / 2 is of one sign: what it is belongs to one of the two sums, not to both.
+        log_more = float(chain.log_not_blue[tied] - chain.log_blue[tied])
+        net = math.log(-math.expm1(-abs(log_more))) - math.log(2) if log_more else -math.inf
+        won[tied] = won[tied] + net if log_more < 0 else -np.inf
+        lost[tied] = choose[tied] + chain.log_not_blue[tied] + net if log_more > 0 else -np.inf
+    behind, ahead = np.isfinite(lost), np.isfinite(won)
+    if not (ahead.any() and behind.any()):
+        return 1.0 if ahead.any() else 0.0 if behind.any() else math.nan
+    lost, more, won, fewer = lost[behind], b[behind], won[ahead], b[ahead]
 
     def balance(theta: float) -> float:
         """log of what the majority gains over what it loses; its slope in theta = logit p is >= 1."""
-        return logsum(lost + b[needed:] * theta) - logsum(won + b[:needed] * theta)
+        return logsum(lost + more * theta) - logsum(won + fewer * theta)
 
     from scipy.optimize import brentq  # here, as it doubles the time of ``import folkmoot.theory``
 

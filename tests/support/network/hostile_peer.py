@@ -31,7 +31,8 @@ from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.transports.tls import Limits
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import Motion, chunked, motion_name
+from folkmoot.network.wire.batch import Batch
+from folkmoot.network.wire.motion import Motion, motion_name
 from folkmoot.network.wire.packing import pack
 from folkmoot.runs.held_ports import HeldPorts
 from support.network.moot_in_memory import ChunkVotes, InMemory
@@ -128,16 +129,16 @@ class Hall:
     def motion(self, asker: int, **changes: Any) -> tuple[Motion, InMemory]:
         self.asked += 1
         inputs = np.arange(INPUTS, dtype="<i4")[:, None]
-        rows, chunks = chunked(inputs)
+        batch = Batch(inputs)
         settings: dict[str, Any] = {
             "moot": self.moot, "asker": asker, "created": time.time(), "seconds": 8.0, "protocol": "slush",
             "nonce": self.asked.to_bytes(16, "big"), "k": 4, "alpha": 3, "beta": 20, "rounds": 8,
             "pace": 0.005,
             "weighted": False, "trust": False,
             "labels": ("a", "b"), "inputs": INPUTS, "columns": 1, "dtype": "<i4",
-            "chunk_rows": rows, "chunks": tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
+            "chunk_rows": batch.chunk_rows, "chunks": batch.digests(),
         } | changes  # fmt: skip
-        return Motion(**settings), InMemory(chunks)
+        return Motion(**settings), InMemory(list(batch.chunks()))
 
     async def ask(self, asker: int = 0, **changes: Any) -> Session:
         """Put a motion, wait until it is over at every honest node, and see that they agree."""

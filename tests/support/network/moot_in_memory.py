@@ -31,7 +31,8 @@ from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.memory import Network, Weather, World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import Motion, chunked
+from folkmoot.network.wire.batch import Batch
+from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.packing import pack, unpack
 
 
@@ -189,7 +190,7 @@ class Moot:
     def motion(self, asker: int = 0, **changes: Any) -> tuple[Motion, InMemory]:
         """A motion on all inputs."""
         inputs = np.arange(self.votes.shape[1], dtype="<i4")[:, None]
-        rows, chunks = chunked(inputs)
+        batch = Batch(inputs)
         nonce = hashlib.sha256(repr((self.seed, asker, changes)).encode()).digest()[:16]
         settings: dict[str, Any] = {
             "moot": bytes.fromhex(self.roster.digest), "asker": asker, "nonce": nonce,
@@ -197,10 +198,10 @@ class Moot:
             "rounds": 15,
             "pace": 0.02, "weighted": False, "trust": False,
             "labels": ("a", "b"), "inputs": len(inputs), "columns": 1,
-            "dtype": "<i4", "chunk_rows": rows,
-            "chunks": tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
+            "dtype": "<i4", "chunk_rows": batch.chunk_rows,
+            "chunks": batch.digests(),
         } | changes  # fmt: skip
-        return Motion(**settings), InMemory(chunks)
+        return Motion(**settings), InMemory(list(batch.chunks()))
 
     def put(self, asker: int = 0, *, at: float = 0.0, **changes: Any) -> None:
         """Let a node put a motion at a time."""

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.network.service.control import MotionProgress, Put, put
-from folkmoot.network.service.door import door_of
+from folkmoot.network import Asker, Terms
+from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.storage.account import Account, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire import messages as m
-from folkmoot.network.wire.motion import chunked
 from folkmoot.runs.processes import Nodes, prepare
 
 MODEL = """
@@ -60,14 +59,8 @@ def ask(
 ) -> Account:
     """Put the numbers 0, 1, 2... to the moot: is each odd or even?"""
     array = np.arange(inputs, dtype="<i4")[:, None]
-    rows, chunks = chunked(array)
-    settings: dict[str, Any] = {
-        "seconds": 12.0, "protocol": "slush", "k": None, "alpha": None, "beta": 20, "rounds": 40,
-        "pace": 0.02, "weighted": False, "trust": False,
-            "labels": None, "inputs": inputs, "columns": 1, "dtype": "<i4",
-        "chunk_rows": rows, "chunks": tuple(hashlib.sha256(chunk).digest() for chunk in chunks),
-    } | changes  # fmt: skip
-    return put(door_of(str(nodes.settings[asker].folder)), Put(**settings), iter(chunks), progress)
+    terms = Terms(**{"seconds": 12.0, "rounds": 40} | changes)
+    return Asker(nodes.settings[asker].folder).ask(array, terms, progress)
 
 
 def until(holds: Callable[[], bool], what: str, seconds: float = 30.0) -> None:

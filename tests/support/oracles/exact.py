@@ -75,15 +75,19 @@ def log_ratio(part: int, whole: int) -> float:
 
 
 def accuracy_gap(n: int, f: int, needed: int, blue: list[int], total: int, p: Fraction) -> Fraction:
-    """P_Maj - P_S, exactly, for equal accuracies p and B_b = blue[b] / total."""
+    """P_Maj - P_S, exactly, for equal accuracies p and B_b = blue[b] / total.
+
+    A tie of n/2 votes, where a bare majority is needed, is half right.
+    """
     c = n - f
     right, cases = p.as_integer_ratio()
-    gap, all_wrong = 0, 1  # whole numbers by Horner's rule, in units of 1 / (total cases^c)
+    gap, all_wrong = 0, 1  # whole numbers by Horner's rule, in units of 1 / (2 total cases^c)
     for b in range(c, -1, -1):
-        coefficient = total - blue[b] if b >= needed else -blue[b]
+        tied = 2 * b == n and needed == b + 1
+        coefficient = (2 * total if b >= needed else total if tied else 0) - 2 * blue[b]
         gap = gap * right + math.comb(c, b) * coefficient * all_wrong
         all_wrong *= cases - right
-    return Fraction(gap, total * cases**c)
+    return Fraction(gap, 2 * total * cases**c)
 
 
 def poisson_binomial(p: list[Fraction]) -> list[Fraction]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -24,6 +22,7 @@ from folkmoot.cli.options import (
 from folkmoot.cli.output import print_json, progress_bar, warn
 
 if TYPE_CHECKING:
+    from folkmoot.network.service.asking import Weights
     from folkmoot.network.service.control import MotionProgress
 
 Via = Annotated[
@@ -84,50 +83,37 @@ def ask(
 ) -> None:
     """Put a motion to the moot: every participant's model votes, they talk, and sign what they agree on."""
     from folkmoot.cli.network.input_files import read_inputs
-    from folkmoot.network.service.control import Put, put
-    from folkmoot.network.service.door import door_of
-    from folkmoot.network.wire.motion import LOCAL, rows_per_chunk
+    from folkmoot.network import Asker, Terms
 
-    if weights not in ("equal", "record"):
-        raise ValueError(f"--weights must be 'equal' or 'record': got {weights!r}")
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
-    seconds = seconds_of(deadline, "--deadline")
-    array = read_inputs(inputs)
-    _warn_of_missing(array, inputs)
-    rows = rows_per_chunk(array.shape[1], array.dtype)
-
-    def chunks() -> Iterator[bytes]:
-        for start in range(0, len(array), rows):
-            yield array[start : start + rows].tobytes()
-
-    motion = Put(
-        seconds=seconds,
+    terms = Terms(
         protocol=protocol,
         k=k,
-        alpha=LOCAL if alpha == "local" else whole_alpha(alpha),
+        alpha="local" if alpha == "local" else whole_alpha(alpha),
         beta=beta,
         rounds=rounds,
+        seconds=seconds_of(deadline, "--deadline"),
         pace=seconds_of(pace, "--pace"),
-        weighted=weights == "record",
+        weights=cast("Weights", weights),  # which it checks
         trust=trust,
-        labels=None if labels is None else tuple(label.strip() for label in labels.split(",")),
-        inputs=len(array),
-        columns=array.shape[1],
-        dtype=array.dtype.str,
-        chunk_rows=rows,
-        chunks=tuple(hashlib.sha256(chunk).digest() for chunk in chunks()),
+        labels=None if labels is None else [label.strip() for label in labels.split(",")],
     )
-    if Path(via).is_dir() and not (Path(via) / "node.toml").is_file():
-        raise ValueError(f"--via must be a node's folder or HOST:PORT: there is no node in {via}")
-    door = door_of(via, token)
+    batch = read_inputs(inputs)
+    missing = batch.missing
+    if missing:
+        warn(
+            f"{missing} of {len(batch)} inputs in {inputs} hold missing or infinite values: "
+            "models that cannot take them abstain"
+        )
+    asker = Asker(via, token)
     with progress_bar("the moot talks") as bar:
 
         def progress(report: MotionProgress) -> None:
             if bar is not None:
                 bar(min(report.rounds, rounds), rounds)
 
-        account = put(door, motion, chunks(), progress)
+        account = asker.ask(batch, terms, progress)
     if out is not None:
         write_decisions(out, account)
     if json:
@@ -140,19 +126,3 @@ def _as_dict(account: Any) -> dict[str, Any]:
     from folkmoot.network.storage.account import as_dict
 
     return as_dict(account)
-
-
-def _warn_of_missing(array: Any, path: Path) -> None:
-    import numpy as np
-
-    if array.dtype.kind != "f":
-        return
-    missing = sum(
-        int((~np.isfinite(array[start : start + 8192])).any(axis=1).sum())
-        for start in range(0, len(array), 8192)
-    )
-    if missing:
-        warn(
-            f"{missing} of {len(array)} inputs in {path} hold missing or infinite values: "
-            "models that cannot take them abstain"
-        )

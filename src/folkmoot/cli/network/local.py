@@ -89,6 +89,8 @@ def _as_dict(result: LocalResult) -> dict[str, Any]:
 
 
 def _print(result: LocalResult, kept: Path | None) -> None:
+    from folkmoot.comparison.report import TIES_SHARE
+
     account = result.account
     rows = [["the moot", f"{result.accuracy:.3f}", str(account.undecided)]]
     rows.append(
@@ -128,6 +130,8 @@ def _print(result: LocalResult, kept: Path | None) -> None:
         f"the asking node sent {account.queries:,} queries and {account.bytes_sent:,} bytes; the motion took "
         f"{account.seconds:.1f} s, everything {result.seconds:.1f} s",
     ]
+    if any(line.tied for line in result.lines):
+        notes.append(f"undecided inputs count as wrong here; at a centre {TIES_SHARE}")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     if faults:
         notes.insert(0, "; ".join(faults))

@@ -142,7 +142,7 @@ def truth(
         f"{len(labels)} truths told about {stored.name.hex()[:12]}; track records at this node:",
         ["participant", "right", "voted", "accuracy"],
         rows,
-        "accuracy is (right + 1) / (voted + 2); ask --alpha local and --weights record use it",
+        "accuracy is (right + 1) / (voted + 2); ask --weights record uses it, --alpha local the own record",
     )
 
 

@@ -63,7 +63,7 @@ def run(
         typer.Option(
             "--holdout",
             metavar="FILE",
-            help="Labelled rows the model has not seen (.npz or a table): they anchor this node's trust.",
+            help="Labelled rows that the model has not seen, or label,answer (.npz or table): for --trust.",
             show_default=False,
         ),
     ] = None,

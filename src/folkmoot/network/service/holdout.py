@@ -40,39 +40,60 @@ class Holdout:
 
 
 def read_holdout(path: Path, model: Model) -> Holdout:
-    """Rows with their labels (.npz with X and y, or a table with a column ``label``), and the model's
-    answers.
+    """What a file says of the own model: labelled rows, which it answers now, or labels and answers.
+
+    Rows are an .npz file with X and y, or a table with a column ``label``. A model that has seen them would
+    answer them all too well; so one that was fitted again on all rows is given the answers from before
+    instead: an .npz file with y and answers, or a table with the columns ``label`` and ``answer`` alone.
     """
-    rows, truths = _read_npz(path) if path.suffix.lower() == ".npz" else _read_table(path)
-    if len(rows) != len(truths) or not len(rows):
+    rows, truths, answers = _read_npz(path) if path.suffix.lower() == ".npz" else _read_table(path)
+    if answers is None:
+        if len(rows) != len(truths) or not len(rows):
+            raise ValueError(
+                f"{path} must hold a label for every row: got {len(rows)} rows, {len(truths)} labels"
+            )
+        if model.columns is not None and rows.shape[1] != model.columns:
+            raise ValueError(
+                f"{path} must have the {model.columns} columns of the model, and the label: "
+                f"got {rows.shape[1]}"
+            )
+        answers = model.predict(rows)
+    elif len(answers) != len(truths) or not truths:
         raise ValueError(
-            f"{path} must hold a label for every row: got {len(rows)} rows, {len(truths)} labels"
+            f"{path} must hold an answer for every label: got {len(answers)} answers, {len(truths)} labels"
         )
-    if model.columns is not None and rows.shape[1] != model.columns:
-        raise ValueError(
-            f"{path} must have the {model.columns} columns of the model, and the label: got {rows.shape[1]}"
-        )
-    return Holdout(zip(truths, model.predict(rows), strict=True))
+    return Holdout(zip(truths, answers, strict=True))
 
 
-def _read_npz(path: Path) -> tuple[Floats, list[str]]:
+def _read_npz(path: Path) -> tuple[Floats, list[str], list[str] | None]:
     try:
         with np.load(path, allow_pickle=False) as file:
-            rows, truths = file["X"], file["y"]
+            truths, told = file["y"], "answers" in file
+            rows = file["answers" if told else "X"]
     except (KeyError, ValueError, EOFError):
-        raise ValueError(f"{path} must be a .npz file with the arrays X and y") from None
+        raise ValueError(f"{path} must be a .npz file with the arrays X and y, or y and answers") from None
+    if told:
+        if rows.ndim != 1 or truths.ndim != 1:
+            raise ValueError(
+                f"{path} must hold y and answers of one axis: got {truths.shape} and {rows.shape}"
+            )
+        return np.empty((0, 0)), as_labels(truths), as_labels(rows)
     if rows.ndim != 2 or truths.ndim != 1:
         raise ValueError(f"{path} must hold X of two axes and y of one: got {rows.shape} and {truths.shape}")
-    return rows, as_labels(truths)
+    return rows, as_labels(truths), None
 
 
-def _read_table(path: Path) -> tuple[Floats, list[str]]:
-    rows, truths = [], []
+def _read_table(path: Path) -> tuple[Floats, list[str], list[str] | None]:
+    rows, truths, answers = [], [], []
     with open_table(path) as table:
         if "label" not in table.columns:
             raise ValueError(f"{path} must have a column 'label': it has {shortened(table.columns)}")
         features = [name for name in table.columns if name != "label"]
+        told = features == ["answer"]
         for line, cells in table.rows([*features, "label"]):
-            rows.append(table.reals(line, cells[:-1]))
+            if told:
+                answers.append(cells[0])
+            else:
+                rows.append(table.reals(line, cells[:-1]))
             truths.append(cells[-1])
-    return np.array(rows, dtype=np.float64), truths
+    return np.array(rows, dtype=np.float64), truths, answers if told else None

@@ -1,17 +1,19 @@
-"""What a node makes of everybody's revealed first votes: whom it trusts, and what it takes into the talk.
+"""What a node makes of first votes: whom it trusts, what it takes into the talk, how sure it is of itself.
 
-The rules are those of ``folkmoot.trust``.
+The rules are those of ``folkmoot.trust`` and ``folkmoot.thresholds``.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
-from folkmoot.arrays import Colours, Floats
+from folkmoot.arrays import Colours, Floats, Ints
+from folkmoot.thresholds import StrongConfidence, batch_accuracies
 from folkmoot.trust import Anchor, listen, opening
 
 MOST_HEARD: Final = (
@@ -31,9 +33,9 @@ class Judgement:
 
 def judge(place: int, votes: Colours, anchor: Anchor | None, classes: int) -> Judgement:
     """Listen to the first votes (participant, input), and say what to begin the talk with."""
-    n, inputs = votes.shape
-    most = max(MOST_HEARD // (n * classes), 1000)
-    heard = np.unique(np.linspace(0, inputs - 1, min(inputs, most)).astype(np.int64))
+    inputs = votes.shape[1]
+    most = _most_heard(len(votes), classes)
+    heard = _heard(inputs, most)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of is in ``why``
         trust = listen(place, votes[:, heard].astype(np.int64), anchor, classes=classes)
@@ -43,3 +45,36 @@ def judge(place: int, votes: Colours, anchor: Anchor | None, classes: int) -> Ju
         blocks = [votes[:, i : i + most].astype(np.int64) for i in range(0, inputs, most)]
         start = np.concatenate([opening(block, trust) for block in blocks]).astype(np.int8)
     return Judgement(trust.weight, start, trust.anchored, trust.why)
+
+
+@dataclass(frozen=True)
+class LocalThreshold:
+    """Strong confidence of one node: from its holdout and the truths it was told, and its peers' votes."""
+
+    right: int
+    held_out: int
+    k: int
+
+    @classmethod
+    def of(cls, anchor: Anchor | None, k: int) -> LocalThreshold:
+        """By what the node knows of its own model; without that it is the least majority."""
+        return cls(0, 0, k) if anchor is None else cls(anchor.right, anchor.held_out, k)
+
+    def alpha(self, own: Colours | None = None, peers: Sequence[Colours] = ()) -> int:
+        """The threshold, as far as the votes of some peers on the batch bear it out."""
+        votes = None
+        if own is not None and len(peers):
+            everybody = np.stack([own, *peers])
+            most = _most_heard(len(everybody), int(everybody.max()) + 2)
+            votes = everybody[:, _heard(own.size, most)].astype(np.int64)
+        p = batch_accuracies([self.right], [self.held_out], votes, participants=[0])
+        return int(StrongConfidence(p).thresholds(self.k)[0])
+
+
+def _most_heard(participants: int, classes: int) -> int:
+    return max(MOST_HEARD // (participants * classes), 1000)
+
+
+def _heard(inputs: int, most: int) -> Ints:
+    """Inputs of a large batch, spread evenly, that tell enough of all."""
+    return np.unique(np.linspace(0, inputs - 1, min(inputs, most)).astype(np.int64))

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from folkmoot.arrays import Colours
-from folkmoot.network.session.judgement import Judgement
+from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.wire import messages as m
@@ -77,6 +77,7 @@ class Minutes:
         self.cheats = set(memory.cheats)
         self.late: set[int] = set()  # who committed when it may have heard others
         self.judgement: Judgement | None = None
+        self.local: LocalThreshold | None = None  # a threshold that is not yet settled
         # Orders, to be carried out in this order.
         self.saves: list[Save] = []
         self.out: list[tuple[int, m.Message]] = []

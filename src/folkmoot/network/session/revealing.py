@@ -49,6 +49,8 @@ class Revealing:
         for place, votes in self._revealed.items():
             if place not in minutes.cheats:
                 minutes.study[place] = votes
+        peers = [votes for place, votes in enumerate(minutes.study) if place != minutes.seat.place]
+        self._stance.settle_threshold(peers)
         return patience.talk_by
 
     def judged(self, judgement: Judgement | None) -> Event:

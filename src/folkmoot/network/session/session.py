@@ -15,7 +15,7 @@ from typing import Any
 from folkmoot.arrays import Colours
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.gathering import Gathering
-from folkmoot.network.session.judgement import Judgement
+from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.minutes import Ended, Memory, Minutes, Seat
 from folkmoot.network.session.patience import Health, Patience
 from folkmoot.network.session.phases import WITH_TRUST, WITHOUT_TRUST, Event, Part, Phase, Table
@@ -42,7 +42,7 @@ class Session:
         *,
         now: float,
         end: float,
-        alpha: int,
+        alpha: int | LocalThreshold,
         weights: Sequence[float] | None = None,
         memory: Memory | None = None,
     ) -> None:
@@ -56,6 +56,8 @@ class Session:
         # Salts come from the caller's source, which is a secret one in earnest. Whom to ask need only be
         # unknown to others, and is drawn a thousand times as often.
         self._secrets, self._rng = rng, random.Random(rng.getrandbits(256))
+        if isinstance(alpha, LocalThreshold):
+            self.minutes.local, alpha = alpha, alpha.alpha()
         self._take_places(motion.rule(alpha), weights)
         self._parts: dict[Phase, Part] = {
             Phase.VOTING: self._voting,

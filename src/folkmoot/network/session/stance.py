@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,13 +11,18 @@ import numpy as np
 from folkmoot.arrays import Colours
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.packing import pack
+from folkmoot.network.wire.packing import pack, unpack
 from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.many import Opinions
 from folkmoot.trust import kept
 from folkmoot.votes import UNCOLOURED
 
 _INCARNATION: Final = 1 << 24  # versions of one start of the node
+
+
+def is_first(version: int) -> bool:
+    """Whether a peer that tells this version still holds what it began the talk with."""
+    return version % _INCARNATION == 0
 
 
 class Told(NamedTuple):
@@ -54,6 +60,14 @@ class Stance:
         """Take these votes into the talk."""
         self._opinions = Opinions(self.rule, self._minutes.motion.classes, votes)
         self._colours = self._opinions.colours
+
+    def settle_threshold(self, peers: Sequence[Colours]) -> None:
+        """Fix a local threshold, once, by the own first votes and those of some peers."""
+        minutes = self._minutes
+        if minutes.local is not None:
+            first = unpack(minutes.own.first, minutes.motion.inputs, minutes.motion.classes)
+            self.rule = minutes.motion.rule(minutes.local.alpha(first, peers))
+            minutes.local = None
 
     def repeat(self, colours: Colours) -> None:
         """Tell what an earlier start of this node has signed."""

@@ -13,7 +13,7 @@ from folkmoot.network.membership.roster import quorum
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import BEFORE_THE_TALK, Event, Phase
-from folkmoot.network.session.stance import Stance
+from folkmoot.network.session.stance import Stance, is_first
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.testimony import Testimony
 from folkmoot.protocols.many import winners
@@ -44,6 +44,7 @@ class Talking:
         self._waiting: set[int] = set()
         self._asked: list[int] = []
         self._answers: dict[int, Colours] = {}
+        self._unmoved: set[int] = set()  # peers who still held their first votes when they were asked
         self._round_deadline = self._next_round = 0.0
         self._asked_by = [0] * seat.n
 
@@ -123,6 +124,8 @@ class Talking:
             minutes.accuse(peer, evidence)
         if colours is not None:
             self._answers[peer] = colours
+            if is_first(message.version):
+                self._unmoved.add(peer)
             if minutes.judgement is not None and (colours == UNCOLOURED).all():
                 self._mute.add(peer)
         return self._not_waiting_for(peer, now)
@@ -149,6 +152,8 @@ class Talking:
         if not self._answers:
             return
         self._stance.heard_somebody = True
+        first = [held for peer, held in self._answers.items() if peer in self._unmoved]
+        self._stance.settle_threshold(first or list(self._answers.values()))
         if not self._nothing_new():
             self._react()
 

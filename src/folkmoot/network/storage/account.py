@@ -13,10 +13,77 @@ from folkmoot.network.wire.verdict import Verdict, verdict
 
 
 class Account(msgspec.Struct, frozen=True):
-    """Everything that people ask about a motion; participants by name."""
+    """Everything that people ask about a motion, as one node knows it; participants by name.
+
+    Parameters
+    ----------
+    motion : str
+        Its name: the SHA-256 of its header, in hexadecimal.
+    state : {"open", "closed"}
+        Whether it is over for this node.
+    asker : str
+        Who put it.
+    created : float
+        When, in seconds since 1970 by the asker's clock.
+    inputs : int
+        How many inputs it holds.
+    labels : list of str
+        The possible answers.
+    protocol : str
+        The rule of the talk.
+    k : int
+        How many peers are asked in a round.
+    alpha : int or "local"
+        How many equal answers win a round.
+    rounds : int
+        How often each participant asks at the most.
+    decisions : list of str or None
+        A label for each input on which a quorum has signed one, else None.
+    agreement : list of float
+        For each input, the share of those who closed that hold the most common label.
+    undecided : int
+        Inputs without a decision.
+    participants : int
+        How many are in the roster.
+    quorum : int
+        How many must sign a label.
+    took_part : list of str
+        Who signed a close that counts.
+    silent : list of str
+        Who did not close.
+    late : list of str
+        Who committed to its votes after the talk had begun.
+    abstained : dict
+        Who had no vote at first, and why.
+    evidence : dict
+        Who contradicted itself, and how.
+    trust : dict or None
+        How far this node trusts each participant, if the motion wanted trust.
+    anchored : bool or None
+        Whether that trust rests on rows of which this node knows the truth.
+    why : str
+        On what the trust rests, or why there is none.
+    rounds_played : int
+        Rounds that this node asked.
+    queries : int
+        Questions that it sent in them.
+    bytes_sent : int
+        Bytes that it sent.
+    bytes_received : int
+        Bytes that it received.
+    seconds : float
+        How long it took.
+
+    Examples
+    --------
+    >>> from folkmoot.network import ask
+    >>> account = ask(X, via="north")  # doctest: +SKIP
+    >>> account.undecided, account.silent  # doctest: +SKIP
+    (0, ['east'])
+    """
 
     motion: str
-    state: str  # "open", "closed"
+    state: str
     asker: str
     created: float
     inputs: int
@@ -25,7 +92,7 @@ class Account(msgspec.Struct, frozen=True):
     k: int
     alpha: int | str
     rounds: int
-    decisions: list[str | None]  # a label where a quorum has signed it
+    decisions: list[str | None]
     agreement: list[float]
     undecided: int
     participants: int
@@ -35,9 +102,9 @@ class Account(msgspec.Struct, frozen=True):
     late: list[str]
     abstained: dict[str, str]
     evidence: dict[str, str]
-    trust: dict[str, float] | None  # this node's own, if the motion wanted it
+    trust: dict[str, float] | None
     anchored: bool | None
-    why: str  # on what the trust rests, or why there is none
+    why: str
     rounds_played: int
     queries: int
     bytes_sent: int

@@ -10,11 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from folkmoot.accuracy import laplace_accuracy, log_odds
-from folkmoot.checks import least_alpha
 from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire.verdict import first_votes
-from folkmoot.thresholds import StrongConfidence
 
 
 @dataclass(frozen=True)
@@ -69,11 +67,6 @@ class TrackRecords:
         for name in self._storage.names("told"):
             with suppress(DamagedError):
                 yield self._storage.motion(name), self._storage.held(name)
-
-    def threshold(self, fingerprint: str, k: int) -> int:
-        """The own local threshold: strong confidence in the own record, the least majority without one."""
-        record = self.read().get(fingerprint)
-        return least_alpha(k) if record is None else int(StrongConfidence([record.accuracy]).thresholds(k)[0])
 
     def weights(self, members: Sequence[str], classes: int) -> list[float]:
         """What a participant's answer weighs: log-odds of its record, nothing if worse than a guess.

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Array
@@ -159,18 +158,6 @@ def read_header(header: bytes) -> Motion:
 def motion_name(header: bytes) -> bytes:
     """The 32 bytes by which a motion is known."""
     return hashlib.sha256(header).digest()
-
-
-def chunked(inputs: Array) -> tuple[int, list[bytes]]:
-    """Rows a chunk, and the chunks of a 2-d array of numbers."""
-    array = np.ascontiguousarray(inputs)
-    rows = rows_per_chunk(array.shape[1], array.dtype)
-    return rows, [array[start : start + rows].tobytes() for start in range(0, len(array), rows)]
-
-
-def rows_per_chunk(columns: int, dtype: npt.DTypeLike) -> int:
-    """As many rows as fit into a chunk, and at least one."""
-    return max(1, CHUNK_BYTES // (columns * np.dtype(dtype).itemsize))
 
 
 def _check_labels(labels: tuple[str, ...]) -> None:

@@ -118,10 +118,10 @@ def sweep(
     ahead: dict[str, list[Floats]] = {name: [] for name in lines}
     for f in byzantine:
         found = answers(members, talk, seed, PAPER, order[:f])
-        base = (found[MAJORITY].decisions == members.truth).mean(axis=0)
+        base = found[MAJORITY].right(members.truth).mean(axis=0)
         for method in methods(found, members.truth):
             lines[method.name].append(method)
-            ahead[method.name].append((found[method.name].decisions == members.truth).mean(axis=0) - base)
+            ahead[method.name].append(found[method.name].right(members.truth).mean(axis=0) - base)
     tried = np.array(byzantine)
     ranges = {
         FEW: (tried >= 1) & (tried < talk.alpha),

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.accuracy import log_odds, participant_accuracies, standard_error
+from folkmoot.accuracy import log_odds, participant_accuracies, right_by_input, standard_error
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.arrays import Floats, Ints
+from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.comparison import RULES, Report, compare
 from folkmoot.protocols import PROTOCOLS, Slush, SnowProtocol, named_protocol
 from folkmoot.thresholds import StrongConfidence
@@ -58,11 +58,16 @@ class Members:
 
 @dataclass(frozen=True, eq=False)
 class EnsembleAnswer:
-    """Decisions (repetition, letter), -1 where undecided; how firmly they are held after a talk."""
+    """Decisions (repetition, letter), -1 where undecided, and ties; how firmly they are held after a talk."""
 
     decisions: Ints
+    level: Bools | None = None
     agreement: float | None = None
     settled: float | None = None
+
+    def right(self, truth: Votes) -> Floats:
+        """(repetition, letter): 1 where it is right, 0 where it is not; level labels share."""
+        return right_by_input(self.decisions, truth, self.level)
 
 
 @dataclass(frozen=True)
@@ -122,20 +127,21 @@ def answers(
 
 
 def _answer(report: Report, name: str) -> EnsembleAnswer:
-    decisions = report.line(name).decisions
-    assert decisions is not None  # noqa: S101 (rules and talks have them)
+    line = report.line(name)
+    assert line.decisions is not None  # noqa: S101 (rules and talks have them)
     outcome = report.outcomes.get(name)
     if outcome is None:
-        return EnsembleAnswer(decisions)
-    return EnsembleAnswer(decisions, float(outcome.agreement.mean()), float(outcome.settled.mean()))
+        return EnsembleAnswer(line.decisions, line.level)
+    agreement, settled = float(outcome.agreement.mean()), float(outcome.settled.mean())
+    return EnsembleAnswer(line.decisions, line.level, agreement, settled)
 
 
 def methods(found: dict[str, EnsembleAnswer], truth: Votes) -> list[Method]:
     """The accuracies of some answers, and their leads over the majority among them."""
-    base = found[MAJORITY].decisions == truth
+    base = found[MAJORITY].right(truth)
     result = []
     for name, answer in found.items():
-        right = answer.decisions == truth
+        right = answer.right(truth)
         each = right.mean(axis=1)
         result.append(
             Method(

@@ -17,8 +17,9 @@ from threadpoolctl import threadpool_limits
 
 from folkmoot.accuracy import share_right
 from folkmoot.adversaries import Adversary
+from folkmoot.answers import held_by_most
 from folkmoot.arrays import Bools, Floats
-from folkmoot.baselines import majority
+from folkmoot.baselines.majority import majority_answer
 from folkmoot.comparison import RuleName, compare
 from folkmoot.paper.femnist.ensemble import SLUSH, TalkSettings
 from folkmoot.paper.femnist.writer_votes import CASE, COLOURS, MemberVotes
@@ -105,7 +106,8 @@ def hear(
     classes, n = COLOURS.get(task, COLOURS[CASE]), len(cast)
     anchors = [Anchor.of_confusion(table) for table in votes.confusion]
     order = liars_order(n, votes.seed)
-    base = float(share_right(majority(cast, classes), truth))
+    counted = majority_answer(cast, classes)
+    base = float(share_right(counted.decision, truth, counted.level))
     points = []
     trusts: list[Trust] = []
     for f in liars:
@@ -229,16 +231,15 @@ def _talk(
 
 
 def _said(method: str, held: npt.NDArray[np.signedinteger], scene: _Scene) -> Said:
-    """Of what participants hold, (participant, input): what more than half hold, and how many do."""
+    """Of what participants hold, (participant, input): what most hold, level labels shared, and how many."""
     if not len(held):
         return Said(method, None)
-    counts = np.stack([(held == colour).sum(axis=0) for colour in range(scene.classes)])
-    most = counts.max(axis=0)
-    decision = np.where(2 * most > len(held), counts.argmax(axis=0), UNCOLOURED)
+    counts = np.stack([(held == colour).sum(axis=0) for colour in range(scene.classes)], axis=-1)
+    answer = held_by_most(counts, np.full(held.shape[1], len(held)))
     return Said(
         method,
-        accuracy=float(share_right(decision, scene.truth)),
-        agreement=float(most.mean() / len(held)),
+        accuracy=float(share_right(answer.decision, scene.truth, answer.level)),
+        agreement=float(counts.max(axis=-1).mean() / len(held)),
         worst=float(share_right(held, scene.truth).min()),
     )
 

@@ -64,7 +64,7 @@ def test_a_motion_that_was_forgotten_is_not_signed_again(clock: str) -> None:
     assert not storage.knows(name)
     node = moot.nodes[1]
     assert node is not None
-    node._forget(name)
+    node._driver._forget(name)
     sent = signed(moot, 1)
     if clock == "restarted and set back":
         moot.crash(1)
@@ -91,7 +91,7 @@ def test_without_the_mark_it_would_be_signed_again() -> None:
     assert node is not None
     assert storage.prune(START * 2, 0) == 1
     storage._forgotten = float("-inf")
-    node._forget(name)
+    node._driver._forget(name)
     sent = signed(moot, 1)
     world.clock = lambda: START + 1.0  # type: ignore[method-assign]
     node.received(0, m.encode(announce))

@@ -1,0 +1,186 @@
+"""Put a batch of inputs to a moot, from Python: by which terms, through which node, and the account of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+import numpy.typing as npt
+
+from folkmoot.network.membership.identity import SETTINGS
+from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.door import door_of
+from folkmoot.network.storage.account import Account
+from folkmoot.network.wire.batch import Batch
+from folkmoot.network.wire.motion import LOCAL
+from folkmoot.protocols import protocol_called
+
+Weights: TypeAlias = Literal["equal", "record"]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a motion is to be played. The node through which it is put checks them against its moot.
+
+    Parameters
+    ----------
+    protocol : str
+        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``.
+    k : int or None
+        How many peers are asked in a round; None is 10, or all others.
+    alpha : int, "local" or None
+        How many equal answers win a round; None is the least majority of k, "local" lets each participant
+        take its own, by its track record.
+    beta : int
+        Rounds in a row that decide, for protocols that decide.
+    rounds : int
+        How often each participant asks at the most.
+    seconds : float
+        The deadline, from now.
+    pace : float
+        Mean seconds between two rounds of a participant.
+    weights : {"equal", "record"}
+        Whether answers weigh by the track record that each node keeps.
+    trust : bool
+        Whether first votes are revealed before the talk, so that each node learns whom to ask.
+    labels : sequence of str or None
+        The possible answers; None are those of the asking node's own model.
+
+    Examples
+    --------
+    >>> from folkmoot.network import Terms
+    >>> Terms(rounds=20, seconds=10.0, labels=["no", "yes"]).labels
+    ('no', 'yes')
+    >>> Terms(weights="mine")
+    Traceback (most recent call last):
+        ...
+    ValueError: weights must be 'equal' or 'record': got 'mine'
+    """
+
+    protocol: str = "slush"
+    k: int | None = None
+    alpha: int | Literal["local"] | None = None
+    beta: int = 20
+    rounds: int = 50
+    seconds: float = 30.0
+    pace: float = 0.02
+    weights: Weights = "equal"
+    trust: bool = False
+    labels: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        protocol_called(self.protocol)
+        if self.weights not in get_args(Weights):
+            raise ValueError(f"weights must be 'equal' or 'record': got {self.weights!r}")
+        if isinstance(self.alpha, str) and self.alpha != "local":
+            raise ValueError(f"alpha must be a whole number or 'local': got {self.alpha!r}")
+        if isinstance(self.labels, str):
+            raise ValueError(f"labels must be several, such as ['no', 'yes']: got {self.labels!r}")
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(self.labels))
+
+
+class Asker:
+    """Whoever puts motions through a node of its own.
+
+    Parameters
+    ----------
+    via : str or Path
+        The node: its folder, or HOST:PORT of a node that was started with ``--control``.
+    token : Path or None
+        With HOST:PORT, a copy of the file ``token`` in the node's folder.
+
+    Examples
+    --------
+    >>> from folkmoot.network import Asker
+    >>> Asker("nowhere")
+    Traceback (most recent call last):
+        ...
+    ValueError: --via must be a node's folder or HOST:PORT: got 'nowhere'
+    """
+
+    def __init__(self, via: str | Path, token: Path | None = None) -> None:
+        if Path(via).is_dir() and not (Path(via) / SETTINGS).is_file():
+            raise ValueError(f"--via must be a node's folder or HOST:PORT: there is no node in {via}")
+        self._door = door_of(str(via), token)
+
+    def ask(
+        self,
+        X: npt.ArrayLike | Batch,
+        terms: Terms | None = None,
+        progress: Callable[[MotionProgress], None] | None = None,
+    ) -> Account:
+        """Put a motion and wait until it is over; ValueError if the node refuses it.
+
+        Parameters
+        ----------
+        X : array-like or Batch
+            The inputs, shape (input, column).
+        terms : Terms or None
+            How it is to be played; None are the defaults.
+        progress : callable or None
+            Called now and then with how far it is: ``motion``, ``phase``, ``rounds``, ``closes``.
+
+        Returns
+        -------
+        Account
+            What was decided, and who took part.
+        """
+        batch = X if isinstance(X, Batch) else Batch(X)
+        return put(self._door, _put(batch, terms or Terms()), batch.chunks(), progress)
+
+
+def ask(X: npt.ArrayLike | Batch, *, via: str | Path = ".", terms: Terms | None = None) -> Account:
+    """Put a batch of inputs to the moot: all models vote, the participants talk, and sign what they agree on.
+
+    Parameters
+    ----------
+    X : array-like or Batch
+        The inputs, shape (input, column).
+    via : str or Path
+        The asking node, which must be running: its folder, or HOST:PORT of its control door.
+    terms : Terms or None
+        How it is to be played; None are the defaults.
+
+    Returns
+    -------
+    Account
+        What was decided, and who took part.
+
+    Examples
+    --------
+    >>> from folkmoot.network import Terms, ask
+    >>> account = ask(X, via="north", terms=Terms(seconds=10.0))  # doctest: +SKIP
+    >>> account.decisions  # doctest: +SKIP
+    ['yes', 'no', 'yes']
+
+    A node that does not run is named:
+
+    >>> ask([[1.0, 2.0]], via="nowhere")
+    Traceback (most recent call last):
+        ...
+    ValueError: --via must be a node's folder or HOST:PORT: got 'nowhere'
+    """
+    return Asker(via).ask(X, terms)
+
+
+def _put(batch: Batch, terms: Terms) -> Put:
+    return Put(
+        seconds=terms.seconds,
+        protocol=terms.protocol,
+        k=terms.k,
+        alpha=LOCAL if terms.alpha == "local" else terms.alpha,
+        beta=terms.beta,
+        rounds=terms.rounds,
+        pace=terms.pace,
+        weighted=terms.weights == "record",
+        trust=terms.trust,
+        labels=None if terms.labels is None else tuple(terms.labels),
+        inputs=len(batch),
+        columns=batch.columns,
+        dtype=batch.dtype,
+        chunk_rows=batch.chunk_rows,
+        chunks=batch.digests(),
+    )

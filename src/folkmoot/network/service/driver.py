@@ -1,0 +1,331 @@
+"""The driver of a node's sessions: stores, sends and has predicted what they want, and wakes them in time.
+
+What a session says is stored before it is sent. The model votes and listens in a thread of its own.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from folkmoot.adversaries import Adversary
+from folkmoot.arrays import Colours
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.voter import ChunkVotes
+from folkmoot.network.session.drill import Liar, LyingSession
+from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
+from folkmoot.network.session.minutes import Ended, Memory, Save, Seat
+from folkmoot.network.session.patience import Health
+from folkmoot.network.session.phases import Phase
+from folkmoot.network.session.session import Session
+from folkmoot.network.storage.records import TrackRecords
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.transports.transport import Transport
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import LOCAL, Motion
+from folkmoot.trust import Anchor
+from folkmoot.votes import UNCOLOURED
+
+MOST_KEPT: Final = 64  # sessions, with those that are over and may still be asked about
+BATCH_SECONDS: Final = 0.25  # what others have signed is stored in batches; it can be had again
+LINGER: Final = 60.0  # seconds after the end of a motion in which others may still ask about it
+
+
+class AnyVoter(Protocol):
+    """Who votes on a chunk of inputs: a ``Voter``."""
+
+    def vote(self, inputs: Any, labels: Sequence[str], wanted: Callable[[], bool]) -> ChunkVotes:
+        """A colour for every row, and why some have none; ``wanted`` says whether they still are."""
+
+
+class Inputs(Protocol):
+    """Where the asker's node keeps the inputs of a motion until it is over."""
+
+    def read(self, index: int) -> bytes:
+        """A chunk."""
+
+    def discard(self) -> None:
+        """They are not needed any more."""
+
+
+@dataclass
+class Running:
+    """A session with what its driver keeps for it."""
+
+    session: Session
+    announce: m.Announce
+    started: float
+    teller: int  # who told us of it
+    inputs: Inputs | None = None
+    over: Callable[[Session, dict[str, Any]], None] | None = None
+    wake: float = float("inf")
+    cancel: Callable[[], None] | None = None
+    sent: int = 0
+    received: int = 0
+    unsaved: list[Save] = field(default_factory=list)
+    fetched: Counter[int] = field(default_factory=Counter)  # chunks that each peer had
+    jobs: list[tuple[Phase, Callable[[], None]]] = field(default_factory=list)  # until when, what cancels it
+
+
+class Driver:
+    """The sessions of one node."""
+
+    def __init__(
+        self,
+        seat: Seat,
+        roster: Roster,
+        storage: Storage,
+        transport: Transport,
+        votes: AnyVoter,
+        *,
+        rng: random.Random,
+        health: Health,
+        counts: Counter[str],
+        log: Callable[..., None],
+        adversary: Adversary | None,
+        holdout: Holdout | None,
+    ) -> None:
+        self.running: dict[bytes, Running] = {}
+        self.broken = False  # nothing can be stored, so nothing may be said
+        self._seat, self._roster, self._storage, self._transport = seat, roster, storage, transport
+        self._members = [participant.fingerprint for participant in roster]
+        self._votes, self._rng, self._health, self._counts, self._log = votes, rng, health, counts, log
+        self._session: Callable[..., Session] = Session
+        if adversary is not None:
+            self._session = partial(LyingSession, Liar(adversary, rng))
+        self._holdout = holdout or Holdout()
+        self._records = TrackRecords(storage)
+
+    def stop(self) -> None:
+        """Store what others have said lately."""
+        if not self.broken:
+            for running in self.running.values():
+                self._store(running, None)
+
+    def under_way(self) -> list[Running]:
+        """Those that are not over."""
+        return [each for each in self.running.values() if each.session.phase is not Phase.OVER]
+
+    def run(
+        self,
+        announce: m.Announce,
+        motion: Motion,
+        end: float,
+        *,
+        teller: int | None = None,
+        inputs: Inputs | None = None,
+        over: Callable[[Session, dict[str, Any]], None] | None = None,
+        memory: Memory | None = None,
+    ) -> Running:
+        """Begin a session, or take one up again with what it remembers."""
+        now = self._transport.now()
+        alpha = LocalThreshold.of(self._anchor(motion), motion.k) if motion.alpha == LOCAL else motion.alpha
+        session = self._session(
+            announce.header,
+            motion,
+            self._seat,
+            self._health,
+            self._rng,
+            now=now,
+            end=end,
+            alpha=alpha,
+            weights=self._records.weights(self._members, motion.classes) if motion.weighted else None,
+            memory=memory,
+        )
+        running = Running(session, announce, now, motion.asker if teller is None else teller, inputs, over)
+        self.running[session.name] = running
+        if len(self.running) > MOST_KEPT:
+            ended = [name for name, each in self.running.items() if each.session.phase is Phase.OVER]
+            for name in ended[:1]:
+                self._forget(name)
+        self.settle(running)
+        return running
+
+    def settle(self, running: Running) -> None:
+        """Store, then send, then work: in this order, so that nothing is said that could be forgotten."""
+        session, minutes = running.session, running.session.minutes
+        if self.broken:
+            return
+        if minutes.saves:
+            saves, minutes.saves = minutes.saves, []
+            self._keep(running, saves)
+        if minutes.out:
+            out, minutes.out = minutes.out, []
+            last, frame = None, b""
+            for peer, message in out:
+                if message is not last:  # one query goes to many
+                    last, frame = message, m.encode(message)
+                running.sent += len(frame)
+                self.transmit(peer, frame)
+        if running.jobs and running.jobs[0][0] is not session.phase:  # nobody waits for their results
+            stale, running.jobs = running.jobs, []
+            for _, cancel in stale:
+                cancel()
+        if minutes.work:
+            work, minutes.work = minutes.work, []
+            for index, data in work:
+                self._predict(running, index, data)
+        if minutes.study is not None:
+            votes, minutes.study = minutes.study, None
+            self._listen(running, votes)
+        if session.wake < running.wake:  # a timer that is early does no harm, and mostly it is moved back
+            if running.cancel is not None:
+                running.cancel()
+            running.wake = session.wake
+            running.cancel = self._transport.later(session.wake, lambda: self.tick(running))
+
+    def _keep(self, running: Running, saves: list[Save]) -> None:
+        """Store at once what this node says itself, and all at the end; what others signed soon."""
+        foreign = all(isinstance(x, m.Commit | m.Close) and x.node != self._seat.place for x in saves)
+        if not running.unsaved and foreign:
+            when = self._transport.now() + BATCH_SECONDS
+            self._transport.later(when, lambda: self._store(running, None))
+        running.unsaved += saves
+        if foreign:
+            return
+        ended = any(isinstance(record, Ended) for record in saves)
+        summary = self._summary(running) if ended else None
+        self._store(running, summary)
+        for record in saves:
+            if isinstance(record, statements.Evidence):
+                self._report(running.session, record)
+        if summary is not None:
+            self._end(running, summary)
+
+    def _store(self, running: Running, summary: dict[str, Any] | None) -> None:
+        if running.unsaved:
+            saves, running.unsaved = running.unsaved, []
+            try:
+                self._storage.save(running.session.name, saves, summary)
+            except BaseException:
+                self.broken = True  # what follows in the session's ``out`` must not be said
+                raise
+
+    def tick(self, running: Running) -> None:
+        """A session has asked to be woken."""
+        if self.broken:
+            return
+        running.wake, running.cancel = float("inf"), None
+        running.session.tick(self._transport.now())
+        self.settle(running)
+
+    def _predict(self, running: Running, index: int, data: bytes | None) -> None:
+        motion = running.session.motion
+
+        def wanted() -> bool:
+            return running.session.phase is Phase.VOTING
+
+        def job() -> ChunkVotes:
+            try:
+                inputs = running.inputs
+                chunk = inputs.read(index) if data is None and inputs is not None else data
+                if chunk is None:
+                    raise ValueError("the inputs of this motion are gone")
+                return self._votes.vote(motion.read_chunk(index, chunk), motion.labels, wanted)
+            except (ValueError, OSError) as error:
+                none = np.full(motion.rows(index), UNCOLOURED, dtype=np.int8)
+                return ChunkVotes(none, "the inputs did not arrive as they were announced", str(error))
+
+        def done(ballot: ChunkVotes) -> None:
+            if ballot.reason:
+                self._log(
+                    "warning", "abstains", motion=running.session.name.hex(), why=ballot.reason,
+                    detail=ballot.detail,
+                )  # fmt: skip
+            running.session.predicted(self._transport.now(), index, ballot.votes, ballot.reason)
+            self.settle(running)
+
+        running.jobs.append((Phase.VOTING, self._transport.work(job, done)))
+
+    def _listen(self, running: Running, votes: Colours) -> None:
+        """Learn whom to trust from the first votes of all, in the model's thread."""
+        session, motion = running.session, running.session.motion
+        anchor = self._anchor(motion)
+
+        def done(judgement: Judgement) -> None:
+            self._log(
+                "info", "listened", motion=session.name.hex(), anchored=judgement.anchored, why=judgement.why,
+                heard=int((votes >= 0).any(axis=1).sum()), trusted=int((judgement.weights > 0).sum()),
+            )  # fmt: skip
+            session.judged(self._transport.now(), judgement)
+            self.settle(running)
+
+        study = self._transport.work(lambda: judge(self._seat.place, votes, anchor, motion.classes), done)
+        running.jobs.append((session.phase, study))
+
+    def _anchor(self, motion: Motion) -> Anchor | None:
+        """What this node knows of its own model: its holdout, and the truths it was told."""
+        own = self._members[self._seat.place]
+        return self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
+
+    def _report(self, session: Session, evidence: statements.Evidence) -> None:
+        self._counts["evidence"] += 1
+        against = self._roster[statements.accused(evidence)].name
+        what = statements.kind(evidence)
+        self._log("warning", "evidence", motion=session.name.hex(), against=against, what=what)
+
+    def _summary(self, running: Running) -> dict[str, Any]:
+        session = running.session
+        return {
+            "rounds": session.rounds,
+            "queries": session.queries,
+            "bytes_sent": running.sent,
+            "bytes_received": running.received,
+            "seconds": round(self._transport.now() - running.started, 6),
+            "late": sorted(session.late),
+        } | self._learnt(session.judgement)
+
+    def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:
+        if judgement is None:
+            return {}
+        weights = [round(weight, 6) for weight in judgement.weights.tolist()]
+        return {
+            "place": self._seat.place,
+            "trust": weights,
+            "anchored": judgement.anchored,
+            "why": judgement.why,
+        }
+
+    def _end(self, running: Running, summary: dict[str, Any]) -> None:
+        session = running.session
+        self._counts["motions_over"] += 1
+        self._counts["queries_sent"] += session.queries
+        if running.inputs is not None:
+            running.inputs.discard()
+            running.inputs = None
+        outcome = session.verdict()
+        self._log(
+            "info", "motion over", motion=session.name.hex(), undecided=outcome.undecided,
+            closed=len(outcome.closed), **summary,
+        )  # fmt: skip
+        # Slower nodes may still ask us, so it stays for a while.
+        linger = max(session.end, self._transport.now()) + LINGER
+        self._transport.later(linger, lambda: self._forget(session.name))
+        if running.over is not None:
+            over, running.over = running.over, None
+            over(session, summary)
+
+    def _forget(self, name: bytes) -> None:
+        running = self.running.pop(name, None)
+        if running is not None and running.cancel is not None:
+            running.cancel()
+
+    def send(self, running: Running, peer: int, message: m.Message) -> None:
+        """Send a message of a motion."""
+        frame = m.encode(message)
+        running.sent += len(frame)
+        self.transmit(peer, frame)
+
+    def transmit(self, peer: int, frame: bytes) -> None:
+        """Send a frame, counted."""
+        self._counts["frames_sent"] += 1
+        self._counts["bytes_sent"] += len(frame)
+        self._transport.send(peer, frame)

@@ -1,0 +1,103 @@
+"""Which motions a node takes part in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH, TOO_MANY, Admission
+from folkmoot.network.session.minutes import Seat
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import OLD, Motion, motion_name
+from support.network.moot_in_memory import Moot
+
+CLOCK = 1e9
+
+
+@pytest.fixture(scope="module")
+def hall() -> Moot:
+    return Moot(np.zeros((6, 4), dtype=np.int8), 0)
+
+
+@pytest.fixture
+def admission(hall: Moot) -> Admission:
+    node = hall.nodes[1]
+    assert node is not None
+    seat: Seat = node.seat
+    return Admission(seat, bytes.fromhex(hall.roster.digest))
+
+
+def announced(hall: Moot, signer: int, **changes: Any) -> m.Announce:
+    """A motion of participant 2, unless it is changed, as ``signer`` signs it."""
+    motion, _ = hall.motion(2)
+    header = msgspec.structs.replace(motion, **changes).encoded()
+    said = statements.announcement(motion_name(header), 2)
+    return m.Announce(header, hall.keys[signer].sign(said), 30.0)
+
+
+def test_a_motion_that_its_asker_has_signed(hall: Moot, admission: Admission) -> None:
+    assert admission.motion_in(announced(hall, 2), CLOCK) == hall.motion(2)[0]
+    assert admission.motion_in(announced(hall, 3), CLOCK) is None
+
+
+@pytest.mark.parametrize("asker", [-1, 6, 2**40, -(2**40)])
+def test_an_asker_that_does_not_exist(hall: Moot, admission: Admission, asker: int) -> None:
+    announce = announced(hall, 2, asker=asker)
+    assert admission.motion_in(announce, CLOCK) is None
+    node = hall.nodes[1]
+    assert node is not None
+    before = node.counts["refused_announcement"]
+    node.received(2, m.encode(announce))
+    assert node.counts["refused_announcement"] == before + 1
+
+
+def test_a_motion_of_another_moot_or_of_last_week(hall: Moot, admission: Admission) -> None:
+    assert admission.motion_in(announced(hall, 2, moot=bytes(32)), CLOCK) is None
+    for away in (30.0 + OLD + 1.0, -(30.0 + OLD + 1.0)):
+        assert admission.motion_in(announced(hall, 2), CLOCK + away) is None
+    assert admission.motion_in(announced(hall, 2), CLOCK + 30.0 + OLD - 1.0) is not None
+
+
+def test_a_header_that_is_none(admission: Admission) -> None:
+    for header in (b"", b"\xc1", b"\x90", b"\xdd\xff\xff\xff\xff"):
+        assert admission.motion_in(m.Announce(header, bytes(64), 30.0), CLOCK) is None
+
+
+def test_who_passes_a_motion_on_must_do_so_in_time_for_votes(hall: Moot, admission: Admission) -> None:
+    motion, _ = hall.motion(2)
+    assert admission.refusal(motion, 2, 0.1, []) is None
+    assert admission.refusal(motion, 2, 0.0, []) == "late_announcement"
+    assert admission.refusal(motion, 3, 0.65 * 30.0 - 0.01, []) == "late_announcement"
+    assert admission.refusal(motion, 3, 0.65 * 30.0 + 0.01, []) is None
+    assert admission.refusal(motion, 2, float("nan"), []) == "late_announcement"
+
+
+def test_room_for_everybody(hall: Moot, admission: Admission) -> None:
+    motion, _ = hall.motion(2)
+    assert admission.refusal(motion, 2, 30.0, [2] * (MOST_OPEN_EACH - 1)) is None
+    assert admission.refusal(motion, 2, 30.0, [2] * MOST_OPEN_EACH) == TOO_MANY
+    full = [0, 1, 3, 4] * (MOST_OPEN // 4)
+    assert admission.refusal(motion, 2, 30.0, full) is None
+    assert admission.refusal(motion, 3, 30.0, full) == TOO_MANY
+
+
+def test_what_a_node_may_put_itself(hall: Moot, admission: Admission) -> None:
+    own: Motion = hall.motion(1)[0]
+    admission.check_own(own, [0] * 50)
+    with pytest.raises(ValueError, match="put by this node"):
+        admission.check_own(hall.motion(2)[0], [])
+    with pytest.raises(ValueError, match="4 motions under way"):
+        admission.check_own(own, [1] * MOST_OPEN_EACH)
+    with pytest.raises(ValueError, match="must differ"):
+        admission.check_own(msgspec.structs.replace(own, labels=("a", "a")), [])
+
+
+def test_favours_run_out_and_come_back(admission: Admission) -> None:
+    granted = sum(admission.favour(3, 0.0) for _ in range(1000))
+    assert granted == 200
+    assert admission.favour(4, 0.0)
+    assert sum(admission.favour(3, 1.0) for _ in range(1000)) == 40
