@@ -159,6 +159,10 @@ def test_at_the_prompt_a_damaged_motion_is_one_line(lived: Path, tmp_path: Path)
         assert first[:12] in listed.stdout
         assert third[:12] in listed.stdout
     assert run("motions", first[:8], "--via", folder).returncode == 0
+    newest = run_json("motions", "--via", folder, "--last", 1)  # does not read the damaged one
+    assert [each["motion"] for each in newest["motions"]] == [third]
+    for wrong in (["--last", 0], ["--last", 2, "--all"], ["last", "--last", 2]):
+        assert_refused("--last must be a number of at least 1", "motions", "--via", folder, *wrong)
     storage = Storage(folder / "moot.db")
     storage._db.change("INSERT INTO truths VALUES (?, 0, 'a')", bytes.fromhex(second))
     assert TrackRecords(storage).read()  # of the first motion; the damaged one says nothing

@@ -33,6 +33,12 @@ def motions(
     ] = None,
     via: Node = Path(),
     everything: Everything = False,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            "--last", metavar="N", help="List the N newest only.", show_default="20, and with --json all"
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Write the motion's decisions into this .csv file.", show_default=False),
@@ -43,6 +49,8 @@ def motions(
     from folkmoot.network.storage.account import account, as_dict, find
     from folkmoot.network.storage.database import DamagedError
 
+    if last is not None and (last < 1 or everything or motion is not None):
+        raise ValueError(f"--last must be a number of at least 1, without --all and MOTION: got {last}")
     storage = _storage(via)
     if motion is not None:
         found = account(storage, find(storage, motion))
@@ -55,7 +63,7 @@ def motions(
     count = storage.count()
     accounts: list[Account] = []
     damaged: list[str] = []
-    for name in storage.names(last=None if everything or json else _SHOWN):
+    for name in storage.names(last=last or (None if everything or json else _SHOWN)):
         try:
             accounts.append(account(storage, storage.motion(name)))
         except DamagedError:
