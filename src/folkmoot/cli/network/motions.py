@@ -231,6 +231,8 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     if account.late:
         notes.append(f"voted late: {_names(account.late)}")
     notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
+    if not account.columns:
+        notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     notes.append(
         f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "

@@ -26,6 +26,15 @@ Listen = Annotated[
     str | None,
     typer.Option("--listen", metavar="HOST:PORT", help="Where to listen.", show_default="as in node.toml"),
 ]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema",
+        metavar="FILE",
+        help="Names, units and ranges of the model's columns, in its order.",
+        show_default="MODEL.schema.toml beside the model, if it is there",
+    ),
+]
 
 
 def run(
@@ -73,6 +82,7 @@ def run(
             "--disk", metavar="SIZE", help="What it may store, 500MB or 2GB: then old motions are forgotten."
         ),
     ] = "4GB",
+    schema: SchemaFile = None,
     attack: Annotated[
         str | None,
         typer.Option("--attack", help="For drills: play this adversary instead.", show_default=False),
@@ -96,6 +106,7 @@ def run(
             attack,
             holdout,
             bytes_of(disk, "--disk"),
+            schema,
         )
     )
 
@@ -109,6 +120,7 @@ def check(
     allow: Allow = None,
     trust_pickle: TrustPickle = False,
     listen: Listen = None,
+    schema: SchemaFile = None,
     json: Json = False,
 ) -> None:
     """Say what is wrong before the node is started: key, port, model, roster, peers, clock."""
@@ -118,7 +130,7 @@ def check(
     from folkmoot.network.service.check import check as look
     from folkmoot.network.service.operation import Settings
 
-    settings = Settings(folder, roster, model, allow or (), trust_pickle, listen)
+    settings = Settings(folder, roster, model, allow or (), trust_pickle, listen, schema=schema)
 
     async def all_lines() -> list[Check]:
         return [line async for line in look(settings)]

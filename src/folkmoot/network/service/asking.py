@@ -117,7 +117,7 @@ class Asker:
         Parameters
         ----------
         X : array-like or Batch
-            The inputs, shape (input, column).
+            The inputs, shape (input, column). The names of a data frame's columns are sent along.
         terms : Terms or None
             How it is to be played; None are the defaults.
         progress : callable or None
@@ -183,4 +183,5 @@ def _put(batch: Batch, terms: Terms) -> Put:
         dtype=batch.dtype,
         chunk_rows=batch.chunk_rows,
         chunks=batch.digests(),
+        schema=batch.schema,
     )

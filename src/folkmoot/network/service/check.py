@@ -14,8 +14,7 @@ from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster, quorum
-from folkmoot.network.service.models import load_model
-from folkmoot.network.service.operation import Settings, is_running, place_of
+from folkmoot.network.service.operation import Settings, is_running, model_of, place_of
 from folkmoot.network.transports.mesh import SKEW_SECONDS, Mesh
 
 
@@ -74,12 +73,13 @@ def _port(listen: str, running: bool) -> Check:
 
 def _model(settings: Settings) -> Check:
     try:
-        model = load_model(settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle)
+        model = model_of(settings)
     except (ValueError, OSError, ImportError) as error:
         return Check("model", False, str(error))
     columns = "any number of" if model.columns is None else str(model.columns)
     labels = "unknown (give --labels when asking)" if model.labels is None else ", ".join(model.labels[:12])
-    return Check("model", True, f"takes {columns} columns; labels {labels}")
+    named = "checked by name" if model.schema else "unchecked, as they have no names (give --schema)"
+    return Check("model", True, f"takes {columns} columns, {named}; labels {labels}")
 
 
 async def _peers(folder: Path, roster: Roster, place: int) -> AsyncIterator[Check]:

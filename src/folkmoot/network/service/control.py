@@ -30,6 +30,7 @@ from folkmoot.network.service.node import Node
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account, find
 from folkmoot.network.wire.motion import CHUNK_BYTES, Motion
+from folkmoot.network.wire.schema import Schema
 
 TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
 _MOST: Final = 2 << 20  # a motion must fit into a frame of the network, which is shorter
@@ -54,6 +55,7 @@ class Put(msgspec.Struct, frozen=True, tag=True):
     dtype: str
     chunk_rows: int
     chunks: tuple[bytes, ...]
+    schema: Schema = ()
     token: str = ""  # put shows that of the door
 
 
@@ -208,6 +210,7 @@ class ControlServer:
             dtype=put.dtype,
             chunk_rows=put.chunk_rows,
             chunks=put.chunks,
+            schema=put.schema,
         )
         motion.check()
         return motion

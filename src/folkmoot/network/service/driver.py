@@ -31,6 +31,7 @@ from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL, Motion
+from folkmoot.network.wire.schema import Schema
 from folkmoot.trust import Anchor
 from folkmoot.votes import UNCOLOURED
 
@@ -42,7 +43,9 @@ LINGER: Final = 60.0  # seconds after the end of a motion in which others may st
 class AnyVoter(Protocol):
     """Who votes on a chunk of inputs: a ``Voter``."""
 
-    def vote(self, inputs: Any, labels: Sequence[str], wanted: Callable[[], bool]) -> ChunkVotes:
+    def vote(
+        self, inputs: Any, labels: Sequence[str], wanted: Callable[[], bool], schema: Schema
+    ) -> ChunkVotes:
         """A colour for every row, and why some have none; ``wanted`` says whether they still are."""
 
 
@@ -229,12 +232,17 @@ class Driver:
                 chunk = inputs.read(index) if data is None and inputs is not None else data
                 if chunk is None:
                     raise ValueError("the inputs of this motion are gone")
-                return self._votes.vote(motion.read_chunk(index, chunk), motion.labels, wanted)
+                rows = motion.read_chunk(index, chunk)
+                return self._votes.vote(rows, motion.labels, wanted, motion.schema)
             except (ValueError, OSError) as error:
                 none = np.full(motion.rows(index), UNCOLOURED, dtype=np.int8)
                 return ChunkVotes(none, "the inputs did not arrive as they were announced", str(error))
 
         def done(ballot: ChunkVotes) -> None:
+            if ballot.unchecked and index == 0:
+                self._log(
+                    "info", "columns unchecked", motion=running.session.name.hex(), why=ballot.unchecked
+                )
             if ballot.reason:
                 self._log(
                     "warning", "abstains", motion=running.session.name.hex(), why=ballot.reason,

@@ -58,6 +58,7 @@ class Settings:
     attack: str | None = None
     holdout: Path | None = None  # labelled rows that show how good the model is
     disk: int = DISK  # bytes that what it stores may take
+    schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
 
 
 class NodeError(RuntimeError):
@@ -77,7 +78,7 @@ def run(settings: Settings, journal: Journal | None = None) -> None:
     if settings.metrics is not None:
         loopback(settings.metrics, "--metrics")
     with locked(settings.folder):
-        model = load_model(settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle)
+        model = model_of(settings)
         holdout = None if settings.holdout is None else read_holdout(settings.holdout, model)
         storage = Storage(settings.folder / DATABASE)
         try:
@@ -200,6 +201,13 @@ async def _bound(opening: Any, address: str, option: str) -> Any:
                 f"{address} is in use by another program: stop it, or give another address with {option}"
             ) from None
         raise ValueError(f"cannot listen on {address}: {error.strerror or error}") from None
+
+
+def model_of(settings: Settings) -> Model:
+    """The model of a node, with what is declared of its columns."""
+    return load_model(
+        settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle, schema=settings.schema
+    )
 
 
 def place_of(me: Identity, roster: Roster, settings: Settings) -> int:

@@ -73,6 +73,8 @@ class Account(msgspec.Struct, frozen=True):
         Bytes that it received.
     seconds : float
         How long it took.
+    columns : list of str
+        What the columns of the inputs are called; none if they have no names, and nobody could check them.
 
     Examples
     --------
@@ -110,6 +112,7 @@ class Account(msgspec.Struct, frozen=True):
     bytes_sent: int
     bytes_received: int
     seconds: float
+    columns: list[str] = []
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -146,6 +149,7 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
         bytes_sent=said.get("bytes_sent", 0),
         bytes_received=said.get("bytes_received", 0),
         seconds=said.get("seconds", 0.0),
+        columns=[column.name for column in motion.schema],
     )
 
 

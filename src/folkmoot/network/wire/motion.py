@@ -16,6 +16,7 @@ import numpy as np
 from folkmoot import checks
 from folkmoot.arrays import Array
 from folkmoot.network.wire.packing import packed_size
+from folkmoot.network.wire.schema import Schema, check_schema
 from folkmoot.protocols import SnowProtocol, named_protocol, protocol_called
 
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
@@ -52,6 +53,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     dtype: str
     chunk_rows: int
     chunks: tuple[bytes, ...]
+    schema: Schema = ()  # what the columns are; empty: they have no names
 
     def encoded(self) -> bytes:
         """The bytes that are signed and sent."""
@@ -127,6 +129,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(f"{self.inputs} inputs must come in whole chunks: got {len(self.chunks)} chunks")
         if any(len(digest) != 32 for digest in self.chunks):
             raise ValueError("chunks must be named by 32 bytes")
+        check_schema(self.schema, self.columns, "a motion")
 
     def rows(self, index: int) -> int:
         """How many inputs chunk ``index`` holds."""
