@@ -8,7 +8,7 @@ import typer
 
 from folkmoot import __version__
 from folkmoot.cli import deliberate, demo, learn, reproduce, theory
-from folkmoot.cli.network import ask, init_node, local, manage_roster, motions, run_node
+from folkmoot.cli.network import ask, init_node, local, manage_roster, motions, node_status, run_node
 from folkmoot.cli.options import ListingCommand
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ app.command()(motions.truth)
 app.command()(motions.evidence)
 init_node.app.command()(run_node.run)
 init_node.app.command()(run_node.check)
+init_node.app.command()(node_status.status)
 
 
 def _show_version(wanted: bool) -> None:

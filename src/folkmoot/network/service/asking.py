@@ -10,8 +10,9 @@ from typing import Literal, TypeAlias, get_args
 import numpy.typing as npt
 
 from folkmoot.network.membership.identity import SETTINGS
-from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.control import MotionProgress, Put, look, put
 from folkmoot.network.service.door import door_of
+from folkmoot.network.service.status import Status
 from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import LOCAL
@@ -105,6 +106,16 @@ class Asker:
         if Path(via).is_dir() and not (Path(via) / SETTINGS).is_file():
             raise ValueError(f"--via must be a node's folder or HOST:PORT: there is no node in {via}")
         self._door = door_of(str(via), token)
+
+    def status(self) -> Status:
+        """How the node is at this moment: peers, motions under way, budgets.
+
+        Returns
+        -------
+        Status
+            What ``folkmoot node status`` shows.
+        """
+        return look(self._door)
 
     def ask(
         self,

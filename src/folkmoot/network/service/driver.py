@@ -92,6 +92,7 @@ class Driver:
         rng: random.Random,
         health: Health,
         counts: Counter[str],
+        by_peer: Sequence[Counter[str]],
         log: Callable[..., None],
         adversary: Adversary | None,
         holdout: Holdout | None,
@@ -101,6 +102,7 @@ class Driver:
         self._seat, self._roster, self._storage, self._transport = seat, roster, storage, transport
         self._members = [participant.fingerprint for participant in roster]
         self._votes, self._rng, self._health, self._counts, self._log = votes, rng, health, counts, log
+        self._by_peer = by_peer
         self._session: Callable[..., Session] = Session
         if adversary is not None:
             self._session = partial(LyingSession, Liar(adversary, rng))
@@ -310,6 +312,9 @@ class Driver:
             running.inputs.discard()
             running.inputs = None
         outcome = session.verdict()
+        self._counts["motion_milliseconds"] += round(1000 * summary["seconds"])
+        for place in outcome.abstained:
+            self._by_peer[place]["abstained"] += 1
         self._log(
             "info", "motion over", motion=session.name.hex(), undecided=outcome.undecided,
             closed=len(outcome.closed), **summary,

@@ -28,6 +28,7 @@ from folkmoot.network.service.holdout import Holdout, read_holdout
 from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.status import status
 from folkmoot.network.service.voter import Voter
 from folkmoot.network.session.drill import PLAYABLE, Liar
 from folkmoot.network.session.minutes import Seat
@@ -118,7 +119,7 @@ async def _serve(
         adversary=adversary,
         holdout=holdout,
     )
-    door = ControlServer(node, settings.folder, model.labels)
+    door = ControlServer(node, settings.folder, model.labels, lambda: status(node, mesh, settings.disk))
     servers = []
     tending: asyncio.Task[None] | None = None
     try:
