@@ -15,7 +15,7 @@ import msgspec
 
 from folkmoot.adversaries import Adversary
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.admission import FETCHES, TOO_MANY, Admission
+from folkmoot.network.service.admission import FETCHES, TOO_MANY, Admission, Taken
 from folkmoot.network.service.driver import AnyVoter, Driver, Inputs, Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.session.closing import RELAYED_BYTES
@@ -77,9 +77,13 @@ class Node:
             self._log(
                 "info", "motion taken up again", motion=stored.name.hex(), remaining=round(remaining, 3)
             )
+            asker = stored.motion.asker
             running = self._driver.run(
-                announce, stored.motion, now + remaining, memory=self.storage.memory(stored.name)
-            )
+                announce, stored.motion, now + remaining, confirmed=asker == self.seat.place,
+                memory=self.storage.memory(stored.name),
+            )  # fmt: skip
+            if not running.confirmed and running.session.phase is not Phase.OVER:
+                self._inquire(asker, stored.name)
             if running.session.phase is Phase.OVER:  # its deadline has passed: what did the others decide?
                 for peer in range(self.seat.n):
                     if peer != self.seat.place:
@@ -107,7 +111,7 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
-        self._admission.check_own(motion, self._tellers())
+        self._admission.check_own(motion, self._taken())
         header = motion.encoded()
         name = motion_name(header)
         signature = self.seat.key.sign(statements.announcement(name, self.seat.place))
@@ -187,7 +191,7 @@ class Node:
     def _on_announce(self, peer: int, message: m.Announce) -> None:
         name = motion_name(message.header)
         if name in self._running:
-            self._prolong(self._running[name], peer, message.remaining)
+            self._confirm(self._running[name], peer, message.remaining)
             return
         if self.storage.knows(name):
             return
@@ -195,17 +199,18 @@ class Node:
         if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
             return
-        if peer != motion.asker:  # it might lie about the end of the motion
+        if motion.asker not in (peer, self.seat.place):  # the peer might lie about the end of the motion
             self._inquire(motion.asker, name)
         remaining = min(message.remaining, motion.seconds)
-        refusal = self._admission.refusal(motion, peer, remaining, self._tellers())
+        refusal = self._admission.refusal(motion, peer, remaining, self._taken())
         if refusal is None and not self.storage.has_room:
             refusal = "disk_full"
         if refusal is not None:
             self.refuse(peer, refusal)
             if refusal == TOO_MANY and self.transport.now() - self._complained > 60.0:
                 self._complained = self.transport.now()
-                self._log("warning", "motion refused: too many are under way", teller=self.roster[peer].name)
+                asker = self.roster[motion.asker].name
+                self._log("warning", "motion refused: too many are under way", asker=asker)
             return
         clock = self.transport.clock()
         self.storage.open_motion(
@@ -218,22 +223,25 @@ class Node:
             asker=self.roster[motion.asker].name,
             inputs=motion.inputs,
         )
-        self._driver.run(message, motion, self.transport.now() + remaining, teller=peer)
+        self._driver.run(message, motion, self.transport.now() + remaining, confirmed=peer == motion.asker)
 
-    def _prolong(self, running: Running, peer: int, remaining: float) -> None:
-        """The asker itself says that there is more time than somebody else had told."""
+    def _confirm(self, running: Running, peer: int, remaining: float) -> None:
+        """The asker itself tells of a motion, and perhaps of more time than somebody else had told."""
         session = running.session
+        if peer != session.motion.asker:
+            return
+        running.confirmed = True
         now, latest = self.transport.now(), running.started + session.motion.seconds
         end = min(now + remaining, latest)
-        if peer != session.motion.asker or not end > session.end + 0.1 or session.phase is Phase.OVER:
+        if not end > session.end + 0.1 or session.phase is Phase.OVER:
             return
         self.storage.prolong(session.name, self.transport.clock() + end - now)
         session.prolong(now, end)
         self._driver.settle(running)
 
-    def _tellers(self) -> list[int]:
-        """Who told us of the motions under way, one entry each."""
-        return [running.teller for running in self._driver.under_way()]
+    def _taken(self) -> list[Taken]:
+        """The motions under way, as they count."""
+        return [Taken(each.session.motion.asker, each.confirmed) for each in self._driver.under_way()]
 
     def _favour(self, peer: int) -> bool:
         """Whether a peer may have another long reply to a short question."""
