@@ -84,7 +84,7 @@ def test_announcements_take_no_room_from_other_askers() -> None:
     for number in range(400):
         mine = announced(hall, 5, 30.0, nonce=number.to_bytes(16, "big"))
         replayed = announced(hall, 0, 30.0, nonce=number.to_bytes(15, "big") + b"r")
-        short = announced(hall, 5, 1.0, nonce=number.to_bytes(15, "big") + b"s", seconds=1.0)
+        short = announced(hall, 5, 2.0, nonce=number.to_bytes(15, "big") + b"s", seconds=2.0)
         frames = [m.encode(each) for each in (mine, replayed, short)]
 
         def flood(frames: list[bytes] = frames) -> None:

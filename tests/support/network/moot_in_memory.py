@@ -24,6 +24,7 @@ from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
@@ -108,6 +109,8 @@ class Moot:
         two_faced: Collection[int] = (),
         holdouts: Mapping[int, Holdout] | None = None,
         without: Collection[int] = (),
+        policies: Mapping[int, Policy] | None = None,
+        labels: Mapping[int, Collection[str]] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -115,6 +118,7 @@ class Moot:
         self.adversaries = dict(adversaries or {})
         self.two_faced = set(two_faced)
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
+        self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.reveals = 0
         self.network = Network(self.n, seed, weather)
         self.storages = [Storage(":memory:") for _ in range(self.n)]
@@ -142,6 +146,7 @@ class Moot:
         node = Node(
             seat, self.roster, storage, world, ChunkVotes(self.votes[place]), rng=rng,
             adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
+            policy=self.policies.get(place), labels=self.labels.get(place),
         )  # fmt: skip
         self.nodes[place] = node
         node.start()

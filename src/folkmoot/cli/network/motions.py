@@ -231,6 +231,7 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     if account.late:
         notes.append(f"voted late: {_names(account.late)}")
     notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
+    notes += [f"refused: {name}: {why}" for name, why in account.refused.items()]
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     notes.append(
         f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "

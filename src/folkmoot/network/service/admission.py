@@ -8,12 +8,13 @@ which every node that hears of a motion by another asks it to do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import COMMIT_SHARE
 from folkmoot.network.transports.budget import Budget
@@ -26,6 +27,12 @@ MOST_OPEN: Final = 16  # in all; beyond these one of each asker, so that nobody 
 FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer gets: a second, and at once
 FETCHES: Final = 8  # times that a peer may have a chunk
 TOO_MANY: Final = "too_many_motions"
+DISK_FULL: Final = "disk_full"
+REASONS: Final = {  # what the asker is told of refusals that may be other ones later
+    TOO_MANY: "too many motions are under way at this node",
+    DISK_FULL: "the disk of this node is nearly full",
+}
+MOST_REMEMBERED: Final = 1000  # motions that were refused
 
 
 @dataclass(frozen=True)
@@ -39,8 +46,15 @@ class Taken:
 class Admission:
     """What one node lets in. It keeps no motions itself, and is shown those under way."""
 
-    def __init__(self, seat: Seat, moot: bytes) -> None:
-        self._seat, self._moot = seat, moot
+    def __init__(
+        self,
+        seat: Seat,
+        moot: bytes,
+        policy: Policy | None = None,
+        labels: Collection[str] | None = None,
+    ) -> None:
+        self._seat, self._moot, self._policy, self._labels = seat, moot, policy or Policy(), labels
+        self._refused: dict[bytes, m.Refuse] = {}
         self._favours = [Budget(*FAVOURS) for _ in range(seat.n)]
 
     def motion_in(self, announce: m.Announce, clock: float) -> Motion | None:
@@ -58,6 +72,26 @@ class Admission:
         if not statements.holds(self._seat.keys[motion.asker], announce.signature, said):
             return None
         return motion
+
+    def objection(self, motion: Motion, announce: m.Announce) -> m.Refuse | None:
+        """What the asker is told if this node's policy does not let it play a motion."""
+        why = self._policy.objection(motion, len(announce.header), self._seat.n, self._labels)
+        if why is None:
+            return None
+        refuse = self.no(motion_name(announce.header), why)
+        if len(self._refused) >= MOST_REMEMBERED:
+            del self._refused[next(iter(self._refused))]
+        self._refused[refuse.motion] = refuse
+        return refuse
+
+    def refused(self, name: bytes) -> m.Refuse | None:
+        """What was said of a motion that the policy does not let it play."""
+        return self._refused.get(name)
+
+    def no(self, name: bytes, why: str) -> m.Refuse:
+        """A refusal, signed."""
+        reason, place = why[: m.LONGEST_REASON], self._seat.place
+        return m.Refuse(name, place, reason, self._seat.key.sign(statements.refusal(name, place, reason)))
 
     def refusal(self, motion: Motion, teller: int, remaining: float, open_: Sequence[Taken]) -> str | None:
         """Why a motion of which a peer tells is not played now; None if it is.
@@ -80,10 +114,14 @@ class Admission:
             raise ValueError("a motion must be put by this node, to the moot of its roster")
         if sum(taken.asker == self._seat.place for taken in open_) >= MOST_OPEN_EACH:
             raise ValueError(f"this node has {MOST_OPEN_EACH} motions under way: wait until one is over")
-        if len(motion.encoded()) > m.MOST_BYTES - 100:
+        size = len(motion.encoded())
+        if size > m.MOST_BYTES - 100:
             raise ValueError(
                 f"a motion of {len(motion.chunks):,} chunks is too long to announce: put the inputs in two"
             )
+        why = self._policy.objection(motion, size, self._seat.n)  # others may know labels that it does not
+        if why is not None:
+            raise ValueError(f"{why}; others refuse it too, unless [policy] in their node.toml allows it")
 
     def favour(self, peer: int, now: float) -> bool:
         """Whether a peer may have another long reply to a short question."""

@@ -281,6 +281,7 @@ class Driver:
             "bytes_received": running.received,
             "seconds": round(self._transport.now() - running.started, 6),
             "late": sorted(session.late),
+            "refused": {str(place): why for place, why in sorted(session.refusals.items())},
         } | self._learnt(session.judgement)
 
     def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:

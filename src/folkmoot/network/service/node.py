@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
 
 from folkmoot.adversaries import Adversary
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.admission import FETCHES, TOO_MANY, Admission, Taken
+from folkmoot.network.service.admission import DISK_FULL, FETCHES, REASONS, TOO_MANY, Admission, Taken
 from folkmoot.network.service.driver import AnyVoter, Driver, Inputs, Running
 from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.closing import RELAYED_BYTES
 from folkmoot.network.session.minutes import Ended, Seat
 from folkmoot.network.session.patience import Health
@@ -47,6 +48,8 @@ class Node:
         journal: Journal | None = None,
         adversary: Adversary | None = None,
         holdout: Holdout | None = None,
+        policy: Policy | None = None,
+        labels: Collection[str] | None = None,
     ) -> None:
         self.seat, self.roster, self.storage, self.transport = seat, roster, storage, transport
         self.health = Health(seat.n)
@@ -55,7 +58,7 @@ class Node:
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
-        self._admission = Admission(seat, self._moot)
+        self._admission = Admission(seat, self._moot, policy, labels)
         self._driver = Driver(
             seat, roster, storage, transport, votes, rng=rng, health=self.health, counts=self.counts,
             log=self._log, adversary=adversary, holdout=holdout,
@@ -193,20 +196,29 @@ class Node:
         if name in self._running:
             self._confirm(self._running[name], peer, message.remaining)
             return
-        if self.storage.knows(name):
+        if self.storage.knows(name) or self._admission.refused(name) is not None:
             return
         motion = self._admission.motion_in(message, self.transport.clock())
         if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
+            return
+        objection = self._admission.objection(motion, message)
+        if objection is not None:
+            self.refuse(peer, "policy")
+            asker = self.roster[motion.asker].name
+            self._log("info", "motion refused", motion=name.hex(), asker=asker, why=objection.reason)
+            self._driver.transmit(motion.asker, m.encode(objection))
             return
         if motion.asker not in (peer, self.seat.place):  # the peer might lie about the end of the motion
             self._inquire(motion.asker, name)
         remaining = min(message.remaining, motion.seconds)
         refusal = self._admission.refusal(motion, peer, remaining, self._taken())
         if refusal is None and not self.storage.has_room:
-            refusal = "disk_full"
+            refusal = DISK_FULL
         if refusal is not None:
             self.refuse(peer, refusal)
+            if refusal in REASONS and peer == motion.asker:
+                self._driver.transmit(peer, m.encode(self._admission.no(name, REASONS[refusal])))
             if refusal == TOO_MANY and self.transport.now() - self._complained > 60.0:
                 self._complained = self.transport.now()
                 asker = self.roster[motion.asker].name
@@ -273,8 +285,12 @@ class Node:
                 self._driver.transmit(peer, m.encode(m.Unready(name, message.round)))
             else:
                 self.counts["refused_old_motion"] += 1
-        elif isinstance(message, m.Commit | m.Ask | m.Pending):
-            self._inquire(peer, name)
+        elif isinstance(message, m.Commit | m.Ask | m.Pending | m.Want):
+            refused = self._admission.refused(name)
+            if refused is not None:
+                self._driver.transmit(peer, m.encode(refused))
+            elif not isinstance(message, m.Want):
+                self._inquire(peer, name)
 
     def _inquire(self, peer: int, name: bytes) -> None:
         """Ask a peer for the announcement of a motion, but not all the time."""

@@ -14,7 +14,7 @@ import signal
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from folkmoot.network.service.holdout import Holdout, read_holdout
 from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import Voter
 from folkmoot.network.session.drill import PLAYABLE, Liar
 from folkmoot.network.session.minutes import Seat
@@ -58,6 +59,7 @@ class Settings:
     attack: str | None = None
     holdout: Path | None = None  # labelled rows that show how good the model is
     disk: int = DISK  # bytes that what it stores may take
+    policy: Policy = field(default_factory=Policy)  # which motions it plays
 
 
 class NodeError(RuntimeError):
@@ -116,6 +118,8 @@ async def _serve(
         journal=log,
         adversary=adversary,
         holdout=holdout,
+        policy=settings.policy,
+        labels=model.labels,
     )
     door = ControlServer(node, settings.folder, model.labels)
     servers = []

@@ -25,7 +25,8 @@ class Gathering:
     def tick(self, now: float) -> Event | float:
         """Tell all, then remind those who owe us theirs."""
         minutes, patience = self._minutes, self._patience
-        missing = [p for p in minutes.others() if p not in minutes.commits and minutes.health.live(p, now)]
+        told = minutes.commits.keys() | minutes.refusals.keys()
+        missing = [p for p in minutes.others() if p not in told and minutes.health.live(p, now)]
         if now >= patience.next_try:
             asked = patience.remind(missing if self._sent else minutes.others(), now)
             for peer in asked:
@@ -33,7 +34,7 @@ class Gathering:
             missing = [peer for peer in missing if peer in asked]
             self._sent = True
         grace = self._since + patience.grace
-        complete = not missing and (len(minutes.commits) == minutes.seat.n or now >= grace)
+        complete = not missing and (len(told) == minutes.seat.n or now >= grace)
         if complete or now >= patience.commit_by:
             return Event.GATHERED
         return min(patience.next_try if missing else grace, patience.commit_by)
