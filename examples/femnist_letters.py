@@ -3,8 +3,9 @@
     python examples/femnist_letters.py [PATH [WRITERS [TEST_WRITERS]]]
 
 PATH is a parquet file of flwrlabs/femnist, or LEAF's JSON, or a folder of either; without it the official
-file is downloaded once. Each writer trains a random forest on 80% of its letters (section 5.1 of the paper);
-the test set is all letters of 100 other people.
+file is downloaded once. Each writer trains a random forest on 80% of its letters (section 5.1 of the paper),
+learns from the others how good it is, and then trains it on all of them; the test set is all letters of 100
+other people.
 """
 
 import sys

@@ -81,6 +81,21 @@ def test_models(table: Path, model: str) -> None:
     assert 0.3 < moot.score(data.X_test, data.y_test) <= 1
 
 
+def test_models_are_fitted_on_all_rows_unless_told_otherwise(table: Path) -> None:
+    data = read_table(table, "ill", "clinic", seed=0)
+    assert data.X_test is not None
+    model = for_table(models_for("bayes", 1)[0], len(data.feature_names), data.categorical)
+    found = {}
+    for option, refit in ((["--refit"], True), (["--no-refit"], False), ([], True)):
+        told = run_json(*learn(table, "--model", "bayes", "--repeats", 1, *option))
+        moot = ConsensusClassifier([model], refit=refit, random_state=0).fit(data.X, data.y, data.groups)
+        votes = np.asarray(moot.classes_)[moot.votes(data.X_test)]
+        by_hand = np.mean(votes == data.y_test)
+        assert accuracies(told)["mean participant"] == pytest.approx(by_hand)
+        found[refit] = by_hand
+    assert found[True] != found[False]
+
+
 @pytest.mark.slow
 def test_protocols_and_the_same_seed(table: Path) -> None:
     options = ["--protocol", "snowball", "--k", 4, "--alpha", 3, "--beta", 5, "--seed", 3, "--byzantine", 2]

@@ -17,8 +17,7 @@ import pytest
 from folkmoot.network.membership import identity
 from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH
 from folkmoot.network.service.driver import MOST_KEPT
-from folkmoot.network.service.operation import DATABASE
-from folkmoot.network.storage.storage import Storage
+from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.tls import Limits
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements

@@ -210,7 +210,7 @@ def test_a_node_that_cannot_store_says_nothing_more(victim: int) -> None:
         broken = False
 
         def fill(hall: Moot = hall) -> None:
-            hall.storages[victim]._db.execute("PRAGMA query_only = ON")
+            hall.storages[victim]._db.change("PRAGMA query_only = ON")
 
         hall.at(step * 0.02, fill)
         for _ in range(1000):  # the driver goes on for a while, as an event loop does
@@ -221,7 +221,7 @@ def test_a_node_that_cannot_store_says_nothing_more(victim: int) -> None:
             else:
                 break
         storage = hall.storages[victim]
-        storage._db.execute("PRAGMA query_only = OFF")
+        storage._db.change("PRAGMA query_only = OFF")
         stored = {each.name: storage.closes(each.name).get(victim) for each in storage.motions()}
         hall.network.weather = Weather()
         hall.start(victim)

@@ -1,4 +1,4 @@
-"""Crowds that look like real ones: few votes a task, workers of very different accuracy and diligence."""
+"""Crowds that look like real ones: few tasks that all answer, or few votes a task; very different workers."""
 
 from __future__ import annotations
 
@@ -28,6 +28,32 @@ def sparse_crowd(
         wrong = (truth[task] + rng.integers(1, classes, who.size)) % classes
         votes[who, task] = np.where(rng.random(who.size) < accuracy[who], truth[task], wrong)
     return votes, truth
+
+
+def dense_crowd(seed: int, *, deceptive: float, workers: int = 39, tasks: int = 108) -> tuple[Votes, Votes]:
+    """Votes (worker, task) of all workers on all tasks, and the truth.
+
+    A share of the tasks looks like the other class to all but a fifth or a quarter of the workers, and
+    workers lean to one of the classes: the majority is right on three quarters and more. With
+    ``deceptive=0`` tasks are hard for all alike, the unskilled are many, and one in eight has the classes the
+    wrong way round.
+    """
+    rng = np.random.default_rng([seed, 78 if deceptive else 77])
+    if not deceptive:
+        truth = rng.integers(0, 2, tasks)
+        shown = np.tile(2 * truth - 1.0 + rng.normal(0, 0.75, tasks), (workers, 1))
+        skill, lean = rng.gamma(1.2, 0.6, workers), rng.normal(0.6, 0.8, workers)
+        skill = np.where(rng.random(workers) < 0.12, -0.6 * skill, skill)
+    else:
+        truth = (rng.random(tasks) < 0.44).astype(int)
+        turned = np.where(rng.random(tasks) < deceptive, -1, 1)
+        looks = turned * (2 * truth - 1.0) + rng.normal(0, 0.3, tasks)
+        is_ = 2 * truth - 1 + rng.normal(0, 0.4, tasks)
+        skilled = rng.random(workers) < 0.2
+        skill = np.where(skilled, rng.uniform(1, 2, workers), rng.gamma(2, 0.4, workers))
+        shown, lean = np.where(skilled[:, None], is_, looks), rng.normal(0.2, 0.6, workers)
+    signal = skill[:, None] * shown + lean[:, None] + rng.normal(0, 1, (workers, tasks))
+    return (signal > 0).astype(int), truth
 
 
 def write_crowd(folder: Path, votes: Votes, truth: Votes) -> tuple[Path, Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from folkmoot.datasets import homogeneous_votes
 from folkmoot.simulation.kernels import rounds
-from folkmoot.trust import Anchor, decide, heeded, kept, listen, opening
+from folkmoot.trust import Anchor, decide, heeded, held_after, listen, opening
 from folkmoot.trust.conduct import is_heeded
 
 ROWS = arrays(np.int8, (2, 25), elements=st.integers(-1, 2))
@@ -49,16 +50,36 @@ def test_the_compiled_comparison_is_the_same(rows: np.ndarray, tenths: int) -> N
     assert rounds.is_heeded(rows[0], rows[1], float(least)) == counts
 
 
-def test_who_keeps_its_own_decisions() -> None:
-    opened = np.zeros((4, 200), dtype=np.int64)
-    opened[3, 50:] = -1  # 50 decided
-    talked = np.zeros((2, 4, 200), dtype=np.int8)
-    talked[0, 0, :4] = 1  # 2%
-    talked[0, 1, :5] = 1  # more
-    talked[0, 2, :5] = -1  # to lose a decision is to change it
-    talked[:, 3, 50:] = 1  # what was open may be settled
-    talked[1, 3, :2] = 1  # 4% of what it decided, 1% of all
-    assert kept(opened, talked).tolist() == [[False, True, True, False], [False, False, False, True]]
-    assert kept(opened, talked, most=0.5).tolist() == [[False] * 4, [False] * 4]
-    with pytest.raises(ValueError, match=r"the shape of opened \(4, 200\): got \(4, 199\)"):
-        kept(opened, talked[0, :, 1:])
+def test_the_talk_changes_the_least_sure_decisions_only() -> None:
+    opened = np.array([0] * 150 + [-1] * 50)  # two may change: one of a hundred, rounded up
+    sure = np.arange(200)[::-1] / 200
+    talked = np.tile(opened, (2, 1))
+    talked[0, [3, 7, 90, 140]] = 1
+    talked[:, 150:] = 1  # what was open may be settled
+    talked[1, :5] = -1  # where the talk came to nothing the own decision stays
+    after = held_after(opened, talked, sure)
+    assert np.flatnonzero(after[0, :150]).tolist() == [90, 140]
+    assert (after[:, 150:] == 1).all()
+    assert (after[1, :150] == 0).all()
+    np.testing.assert_array_equal(held_after(opened, talked[0], sure, most=1.0), talked[0])
+    assert not held_after(opened, talked[0], sure, most=0.0)[:150].any()
+    level = held_after(opened, talked[0], np.zeros(200))  # equally sure: the first ones
+    assert np.flatnonzero(level[:150]).tolist() == [3, 7]
+    with pytest.raises(ValueError, match=r"the same inputs: got the shapes \(200,\), \(199,\) and \(200,\)"):
+        held_after(opened, talked[0, 1:], sure)
+
+
+@given(
+    rows=arrays(np.int8, (2, 30), elements=st.integers(-1, 2)),
+    sure=arrays(np.float64, 30, elements=st.floats(0, 1)),
+    hundredths=st.integers(0, 100),
+)
+def test_whatever_is_said_little_is_lost(rows: np.ndarray, sure: np.ndarray, hundredths: int) -> None:
+    """Against going through the changes one by one: the least sure first, until no more may go."""
+    opened, talked = rows
+    left = math.ceil(Fraction(hundredths, 100) * int((opened >= 0).sum()))
+    expected = np.where(opened >= 0, opened, talked)
+    for i in sorted(range(30), key=lambda i: sure[i]):
+        if left and opened[i] >= 0 and talked[i] not in (opened[i], -1):
+            expected[i], left = talked[i], left - 1
+    np.testing.assert_array_equal(held_after(opened, talked, sure, most=hundredths / 100), expected)

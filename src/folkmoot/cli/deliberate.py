@@ -118,7 +118,7 @@ def deliberate(
             rule,
             truth=table.truth,
             adversaries=adversaries,
-            anchors=None if golden is None else golden.gold.anchors,
+            anchors=None if golden is None else golden.gold,
             names=table.workers,
             labels=table.labels,
             rounds=rounds,

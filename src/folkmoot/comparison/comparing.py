@@ -20,7 +20,7 @@ from folkmoot.comparison.scene import Scene, one_each
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol, protocols_in_words
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
-from folkmoot.trust import Anchor
+from folkmoot.trust import Anchor, Gold
 from folkmoot.votes import Missing, Votes, packed_bytes
 
 # How the sampling law is said.
@@ -38,7 +38,7 @@ def compare(
     *,
     truth: npt.ArrayLike | None = None,
     adversaries: Mapping[int, Adversary] | None = None,
-    anchors: Sequence[Anchor | None] | None = None,
+    anchors: Sequence[Anchor | None] | Gold | None = None,
     skills: npt.ArrayLike | None = None,
     faults: Mapping[int, str] | None = None,
     names: Sequence[str] | None = None,
@@ -70,9 +70,10 @@ def compare(
         The right colours, -1 where not known. Without it there are no accuracies.
     adversaries : mapping of int to Adversary, optional
         Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
-    anchors : sequence of Anchor or None, optional
-        What each participant knows of its own accuracy. They then learn whom to trust first and talk by
-        trust; the talk without it becomes one of the comparisons.
+    anchors : sequence of Anchor or None, or Gold, optional
+        What each participant knows of its own accuracy, or gold from ``trust.split_gold``, which says it.
+        They then learn whom to trust first and talk by trust; the talk without it becomes one of the
+        comparisons.
     skills : array-like of float, shape (participant,), optional
         What each participant says its accuracy is, nan if it does not know: the weighted majority goes by
         it. Default: what Dawid-Skene estimates.

@@ -18,7 +18,7 @@ from folkmoot.sampling import Sampling
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import Listeners, listen_first
-from folkmoot.trust import Anchor
+from folkmoot.trust import Anchor, Gold
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 
@@ -80,12 +80,15 @@ class Scene:
             raise ValueError(f"seen must have the shape of votes {self.votes.shape}: got {votes.shape}")
         return votes
 
-    def listen(self, anchors: Sequence[Anchor | None]) -> Listeners | None:
+    def listen(self, anchors: Sequence[Anchor | None] | Gold) -> Listeners | None:
         """Those who learn whom to trust by their anchors; None, with a warning, if nobody can."""
-        one_each("anchors", anchors, len(self.votes))
+        given: Sequence[Anchor | None] = anchors.anchors if isinstance(anchors, Gold) else anchors
+        one_each("anchors", given, len(self.votes))
+        there = [None if i in self.faults else anchor for i, anchor in enumerate(given)]
         return listen_first(
             self.votes,
-            [None if i in self.faults else anchor for i, anchor in enumerate(anchors)],
+            there,
+            gold=anchors if isinstance(anchors, Gold) else None,
             adversaries=self.adversaries,
             truth=self.whole_truth,
             classes=self.classes,

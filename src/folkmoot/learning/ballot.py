@@ -74,7 +74,7 @@ class Ballot:
         """The deliberation of those who are there, or of those who anchor if they have listened."""
         options |= {"truth": truth, "classes": self.classes, "keys": self.keys}
         if self.listeners is not None:
-            return self.listeners.talk(protocol, adversaries, held=self.votes, **options)
+            return self.listeners.talk(protocol, adversaries, **options)
         there = self.there.tolist()
         return deliberate_among(
             there, self.votes, protocol, adversaries=adversaries, sampling=sampling, **options

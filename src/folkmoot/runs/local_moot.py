@@ -25,9 +25,9 @@ from folkmoot.learning.base_learners import MODELS
 from folkmoot.learning.participants import Task, fit_classifier
 from folkmoot.network import Account, Asker, Terms
 from folkmoot.network.service.control import MotionProgress
-from folkmoot.network.service.operation import DATABASE, adversary_of
+from folkmoot.network.service.operation import adversary_of
 from folkmoot.network.storage.account import find, outcome_of
-from folkmoot.network.storage.storage import Storage
+from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.verdict import first_votes
 from folkmoot.protocols import Slush
 from folkmoot.runs.processes import Nodes, name_of, prepare

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, handed_in
-from folkmoot.arrays import Bools
+from folkmoot.arrays import Bools, Floats
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Trusting
@@ -27,10 +27,12 @@ from folkmoot.trust import (
     LEAST_LIKENESS,
     MOST_CHANGED,
     Anchor,
+    Gold,
     Trust,
     TrustWarning,
-    kept,
+    held_after,
     listen_all,
+    margins,
     opening,
     sampling_weights,
 )
@@ -49,25 +51,24 @@ class Listeners:
     """(participant,): who can be asked: those, and adversaries that handed in a vote."""
     held: Votes
     """(participant, input): the decisions of those who anchor, -1 for others; adversaries' own votes."""
+    sure: Floats
+    """(participant, input): how clear the decisions of those who anchor are; 0 for others."""
 
     def talk(
         self,
         protocol: SnowProtocol[Any],
         adversaries: Mapping[int, Adversary] | None = None,
         *,
-        held: Votes | None = None,
         most_changed: float = MOST_CHANGED,
         **options: Any,
     ) -> Outcome:
-        """The deliberation of those who anchor, about ``held`` (columns of it, if given).
+        """The deliberation of those who anchor, about ``held``.
 
         In the outcome only those who anchor count as honest. ``options`` are those of ``deliberate``; a query
         carries the whole batch, as in a network, so that answers can be compared with what is held: those
-        that are too different do not count, and a participant keeps its decisions if the talk would change
-        more than ``most_changed`` of them (``trust.conduct``). The history of a recorded talk is of the talk
-        itself.
+        that are too different do not count, and of its decisions a participant lets the talk change no more
+        than ``most_changed`` (``trust.conduct``). The history of a recorded talk is of the talk itself.
         """
-        opened = self.held if held is None else held
         adversaries = dict(adversaries or {})
         followed = [liar.follows for liar in adversaries.values() if liar.follows is not None]
         there = self.speaking.copy()
@@ -76,19 +77,32 @@ class Listeners:
             there[np.flatnonzero(~there)[:1]] = True
         outcome = deliberate_among(
             np.flatnonzero(there).tolist(),
-            opened,
+            self.held,
             protocol,
             adversaries=adversaries,
             sampling=Trusting(sampling_weights(self.trusts, self.speaking)),
             **({"batch": "shared", "least_likeness": LEAST_LIKENESS} | options),
         )
-        return _with_own(replace(outcome, honest=outcome.honest & self.anchored), opened, most_changed)
+        return self._with_own(replace(outcome, honest=outcome.honest & self.anchored), most_changed)
+
+    def _with_own(self, outcome: Outcome, most: float) -> Outcome:
+        """The outcome in which those who anchor have their own decisions again, all but a few."""
+        held = outcome.decisions.copy()
+        for i in np.flatnonzero(outcome.honest):
+            held[..., i, :] = held_after(self.held[i], held[..., i, :], self.sure[i], most=most)
+        back = (held != outcome.decisions).any(axis=-2)
+        if not back.any():
+            return outcome
+        again = replace(outcome, decisions=held)
+        alike = again.counts.max(axis=-1) == again.honest.sum()
+        return replace(again, settled=outcome.settled & (alike | ~back))
 
 
 def listen_first(
     votes: npt.ArrayLike,
     anchors: Sequence[Anchor | None],
     *,
+    gold: Gold | None = None,
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
     classes: int,
@@ -110,15 +124,22 @@ def listen_first(
     seen = handed_in(cast, adversaries, truth, classes)
     lying = np.isin(np.arange(len(cast)), list(adversaries))
     voted = (seen != UNCOLOURED).sum(axis=1)
+    if gold is not None:  # who lies cannot tell gold from other inputs
+        told = handed_in(gold.votes, adversaries, gold.truth, classes, missing="absent")
+        gold = gold._replace(votes=told)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrustWarning)  # of single participants; told together below
         trusts = listen_all(
             seen,
             [anchor if voted[i] and not lying[i] else None for i, anchor in enumerate(anchors)],
             classes=classes,
+            gold=gold,
         )
     held = np.stack([opening(seen, trust) for trust in trusts])
     anchored = (held != UNCOLOURED).any(axis=1)  # a participant that decides nothing is not a decider
+    sure = np.stack(
+        [margins(seen, trust) if anchored[i] else np.zeros(cast.shape[1]) for i, trust in enumerate(trusts)]
+    )
     held[lying] = cast[lying]
     hasty = int(((voted > 0) & (voted < LEAST_INPUTS) & ~lying).sum())
     if not anchored.any():
@@ -133,18 +154,7 @@ def listen_first(
             f"{hasty} participants voted on fewer than {LEAST_INPUTS} of the inputs, too few to learn trust "
             "from: they do not anchor"
         )
-    return Listeners(tuple(trusts), anchored, anchored | (lying & (voted > 0)), held)
-
-
-def _with_own(outcome: Outcome, opened: Votes, most: float) -> Outcome:
-    """The outcome in which those whose decisions the talk changed too much have their own again."""
-    back = np.asarray(kept(opened, outcome.decisions, most=most) & outcome.honest)
-    if not back.any():
-        return outcome
-    held = np.where(back[..., None], opened, outcome.decisions).astype(np.int8)
-    again = replace(outcome, decisions=held)
-    alike = again.counts.max(axis=-1) == again.honest.sum()
-    return replace(again, settled=outcome.settled & (alike | ~back.any(axis=-1, keepdims=True)))
+    return Listeners(tuple(trusts), anchored, anchored | (lying & (voted > 0)), held, sure)
 
 
 def _warn(what: str) -> None:

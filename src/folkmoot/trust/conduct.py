@@ -1,13 +1,14 @@
 """How a participant that has listened conducts itself in the talk: one rule each, for simulation and network.
 
 It opens with what it decides by its trust (``opening``), asks in proportion to its trust
-(``sampling_weights``), counts only answers that are like what it holds (``is_heeded``), and in the end keeps
-its own decisions if the talk would have changed too many of them (``kept``). The last two guard against
-liars whose first votes were honest: these have earned trust and can only be told by what they say.
+(``sampling_weights``), counts only answers that are like what it holds (``is_heeded``), and in the end lets
+the talk change one decision in a hundred, those it was least sure of (``held_after``). The last two guard
+against liars whose first votes were honest: these have earned trust and can only be told by what they say.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from folkmoot.trust.trusting import Trust, decide
 from folkmoot.votes import UNCOLOURED
 
 LEAST_LIKENESS: Final = 0.8  # of an answer to what is held, for it to count
-MOST_CHANGED: Final = 0.02  # of its own decisions, for a participant to go along with the talk
+MOST_CHANGED: Final = 0.01  # of its own decisions, by the talk: so much accuracy can lies in it cost
 
 
 def opening(votes: npt.ArrayLike, trust: Trust, *, per_class: bool = False) -> Ints:
@@ -136,42 +137,55 @@ def is_heeded(held: Array, answer: Array, least: float) -> Any:
     return same >= least * told
 
 
-def kept(opened: npt.ArrayLike, talked: npt.ArrayLike, *, most: float = MOST_CHANGED) -> Bools:
-    """Tell who keeps the decisions it opened with, because the talk changed too many of them.
+def held_after(
+    opened: npt.ArrayLike, talked: npt.ArrayLike, sure: npt.ArrayLike, *, most: float = MOST_CHANGED
+) -> Ints:
+    """Give what a participant holds after a talk: what the talk says, but most of its decisions stay.
 
     Answers can be alike enough to count and still be lies where it matters. What a participant decided by
-    itself is as good as its trust, so a talk that changes more of it than a little is not believed.
+    itself is as good as its trust. So the talk may change a share of its decisions, those it was least sure
+    of; the others stay. Whoever lies in the talk, and whatever they know, its accuracy cannot fall by more
+    than that share.
 
     Parameters
     ----------
-    opened : array-like of int, shape (participant, input)
-        What each took into the talk, -1 for none.
-    talked : array-like of int, shape (..., participant, input)
-        What each holds after it.
-    most : float, default 0.02
-        The share of its decisions that a participant lets the talk change.
+    opened : array-like of int, shape (input,)
+        What it took into the talk, -1 for none.
+    talked : array-like of int, shape (..., input)
+        What the talk made of it.
+    sure : array-like of float, shape (input,)
+        How sure it was of what it opened with, such as ``margins``.
+    most : float, default 0.01
+        The share of its decisions, rounded up, that it lets the talk change.
 
     Returns
     -------
-    ndarray of bool, shape (..., participant)
-        Who keeps all that it opened with.
+    ndarray of int, shape (..., input)
+        What it holds. Inputs on which it had decided nothing are as the talk left them, and where the talk
+        came to nothing it has its own decision.
 
     Examples
     --------
-    One decision of a hundred is changed, then three; inputs that were open do not count.
+    Of a hundred decisions the talk would change three. One may go: the one with the least margin.
 
     >>> import numpy as np
-    >>> from folkmoot.trust import kept
-    >>> opened = np.array([0] * 100 + [-1] * 20)
-    >>> talked = np.tile(opened, (2, 1))
-    >>> talked[:, 100:] = 1
-    >>> talked[0, :1], talked[1, :3] = 1, 1
-    >>> kept([opened, opened], talked)
-    array([False,  True])
+    >>> from folkmoot.trust import held_after
+    >>> opened, talked, sure = np.zeros(100, dtype=int), np.zeros(100, dtype=int), np.ones(100)
+    >>> talked[[10, 20, 30]], sure[20] = 1, 0.1
+    >>> np.flatnonzero(held_after(opened, talked, sure))
+    array([20])
     """
-    first, last = np.asarray(opened), np.asarray(talked)
-    if first.shape != last.shape[-2:]:
-        raise ValueError(f"talked must end in the shape of opened {first.shape}: got {last.shape}")
+    first, last, lead = np.asarray(opened), np.asarray(talked), np.asarray(sure, dtype=np.float64)
+    if first.shape != last.shape[-1:] or first.shape != lead.shape:
+        raise ValueError(
+            f"opened, talked and sure must be on the same inputs: got the shapes {first.shape}, {last.shape} "
+            f"and {lead.shape}"
+        )
     decided = first != UNCOLOURED
-    changed = (decided & (last != first)).sum(axis=-1)
-    return np.asarray(changed > checks.probability("most", most) * decided.sum(axis=-1))
+    allowed = math.ceil(checks.probability("most", most) * int(decided.sum()) - 1e-9)
+    changed = decided & (last != first) & (last != UNCOLOURED)
+    order = np.argsort(lead, kind="stable")
+    place = np.cumsum(changed[..., order], axis=-1)  # of each change, from the least sure on
+    stays = np.zeros_like(changed)
+    stays[..., order] = changed[..., order] & (place > allowed)
+    return np.where(stays | (decided & (last == UNCOLOURED)), first, last)

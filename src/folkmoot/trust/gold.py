@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from folkmoot.arrays import Bools
 from folkmoot.trust.anchor import Anchor
-from folkmoot.votes import UNCOLOURED, check_votes
+from folkmoot.votes import UNCOLOURED, Votes, check_votes
 
 
 class Gold(NamedTuple):
@@ -23,6 +23,10 @@ class Gold(NamedTuple):
         The inputs that are not gold.
     inputs : int
         How many inputs are gold.
+    votes : ndarray of int, shape (participant, gold input)
+        Everybody's votes on gold, -1 for none.
+    truth : ndarray of int, shape (gold input,)
+        The right colours.
 
     See Also
     --------
@@ -39,6 +43,8 @@ class Gold(NamedTuple):
     anchors: list[Anchor]
     left: Bools
     inputs: int
+    votes: Votes
+    truth: Votes
 
 
 def split_gold(votes: npt.ArrayLike, gold: npt.ArrayLike, classes: int) -> Gold:
@@ -78,4 +84,4 @@ def split_gold(votes: npt.ArrayLike, gold: npt.ArrayLike, classes: int) -> Gold:
     if known.all():
         raise ValueError("every input is gold: there is nothing left to decide")
     anchors = [Anchor.of_holdout(row[known], told[known], classes) for row in cast]
-    return Gold(anchors, ~known, int(known.sum()))
+    return Gold(anchors, ~known, int(known.sum()), cast[:, known], told[known].astype(np.int64))

@@ -16,20 +16,22 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.accuracy import log_odds
-from folkmoot.arrays import Floats, Ints, Singles
+from folkmoot.arrays import Floats, Ints
 from folkmoot.trust.anchor import Anchor
-from folkmoot.trust.camps import copies
-from folkmoot.trust.counting import PackedVotes, agreement_counts, pack_votes
 from folkmoot.trust.estimators import peer_accuracies
+from folkmoot.trust.few_inputs import mixed, shares_of
+from folkmoot.trust.gold import Gold
+from folkmoot.trust.hearing import Heard, hear
 from folkmoot.trust.refinement import SHRINK, informedness, refine
 from folkmoot.trust.trusting import Trust
-from folkmoot.votes import Votes, check_votes, class_count
 
 LEAST_INPUTS: Final = 50  # with fewer, an accuracy is known to 0.2 at best, and nobody is told from anybody
 REFINED_FROM: Final = 10  # inputs for each pair of colours; with fewer, an answer cannot be calibrated
+ENOUGH: Final = 100  # inputs for each colour; with fewer, no single view of the peers is right everywhere
 LEAST_RECOGNITION: Final = 0.1  # of the own votes in the answer found; with less, which way is up is a guess
 _FIRM: Final = 0.02  # nobody is trusted, or distrusted, beyond 1 - this
 _BELIEF: Final = 0.9  # own votes are not believed further than this at the start
+_TIE_BREAK: Final = 1e-6  # of a vote, by which the own one counts for more where all are alike
 
 
 class TrustWarning(UserWarning):
@@ -56,6 +58,7 @@ def listen(
     level: float = 0.8,
     doubt: float = 3.0,
     refined: bool | None = None,
+    gold: Gold | None = None,
 ) -> Trust:
     """Learn whom participant ``own`` can trust, from everybody's first votes and its anchor.
 
@@ -80,8 +83,13 @@ def listen(
         inputs, and it trusts nobody. At least 1; with infinity it never doubts.
     refined : bool, optional
         True measures everybody by the answer that all camps together speak for. False measures each peer by
-        itself, by its agreement with the votes of ``own``, and never doubts. Default: True if there are ten
-        inputs for each of the C * C pairs of colours; with fewer, camps would be guesses.
+        itself, by its agreement with the votes of ``own``, and never doubts. Default: True if there are 100
+        inputs for each of the C colours and ten for each of the C * C pairs of them. With fewer it takes
+        both views and a third, that all are worth the same, and believes each as far as the own votes and
+        ``gold`` speak for it; the first only if there are ten inputs for each pair of colours.
+    gold : Gold, optional
+        Inputs whose right colours are known, with everybody's votes, from ``split_gold``. Views are tried on
+        them.
 
     Returns
     -------
@@ -108,8 +116,7 @@ def listen(
     >>> trust.accuracy.round(1)
     array([0.8, 0.8, 0.8, 0.8, 0.8, 0.8, 0.2, 0.2, 0.2])
     """
-    heard = _hear(votes, classes)
-    return _listen(own, heard, anchor, _Terms(level, doubt, _refines(heard, refined)))
+    return _listen(own, hear(votes, classes), anchor, _Terms(level, doubt, refined, gold))
 
 
 def listen_all(
@@ -120,6 +127,7 @@ def listen_all(
     level: float = 0.8,
     doubt: float = 3.0,
     refined: bool | None = None,
+    gold: Gold | None = None,
 ) -> list[Trust]:
     """Let every participant listen, each by itself, as ``listen`` does for one.
 
@@ -137,6 +145,8 @@ def listen_all(
         How many times as many misleading as informing voices make it doubt itself; see ``listen``.
     refined : bool, optional
         Whether to measure by the answer of all camps; see ``listen``.
+    gold : Gold, optional
+        Inputs whose right colours are known, on which few inputs are made up for; see ``listen``.
 
     Returns
     -------
@@ -159,25 +169,11 @@ def listen_all(
     >>> trusts[2].why
     'it held nothing out, so it cannot know whether its model is any good'
     """
-    heard = _hear(votes, classes)
+    heard = hear(votes, classes)
     if len(anchors) != len(heard.votes):
         raise ValueError(f"anchors must hold one per participant ({len(heard.votes)}): got {len(anchors)}")
-    terms = _Terms(level, doubt, _refines(heard, refined))
+    terms = _Terms(level, doubt, refined, gold)
     return [_listen(own, heard, anchor, terms) for own, anchor in enumerate(anchors)]
-
-
-@dataclass(frozen=True, eq=False)
-class _Heard:
-    """First votes in the shapes they are needed in."""
-
-    votes: Votes
-    packed: PackedVotes
-    agreements: Ints
-    one_hot: Singles
-
-    @property
-    def cast(self) -> Ints:
-        return np.diag(self.agreements)
 
 
 @dataclass(frozen=True)
@@ -186,27 +182,15 @@ class _Terms:
 
     level: float
     doubt: float
-    refined: bool
+    refined: bool | None
+    gold: Gold | None
 
     def __post_init__(self) -> None:
         if not self.doubt >= 1:
             raise ValueError(f"doubt must satisfy doubt >= 1: got doubt={self.doubt}")
 
 
-def _hear(votes: npt.ArrayLike, classes: int | None) -> _Heard:
-    cast = check_votes(votes, classes)
-    packed = pack_votes(cast, classes)
-    colours = np.arange(class_count(cast, classes))
-    one_hot = (cast[:, None, :] == colours[None, :, None]).astype(np.float32)
-    return _Heard(cast, packed, agreement_counts(packed), one_hot)
-
-
-def _refines(heard: _Heard, asked: bool | None) -> bool:
-    _, classes, inputs = heard.one_hot.shape
-    return inputs >= REFINED_FROM * classes**2 if asked is None else asked
-
-
-def _listen(own: int, heard: _Heard, anchor: Anchor | None, terms: _Terms) -> Trust:
+def _listen(own: int, heard: Heard, anchor: Anchor | None, terms: _Terms) -> Trust:
     n, classes, _ = heard.one_hot.shape
     if not 0 <= checks.integer("own", own) < n:
         raise ValueError(f"own must satisfy 0 <= own < {n}, the number of participants: got own={own}")
@@ -231,21 +215,54 @@ def _listen(own: int, heard: _Heard, anchor: Anchor | None, terms: _Terms) -> Tr
     others = np.delete(heard.cast, own)
     if not others.any():
         return _alone(own, heard, anchor)
-    original = copies(heard.agreements)
+    original = heard.original
     if len(np.unique(original[heard.cast > 0])) == 1:
         weight = np.where(heard.cast > 0, float(log_odds(anchor.accuracy, classes, doubt=_FIRM)), 0.0) / n
         accuracy = np.where(heard.cast > 0, anchor.accuracy, np.nan)
         error = np.full(n, anchor.standard_error)
         return _by_accuracy(own, heard, accuracy, error, weight, original, "everybody votes alike")
-    if not terms.refined:
-        return _by_agreement(own, heard, anchor, original)
+    if terms.refined is False:
+        return _by_agreement(own, heard, anchor)
+    inputs = heard.votes.shape[1]
+    if terms.refined or inputs >= max(ENOUGH * classes, REFINED_FROM * classes**2):
+        return _by_answer(own, heard, anchor, terms.doubt)
+    return _by_evidence(own, heard, anchor, terms, refined=inputs >= REFINED_FROM * classes**2)
+
+
+def _by_evidence(own: int, heard: Heard, anchor: Anchor, terms: _Terms, *, refined: bool) -> Trust:
+    """The trust of few inputs: every view that there is, each believed as far as can be told."""
+    base = _by_answer(own, heard, anchor, terms.doubt) if refined else _by_agreement(own, heard, anchor)
+    if not base.anchored:
+        return base
+    views = _views(own, heard, anchor, terms.doubt, refined=refined)
+    views = {name: weight for name, weight in views.items() if weight.any()}
+    learnt = [_views(own, each, anchor, terms.doubt, refined=refined) for each in heard.without_a_fold]
+    others = heard.original != heard.original[own]
+    shares = shares_of(own, heard.votes, anchor, learnt, views, others, terms.gold)
+    scale = sum(shares[name] * np.abs(weight).sum() for name, weight in views.items())
+    believed = ", ".join(f"{share:.0%} {name}" for name, share in shares.items())
+    why = f"anchored: {anchor.right} of {anchor.held_out} right on its holdout; few inputs: {believed}"
+    return replace(base, weight=mixed(views, shares) * scale, why=why)
+
+
+def _views(own: int, heard: Heard, anchor: Anchor, doubt: float, *, refined: bool) -> dict[str, Floats]:
+    """What everybody's vote is worth, seen in each way; 0 all over where a view cannot be had."""
+    agreeing = _by_agreement(own, heard, anchor).weight
+    voices = (heard.cast > 0) / heard.sharing
+    # All alike are worth what they are on average by agreement, and the own vote decides between level ones.
+    worth = np.abs(agreeing).sum() or float(log_odds(anchor.accuracy, anchor.classes, doubt=_FIRM))
+    alike = voices * worth / voices.sum()
+    alike[own] *= 1 + _TIE_BREAK
+    views = {"everybody alike": alike, "by agreement": agreeing}
+    if refined:
+        views["by the answer of all camps"] = _by_answer(own, heard, anchor, doubt).weight
+    return views
+
+
+def _by_answer(own: int, heard: Heard, anchor: Anchor, doubt: float) -> Trust:
+    """The refined trust: everybody measured by the answer that the own votes lead to."""
     if np.count_nonzero(heard.one_hot[own].any(axis=1)) < 2:
         return _nobody(own, heard, "its own votes name one colour only, so agreement with it means nothing")
-    return _by_answer(own, heard, anchor, terms.doubt)
-
-
-def _by_answer(own: int, heard: _Heard, anchor: Anchor, doubt: float) -> Trust:
-    """The refined trust: everybody measured by the answer that the own votes lead to."""
     n, classes, inputs = heard.one_hot.shape
     belief = min(max(anchor.accuracy, 1.1 / classes), _BELIEF)
     found = refine(own, heard.votes, heard.one_hot, heard.agreements, belief)
@@ -305,17 +322,17 @@ def _by_answer(own: int, heard: _Heard, anchor: Anchor, doubt: float) -> Trust:
     )
 
 
-def _by_agreement(own: int, heard: _Heard, anchor: Anchor, original: Ints) -> Trust:
+def _by_agreement(own: int, heard: Heard, anchor: Anchor) -> Trust:
     """The plain trust: the formula for every peer by itself, copies sharing one voice."""
     found = peer_accuracies(heard.packed, own, anchor)
     accuracy = np.clip(found.value, 0.0, 1.0)
     weight = _weights(accuracy, found.sampling_error, anchor.classes)
-    sharing = np.bincount(original, minlength=len(original))[original]
     why = f"anchored: {anchor.right} of {anchor.held_out} right on its holdout; peers by agreement alone"
-    return _by_accuracy(own, heard, accuracy, found.standard_error, weight / sharing, original, why)
+    weight = weight / heard.sharing
+    return _by_accuracy(own, heard, accuracy, found.standard_error, weight, heard.original, why)
 
 
-def _alike(own: int, heard: _Heard, anchor: Anchor, inputs: int) -> Trust:
+def _alike(own: int, heard: Heard, anchor: Anchor, inputs: int) -> Trust:
     """Equal trust, with the uncertainty that forbids better."""
     found = peer_accuracies(heard.packed, own, anchor)
     peers = np.delete(found.standard_error, own)
@@ -331,7 +348,7 @@ def _alike(own: int, heard: _Heard, anchor: Anchor, inputs: int) -> Trust:
     return _by_accuracy(own, heard, accuracy, found.standard_error, weight, alone, why, anchored=False)
 
 
-def _alone(own: int, heard: _Heard, anchor: Anchor) -> Trust:
+def _alone(own: int, heard: Heard, anchor: Anchor) -> Trust:
     n = len(heard.votes)
     accuracy, error, weight = np.full(n, np.nan), np.full(n, np.nan), np.zeros(n)
     accuracy[own], error[own] = anchor.accuracy, anchor.standard_error
@@ -340,7 +357,7 @@ def _alone(own: int, heard: _Heard, anchor: Anchor) -> Trust:
     return _by_accuracy(own, heard, accuracy, error, weight, np.arange(n), why)
 
 
-def _nobody(own: int, heard: _Heard, why: str, recognition: float = float("nan")) -> Trust:
+def _nobody(own: int, heard: Heard, why: str, recognition: float = float("nan")) -> Trust:
     n = len(heard.votes)
     nothing = np.full(n, np.nan)
     trust = _by_accuracy(own, heard, nothing, nothing, np.zeros(n), np.arange(n), why, anchored=False)
@@ -349,7 +366,7 @@ def _nobody(own: int, heard: _Heard, why: str, recognition: float = float("nan")
 
 def _by_accuracy(
     own: int,
-    heard: _Heard,
+    heard: Heard,
     accuracy: Floats,
     error: Floats,
     weight: Floats,

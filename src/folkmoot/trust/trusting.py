@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Floats, Ints
-from folkmoot.votes import UNCOLOURED, check_votes
+from folkmoot.votes import UNCOLOURED, Votes, check_votes
 
 _TIE: Final = 1e-9  # of the sum of all weights
 
@@ -112,19 +112,15 @@ def decide(votes: npt.ArrayLike, trust: Trust, *, per_class: bool = False) -> In
     cast = _votes_of(trust, votes)
     if not trust.weight.any():
         return np.full(cast.shape[1], UNCOLOURED)
-    if per_class:
-        heard = np.flatnonzero(trust.weight)
-        rates = np.log(np.maximum(trust.confusion[heard], 1e-6)) * trust.voice[heard, None, None]
-        score = np.repeat(np.log(np.maximum(trust.prior, 1e-6))[:, None], cast.shape[1], axis=1)
-        for vote in range(trust.classes):
-            score += rates[:, :, vote].T @ (cast[heard] == vote)
-        scale = np.abs(rates).max(axis=(1, 2)).sum()
-    else:
-        score = _tally(cast, trust)
-        scale = np.abs(trust.weight).sum()
-    best = score.max(axis=0)
-    tied = (score >= best - _TIE * scale).sum(axis=0) > 1
-    return np.where(tied, UNCOLOURED, score.argmax(axis=0))
+    return _best(*_score(cast, trust, per_class))
+
+
+def weighted_answer(votes: Votes, weight: Floats, classes: int) -> Ints:
+    """(input,): the colour with the most weight, -1 if several are level or nothing has any."""
+    scale = np.abs(weight).sum()
+    if not scale:
+        return np.full(votes.shape[1], UNCOLOURED)
+    return _best(_tally(votes, weight, classes), float(scale))
 
 
 def margins(votes: npt.ArrayLike, trust: Trust) -> Floats:
@@ -159,7 +155,7 @@ def margins(votes: npt.ArrayLike, trust: Trust) -> Floats:
     scale = np.abs(trust.weight).sum()
     if not scale:
         return np.zeros(cast.shape[1])
-    best = np.sort(_tally(cast, trust), axis=0)
+    best = np.sort(_tally(cast, trust.weight, trust.classes), axis=0)
     return np.asarray((best[-1] - best[-2]) / scale, dtype=np.float64)
 
 
@@ -198,12 +194,29 @@ def reputation(trusts: Sequence[Trust]) -> tuple[Floats, Floats]:
     return accuracy, weight
 
 
-def _tally(cast: Ints, trust: Trust) -> Floats:
+def _score(cast: Votes, trust: Trust, per_class: bool) -> tuple[Floats, float]:
+    """(colour, input): how much speaks for each, as logarithms; and of how much in all."""
+    if not per_class:
+        return _tally(cast, trust.weight, trust.classes), float(np.abs(trust.weight).sum())
+    heard = np.flatnonzero(trust.weight)
+    rates = np.log(np.maximum(trust.confusion[heard], 1e-6)) * trust.voice[heard, None, None]
+    score = np.repeat(np.log(np.maximum(trust.prior, 1e-6))[:, None], cast.shape[1], axis=1)
+    for vote in range(trust.classes):
+        score += rates[:, :, vote].T @ (cast[heard] == vote)
+    return score, float(np.abs(rates).max(axis=(1, 2)).sum())
+
+
+def _best(score: Floats, scale: float) -> Ints:
+    tied = (score >= score.max(axis=0) - _TIE * scale).sum(axis=0) > 1
+    return np.where(tied, UNCOLOURED, score.argmax(axis=0))
+
+
+def _tally(cast: Votes, weight: Floats, classes: int) -> Floats:
     """(colour, input): the weight of those who name it."""
-    return np.stack([trust.weight @ (cast == colour) for colour in range(trust.classes)])
+    return np.stack([weight @ (cast == colour) for colour in range(classes)])
 
 
-def _votes_of(trust: Trust, votes: npt.ArrayLike) -> Ints:
+def _votes_of(trust: Trust, votes: npt.ArrayLike) -> Votes:
     cast = check_votes(votes, trust.classes)
     if len(cast) != len(trust.weight):
         raise ValueError(f"votes must have a row per participant ({len(trust.weight)}): got {len(cast)}")

@@ -8,11 +8,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH, OLD, TOO_MANY, Admission
+from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH, TOO_MANY, Admission
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import Motion, motion_name
+from folkmoot.network.wire.motion import OLD, Motion, motion_name
 from support.network.moot_in_memory import Moot
 
 CLOCK = 1e9

@@ -24,9 +24,9 @@ from folkmoot.network.membership import identity
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.node import Node
-from folkmoot.network.service.operation import DATABASE, seat_of
+from folkmoot.network.service.operation import seat_of
 from folkmoot.network.session.session import Session
-from folkmoot.network.storage.storage import Storage
+from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.transports.tls import Limits
 from folkmoot.network.wire import messages as m

@@ -15,9 +15,8 @@ import pytest
 
 from folkmoot.network import Asker, Terms
 from folkmoot.network.service.control import MotionProgress
-from folkmoot.network.service.operation import DATABASE
 from folkmoot.network.storage.account import Account, outcome_of
-from folkmoot.network.storage.storage import Storage
+from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire import messages as m
 from folkmoot.runs.processes import Nodes, prepare
 

@@ -33,6 +33,12 @@ def motions(
     ] = None,
     via: Node = Path(),
     everything: Everything = False,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            "--last", metavar="N", help="List the N newest only.", show_default="20, and with --json all"
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Write the motion's decisions into this .csv file.", show_default=False),
@@ -41,7 +47,10 @@ def motions(
 ) -> None:
     """List the motions that this node has taken part in, or show one with its results."""
     from folkmoot.network.storage.account import account, as_dict, find
+    from folkmoot.network.storage.database import DamagedError
 
+    if last is not None and (last < 1 or everything or motion is not None):
+        raise ValueError(f"--last must be a number of at least 1, without --all and MOTION: got {last}")
     storage = _storage(via)
     if motion is not None:
         found = account(storage, find(storage, motion))
@@ -51,9 +60,17 @@ def motions(
         return
     if out is not None:
         raise ValueError("--out must be given with a motion: type 4 or more digits of its name, or 'last'")
-    accounts = [account(storage, stored) for stored in storage.motions()]
+    count = storage.count()
+    accounts: list[Account] = []
+    damaged: list[str] = []
+    for name in storage.names(last=last or (None if everything or json else _SHOWN)):
+        try:
+            accounts.append(account(storage, storage.motion(name)))
+        except DamagedError:
+            damaged.append(name.hex())
     if json:
-        print_json({"motions": [as_dict(each) for each in accounts]})
+        print_json({"motions": [as_dict(each) for each in accounts], "damaged": damaged})
+        _complain_of(damaged)
         return
     rows = [
         [
@@ -68,7 +85,7 @@ def motions(
             f"{len(each.took_part)} of {each.participants}",
             f"{each.seconds:.1f} s",
         ]
-        for each in (accounts if everything else accounts[-_SHOWN:])
+        for each in accounts
     ]
     header = [
         "motion",
@@ -82,9 +99,19 @@ def motions(
         "took part",
         "time",
     ]
-    hidden = len(accounts) - len(rows)
-    title = f"{len(accounts)} motion{'' if len(accounts) == 1 else 's'} at this node"
+    hidden = count - len(accounts) - len(damaged)
+    title = f"{count} motion{'' if count == 1 else 's'} at this node"
     print_table(title, header, rows, f"{hidden} older ones: --all" if hidden else "")
+    _complain_of(damaged)
+
+
+def _complain_of(damaged: list[str]) -> None:
+    if damaged:
+        names = ", ".join(name[:12] for name in damaged[:8])
+        raise ValueError(
+            f"{len(damaged)} motion{'' if len(damaged) == 1 else 's'} damaged and not shown ({names}): what "
+            "is stored is not what this node wrote; put a copy of the database back (docs/operations.md)"
+        )
 
 
 def truth(
@@ -241,8 +268,7 @@ def write_decisions(path: Path, account: Account) -> None:
 
 
 def _storage(via: Path) -> Storage:
-    from folkmoot.network.service.operation import DATABASE
-    from folkmoot.network.storage.storage import Storage
+    from folkmoot.network.storage.storage import DATABASE, Storage
 
     if not (via / "node.toml").is_file():
         raise ValueError(f"--via must be a node's folder: there is no node in {via}")
@@ -288,9 +314,9 @@ def _evidence_in(source: Path) -> list[tuple[str, str, Any]]:
     if source.is_dir():
         storage = _storage(source)
         return [
-            (stored.name.hex(), stored.members[node], proof)
-            for stored in storage.motions()
-            for node, proof in storage.evidence(stored.name)
+            (name.hex(), storage.motion(name).members[node], proof)
+            for name in storage.names("with evidence")
+            for node, proof in storage.evidence(name)
         ]
     try:
         fingerprint, data = msgspec.msgpack.decode(source.read_bytes(), type=tuple[str, bytes])

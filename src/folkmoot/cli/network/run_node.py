@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from folkmoot.cli.network.durations import bytes_of
 from folkmoot.cli.network.init_node import Folder
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table
@@ -66,6 +67,12 @@ def run(
             show_default=False,
         ),
     ] = None,
+    disk: Annotated[
+        str,
+        typer.Option(
+            "--disk", metavar="SIZE", help="What it may store, 500MB or 2GB: then old motions are forgotten."
+        ),
+    ] = "4GB",
     attack: Annotated[
         str | None,
         typer.Option("--attack", help="For drills: play this adversary instead.", show_default=False),
@@ -88,6 +95,7 @@ def run(
             log_level,
             attack,
             holdout,
+            bytes_of(disk, "--disk"),
         )
     )
 

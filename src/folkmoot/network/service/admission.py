@@ -12,13 +12,12 @@ from folkmoot.network.session.patience import COMMIT_SHARE
 from folkmoot.network.transports.budget import Budget
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import Motion, motion_name, read_header
+from folkmoot.network.wire.motion import OLD, Motion, motion_name, read_header
 
 MOST_OPEN_EACH: Final = 4  # motions at a time that one peer has told us of
 MOST_OPEN: Final = 16  # in all; beyond these one of each, so that nobody can take up the room of the others
 FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer gets: a second, and at once
 FETCHES: Final = 8  # times that a peer may have a chunk
-OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 TOO_MANY: Final = "too_many_motions"
 
 

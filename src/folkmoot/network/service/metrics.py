@@ -18,6 +18,7 @@ _HELP = {
     "queries_sent": "Queries asked, in motions that are over.",
     "motions_over": "Motions that are over.",
     "evidence": "Participants that contradicted themselves, once a motion.",
+    "motions_forgotten": "Old motions that made room for others.",
     "dropped_no_connection": "Frames given up for want of a connection.",
 }
 
@@ -37,6 +38,9 @@ def metrics(node: Node, mesh: Mesh) -> str:
     benched = len(node.health.benched(mesh.now()))
     lines += _metric("folkmoot_peers_benched", "gauge", "Peers not asked at present.", {"": benched})
     lines += _metric("folkmoot_motions_open", "gauge", "Motions under way.", {"": node.open_motions})
+    lines += _metric(
+        "folkmoot_stored_bytes", "gauge", "Bytes that what is stored takes.", {"": node.storage.used()}
+    )
     skew = max((abs(skew) for skew in mesh.skews().values()), default=0.0)
     text = "Largest difference from a peer's clock."
     lines += _metric("folkmoot_clock_skew_seconds", "gauge", text, {"": round(skew, 3)})

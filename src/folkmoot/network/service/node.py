@@ -23,6 +23,7 @@ from folkmoot.network.session.minutes import Ended, Seat
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
+from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.transport import Transport
@@ -67,9 +68,7 @@ class Node:
     def start(self) -> None:
         """Take up the motions that were under way when this node last stopped."""
         now, clock = self.transport.now(), self.transport.clock()
-        for stored in self.storage.motions():
-            if stored.closed is not None:
-                continue
+        for stored in map(self.storage.motion, self.storage.names("open")):
             if stored.members != self._members:  # the roster has changed: that moot is no more
                 self.storage.save(stored.name, [Ended(0, 0)], {})
                 continue
@@ -106,6 +105,8 @@ class Node:
         self, motion: Motion, inputs: Inputs, over: Callable[[Session, dict[str, Any]], None]
     ) -> bytes:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
+        if not self.storage.has_room:
+            raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
         self._admission.check_own(motion, self._tellers())
         header = motion.encoded()
         name = motion_name(header)
@@ -191,13 +192,15 @@ class Node:
         if self.storage.knows(name):
             return
         motion = self._admission.motion_in(message, self.transport.clock())
-        if motion is None:
+        if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
             return
         if peer != motion.asker:  # it might lie about the end of the motion
             self._inquire(motion.asker, name)
         remaining = min(message.remaining, motion.seconds)
         refusal = self._admission.refusal(motion, peer, remaining, self._tellers())
+        if refusal is None and not self.storage.has_room:
+            refusal = "disk_full"
         if refusal is not None:
             self.refuse(peer, refusal)
             if refusal == TOO_MANY and self.transport.now() - self._complained > 60.0:
@@ -248,7 +251,12 @@ class Node:
                 if not self._favour(peer):
                     return
                 room = RELAYED_BYTES
-                for close in self.storage.closes(name).values():
+                try:
+                    closes = self.storage.closes(name)
+                except DamagedError:
+                    self.refuse(peer, "damaged_motion")
+                    return
+                for close in closes.values():
                     frame = m.encode(close)
                     room -= len(frame)
                     if room >= 0:

@@ -32,11 +32,14 @@ from folkmoot.network.service.voter import Voter
 from folkmoot.network.session.drill import PLAYABLE, Liar
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.storage.journal import Journal
-from folkmoot.network.storage.storage import Storage
+from folkmoot.network.storage.retention import Watermarks
+from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 
-DATABASE: Final = "moot.db"
 LOCK: Final = "lock"
+DISK: Final = 4 << 30
+LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others
+TENDED: Final = 20.0  # seconds after which the database is looked at again
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Settings:
     log_level: str = "info"
     attack: str | None = None
     holdout: Path | None = None  # labelled rows that show how good the model is
+    disk: int = DISK  # bytes that what it stores may take
 
 
 class NodeError(RuntimeError):
@@ -115,6 +119,7 @@ async def _serve(
     )
     door = ControlServer(node, settings.folder, model.labels)
     servers = []
+    tending: asyncio.Task[None] | None = None
     try:
         listen = settings.listen or me.listen
         await _bound(mesh.listen(*parse_address(listen, any_port=True)), listen, "--listen")
@@ -129,11 +134,14 @@ async def _serve(
             participants=len(roster), model=settings.model, loop=type(loop).__module__.split(".")[0],
         )  # fmt: skip
         node.start()
+        tending = loop.create_task(_tend(node, Watermarks(settings.disk, LEAST_FREE), log))
         # What is loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
         await stop
     finally:
+        if tending is not None:
+            tending.cancel()
         door.close()
         with suppress(sqlite3.Error):
             node.stop()
@@ -141,6 +149,24 @@ async def _serve(
             server.close()
         await mesh.close()
         log.write("info", "stopped", node=me.name)
+
+
+async def _tend(node: Node, marks: Watermarks, log: Journal) -> None:
+    """Forget old motions when room is needed, some at a time, and say so when there is none for new ones."""
+    had_room = True
+    while True:
+        try:
+            gone = node.storage.tend(node.transport.clock(), marks)
+        except sqlite3.Error as error:  # nothing can be stored: the node must stop
+            context = {"message": "the database cannot be tended", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
+            return
+        node.counts["motions_forgotten"] += gone
+        if node.storage.has_room != had_room:
+            had_room = node.storage.has_room
+            event = "room again for new motions" if had_room else "no room for new motions: they are refused"
+            log.write("info" if had_room else "warning", event, used=node.storage.used(), most=marks.most)
+        await asyncio.sleep(0.05 if gone else TENDED)
 
 
 def _stop_on_signals_and_failures(

@@ -35,7 +35,7 @@ class Closing:
         if own is None:
             self.sign(now, self._stance.conclusion())
             return
-        self._since = now
+        self.wait(now)
         self._stance.repeat(unpack(own.decisions, minutes.motion.inputs, minutes.motion.classes))
         minutes.tell_all(own)
         self._patience.begin(now)

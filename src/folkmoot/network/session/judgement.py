@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.arrays import Colours, Floats, Ints
+from folkmoot.arrays import Colours, Floats, Ints, Singles
 from folkmoot.thresholds import StrongConfidence, batch_accuracies
-from folkmoot.trust import Anchor, listen, opening
+from folkmoot.trust import Anchor, listen, margins, opening
 
 MOST_HEARD: Final = (
     10_000_000  # participants x inputs x labels that are listened to: some 100 MB while it lasts
@@ -27,6 +27,7 @@ class Judgement:
 
     weights: Floats  # (participant,): trust; not above 0 is not asked
     start: Colours  # (input,): what it takes into the talk
+    sure: Singles  # (input,): how clear that is
     anchored: bool
     why: str
 
@@ -40,11 +41,11 @@ def judge(place: int, votes: Colours, anchor: Anchor | None, classes: int) -> Ju
         warnings.simplefilter("ignore")  # what it warns of is in ``why``
         trust = listen(place, votes[:, heard].astype(np.int64), anchor, classes=classes)
     if not trust.anchored and trust.weight.any():  # too few inputs to learn from: all alike, the own vote
-        start = votes[place]
-    else:
-        blocks = [votes[:, i : i + most].astype(np.int64) for i in range(0, inputs, most)]
-        start = np.concatenate([opening(block, trust) for block in blocks]).astype(np.int8)
-    return Judgement(trust.weight, start, trust.anchored, trust.why)
+        return Judgement(trust.weight, votes[place], np.zeros(inputs, np.float32), trust.anchored, trust.why)
+    blocks = [votes[:, i : i + most].astype(np.int64) for i in range(0, inputs, most)]
+    start = np.concatenate([opening(block, trust) for block in blocks]).astype(np.int8)
+    sure = np.concatenate([margins(block, trust) for block in blocks]).astype(np.float32)
+    return Judgement(trust.weight, start, sure, trust.anchored, trust.why)
 
 
 @dataclass(frozen=True)

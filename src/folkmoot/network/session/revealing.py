@@ -58,7 +58,9 @@ class Revealing:
         minutes, stance = self._minutes, self._stance
         if judgement is None:
             nothing = np.full(minutes.motion.inputs, UNCOLOURED, dtype=np.int8)
-            judgement = Judgement(np.zeros(minutes.seat.n), nothing, False, "there was no time to listen")
+            sure = np.zeros(minutes.motion.inputs, dtype=np.float32)
+            why = "there was no time to listen"
+            judgement = Judgement(np.zeros(minutes.seat.n), nothing, sure, False, why)
         minutes.judgement = judgement
         stance.begin_with(judgement.start)
         stance.change_to(stance.colours)

@@ -14,7 +14,7 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.packing import pack, unpack
 from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.many import Opinions
-from folkmoot.trust import kept
+from folkmoot.trust import held_after
 from folkmoot.votes import UNCOLOURED
 
 _INCARNATION: Final = 1 << 24  # versions of one start of the node
@@ -92,8 +92,8 @@ class Stance:
         """What this node signs at the end of the talk."""
         judgement = self._minutes.judgement
         if judgement is not None and judgement.anchored:
-            # It decided by itself before the talk, which may have changed too much of that.
-            return judgement.start if kept([judgement.start], [self._colours])[0] else self.opinions.decisions
+            # It decided by itself before the talk, which may change only a little of that.
+            return held_after(judgement.start, self.opinions.decisions, judgement.sure).astype(np.int8)
         if not self.heard_somebody:  # a first vote that nobody was asked about is no decision
             return np.full_like(self._colours, UNCOLOURED)
         return self.opinions.decisions

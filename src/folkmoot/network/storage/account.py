@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.network.storage.storage import Storage, StoredMotion
+from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL
 from folkmoot.network.wire.verdict import Verdict, verdict
@@ -115,8 +115,8 @@ class Account(msgspec.Struct, frozen=True):
 def account(storage: Storage, stored: StoredMotion) -> Account:
     """What this node knows of a motion."""
     motion, names, said = stored.motion, stored.names, stored.summary
-    proofs = storage.evidence(stored.name)
-    outcome = outcome_of(storage, stored)
+    held = storage.held(stored.name)
+    proofs, outcome = held.evidence, _outcome(stored, held)
     return Account(
         motion=stored.name.hex(),
         state="open" if stored.closed is None else "closed",
@@ -151,21 +151,24 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
 
 def outcome_of(storage: Storage, stored: StoredMotion) -> Verdict:
     """The verdict of the closes that are stored."""
-    cheats = {place for place, _ in storage.evidence(stored.name)}
+    return _outcome(stored, storage.held(stored.name))
+
+
+def _outcome(stored: StoredMotion, held: Held) -> Verdict:
+    cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("trust")
-    return verdict(stored.motion, len(stored.members), storage.closes(stored.name), cheats, place, trust)
+    return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust)
 
 
 def find(storage: Storage, prefix: str) -> StoredMotion:
     """The motion whose name begins so; ValueError if there is none or more than one."""
-    found: list[StoredMotion] = []
-    motions = storage.motions()
-    if prefix == "last" and motions:
-        return motions[-1]
-    if len(prefix) >= 4:
-        found = [stored for stored in motions if stored.name.hex().startswith(prefix.lower())]
+    found: list[bytes] = []
+    if prefix == "last":
+        found = storage.names(last=1)
+    elif 4 <= len(prefix) <= 64 and not prefix.lower().strip("0123456789abcdef"):
+        found = storage.names(prefix=prefix.lower())
     if len(found) == 1:
-        return found[0]
+        return storage.motion(found[0])
     if found:
         raise ValueError(
             f"{prefix!r} must begin the name of one motion: {len(found)} begin so; type more of it"

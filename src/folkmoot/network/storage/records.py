@@ -5,11 +5,13 @@ They belong to this node alone; nobody is asked to believe them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from folkmoot.accuracy import laplace_accuracy, log_odds
-from folkmoot.network.storage.storage import Storage
+from folkmoot.network.storage.database import DamagedError
+from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire.verdict import first_votes
 
 
@@ -36,19 +38,14 @@ class TrackRecords:
         """Every participant that has voted on something of which the truth is known."""
         right: dict[str, int] = {}
         voted: dict[str, int] = {}
-        for stored in self._storage.motions():
-            truths = self._storage.truths(stored.name)
-            if not truths:
-                continue
+        for stored, held in self._told():
             motion = stored.motion
-            cheats = {node for node, _ in self._storage.evidence(stored.name)}
+            cheats = {node for node, _ in held.evidence}
             colour = {label: number for number, label in enumerate(motion.labels)}
-            committed = self._storage.committed(stored.name) - cheats
-            closes = self._storage.closes(stored.name)
-            everybody = first_votes(motion, len(stored.members), closes, committed)
+            everybody = first_votes(motion, len(stored.members), held.closes, held.committed - cheats)
             for node, votes in enumerate(everybody):
                 who = stored.members[node]
-                for place, label in truths.items():
+                for place, label in held.truths.items():
                     if votes[place] >= 0:
                         voted[who] = voted.get(who, 0) + 1
                         right[who] = right.get(who, 0) + int(votes[place] == colour.get(label, -2))
@@ -57,16 +54,19 @@ class TrackRecords:
     def answers(self, fingerprint: str) -> list[tuple[str, str]]:
         """(truth, first vote) of one participant, wherever both are known."""
         pairs = []
-        for stored in self._storage.motions():
-            truths = self._storage.truths(stored.name)
-            if not truths or fingerprint not in stored.members:
+        for stored, held in self._told():
+            if fingerprint not in stored.members:
                 continue
             motion, node = stored.motion, stored.members.index(fingerprint)
-            closes = self._storage.closes(stored.name)
-            committed = self._storage.committed(stored.name)
-            votes = first_votes(motion, len(stored.members), closes, committed)[node]
-            pairs += [(label, motion.labels[votes[i]]) for i, label in truths.items() if votes[i] >= 0]
+            votes = first_votes(motion, len(stored.members), held.closes, held.committed)[node]
+            pairs += [(label, motion.labels[votes[i]]) for i, label in held.truths.items() if votes[i] >= 0]
         return pairs
+
+    def _told(self) -> Iterator[tuple[StoredMotion, Held]]:
+        """Motions about which truths were told; a damaged one says nothing about anybody."""
+        for name in self._storage.names("told"):
+            with suppress(DamagedError):
+                yield self._storage.motion(name), self._storage.held(name)
 
     def weights(self, members: Sequence[str], classes: int) -> list[float]:
         """What a participant's answer weighs: log-odds of its record, nothing if worse than a guess.

@@ -1,45 +1,30 @@
 """What a node must not forget, in SQLite under its folder: motions, votes, closes, evidence, track records.
 
 Everything a node signs is written, and synced to the disk, before it is sent. Rows are only ever added; the
-one thing that changes is that an open motion may get more time, and becomes a closed one.
+one thing that changes is that an open motion may get more time, and becomes a closed one. Old motions are
+forgotten as a whole when room is needed (``retention``).
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
+import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from folkmoot.network.session.minutes import Ended, Memory, Save, Voted
+from folkmoot.network.storage.database import CHILDREN, Database
+from folkmoot.network.storage.retention import Watermarks
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, read_header
 from folkmoot.network.wire.statements import Evidence
 
-_SCHEMA_VERSION: Final = 1
-_SCHEMA: Final = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL);
-CREATE TABLE motions (
-    name BLOB PRIMARY KEY, header BLOB NOT NULL, signature BLOB NOT NULL, members TEXT NOT NULL,
-    opened REAL NOT NULL, ends REAL NOT NULL, closed REAL, summary TEXT
-);
-CREATE TABLE voted (
-    motion BLOB PRIMARY KEY, frame BLOB NOT NULL, salt BLOB NOT NULL, first BLOB NOT NULL, reason TEXT NOT
-    NULL
-);
-CREATE TABLE commits (motion BLOB, node INTEGER, frame BLOB NOT NULL, PRIMARY KEY (motion, node));
-CREATE TABLE closes (motion BLOB, node INTEGER, frame BLOB NOT NULL, PRIMARY KEY (motion, node));
-CREATE TABLE evidence (
-    motion BLOB, node INTEGER, kind TEXT NOT NULL, data BLOB NOT NULL, seen REAL NOT NULL,
-    PRIMARY KEY (motion, node)
-);
-CREATE TABLE truths (motion BLOB, input INTEGER, label TEXT NOT NULL, PRIMARY KEY (motion, input));
-"""
+DATABASE: Final = "moot.db"  # in the node's folder
+PRUNED_AT_ONCE: Final = 5  # motions in one transaction: 30 ms of a processor with the longest headers
 
 
 @dataclass(frozen=True)
@@ -62,57 +47,42 @@ class StoredMotion:
         return read_header(self.header)
 
 
+@dataclass(frozen=True)
+class Held:
+    """What a node has stored of a motion besides the motion itself."""
+
+    voted: Voted | None
+    commits: dict[int, m.Commit]
+    closes: dict[int, m.Close]
+    evidence: list[tuple[int, Evidence]]
+    truths: dict[int, str]
+
+    @property
+    def committed(self) -> set[int]:
+        """Who had committed to its first votes before this node began to talk; itself included."""
+        return {*self.commits} | ({self.voted.commit.node} if self.voted is not None else set())
+
+
 class Storage:
-    """The database of one node; ``path`` may be ":memory:"."""
+    """What one node remembers; reading gives what was written, or DamagedError. ":memory:" is a path, too."""
 
     def __init__(self, path: Path | str) -> None:
         self.path = str(path)
-        self._db = sqlite3.connect(self.path, timeout=10.0, isolation_level=None)
-        try:
-            self._prepare()
-        except sqlite3.OperationalError as error:
-            self._db.close()
-            raise OSError(f"{self.path} cannot be opened: {error}") from None
-        except sqlite3.DatabaseError as error:
-            self._db.close()
-            raise ValueError(f"{self.path} is not a database of folkmoot: {error}") from None
-
-    def _prepare(self) -> None:
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = FULL")
-        with self._writing():
-            (version,) = self._db.execute("PRAGMA user_version").fetchone()
-            if version == 0:
-                for statement in _SCHEMA.split(";"):
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-            elif version != _SCHEMA_VERSION:
-                raise ValueError(
-                    f"{self.path} was written by another version of folkmoot (schema {version}, "
-                    f"this one reads {_SCHEMA_VERSION})"
-                )
+        self.has_room = True  # may a new motion be stored? (``tend`` finds out)
+        self._db = Database(path)
+        row = self._db.one("SELECT value FROM meta WHERE key = 'forgotten'")
+        self._forgotten = float(row[0]) if row else float("-inf")
 
     def close(self) -> None:
         """Close the file."""
         self._db.close()
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
     def start(self, clock: float) -> int:
         """The number of this start: above every other, also after an old copy of the file was put back."""
-        with self._writing():
-            row = self._db.execute("SELECT value FROM meta WHERE key = 'incarnation'").fetchone()
+        with self._db.writing():
+            row = self._db.one("SELECT value FROM meta WHERE key = 'incarnation'")
             number = max(int(clock), 1 + (row[0] if row else 0))
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('incarnation', ?)", (number,))
+            self._db.change("INSERT OR REPLACE INTO meta VALUES ('incarnation', ?)", number)
         return number
 
     # ---- motions -----------------------------------------------------------------------------
@@ -127,118 +97,200 @@ class Storage:
         ends: float,
     ) -> None:
         """A motion has been put; ``members`` are the fingerprints and names of its moot."""
-        with self._writing():
-            self._db.execute(
+        with self._db.writing():
+            people = json.dumps(list(members))
+            self._db.change(
                 "INSERT INTO motions VALUES (?, ?, ?, ?, ?, ?, NULL, NULL)",
-                (name, header, signature, json.dumps(list(members)), opened, ends),
-            )
+                name, header, signature, people, opened, ends,
+            )  # fmt: skip
+            self._db.seal(name)
 
     def prolong(self, name: bytes, ends: float) -> None:
         """An open motion ends later than was said at first."""
-        with self._writing():
-            self._db.execute("UPDATE motions SET ends = ? WHERE name = ? AND closed IS NULL", (ends, name))
+        with self._db.writing():
+            query = "UPDATE motions SET ends = ? WHERE name = ? AND closed IS NULL"
+            self._db.change_motion(name, query, ends, name)
 
     def save(self, motion: bytes, saves: Sequence[Save], summary: Mapping[str, Any] | None = None) -> None:
         """What a session wants kept, all or nothing."""
-        with self._writing():
+        with self._db.writing():
+            if not self.knows(motion):
+                return  # forgotten meanwhile: what comes late has no place any more
             for record in saves:
                 self._save(motion, record, summary)
 
     def _save(self, motion: bytes, record: Save, summary: Mapping[str, Any] | None) -> None:
         if isinstance(record, Voted):
-            frame = m.encode(record.commit)
-            row = (motion, frame, record.salt, record.first, record.reason)
-            self._db.execute("INSERT INTO voted VALUES (?, ?, ?, ?, ?)", row)
+            self._db.add("voted", motion, m.encode(record.commit), record.salt, record.first, record.reason)
         elif isinstance(record, m.Commit | m.Close):
             table = "commits" if isinstance(record, m.Commit) else "closes"
-            self._db.execute(
-                f"INSERT OR IGNORE INTO {table} VALUES (?, ?, ?)",  # noqa: S608 (one of two names)
-                (motion, record.node, m.encode(record)),
-            )
+            self._db.add(table, motion, record.node, m.encode(record), verb="INSERT OR IGNORE")
         elif isinstance(record, Ended):
-            self._db.execute(
-                "UPDATE motions SET closed = ?, summary = ? WHERE name = ? AND closed IS NULL",
-                (time.time(), json.dumps(dict(summary or {})), motion),
-            )
+            query = "UPDATE motions SET closed = ?, summary = ? WHERE name = ? AND closed IS NULL"
+            self._db.change_motion(motion, query, time.time(), json.dumps(dict(summary or {})), motion)
         else:
-            self._db.execute(
-                "INSERT OR IGNORE INTO evidence VALUES (?, ?, ?, ?, ?)",
-                (
-                    motion, statements.accused(record), statements.kind(record),
-                    statements.write_evidence(record), time.time(),
-                ),
+            self._db.add(
+                "evidence", motion, statements.accused(record), statements.kind(record),
+                statements.write_evidence(record), time.time(), verb="INSERT OR IGNORE",
             )  # fmt: skip
+
+    # ---- which motions there are -------------------------------------------------------------
+
+    def count(self) -> int:
+        """How many motions are stored."""
+        return int(self._db.one("SELECT count(*) FROM motions")[0])
+
+    def names(
+        self,
+        which: Literal["all", "open", "told", "with evidence"] = "all",
+        last: int | None = None,
+        prefix: str = "",
+    ) -> list[bytes]:
+        """The names of motions, the oldest first: all, the ``last`` ones, or those that begin so, in hex."""
+        where = {
+            "all": "",
+            "open": "AND closed IS NULL",
+            "told": "AND name IN (SELECT DISTINCT motion FROM truths)",
+            "with evidence": "AND name IN (SELECT DISTINCT motion FROM evidence)",
+        }[which]
+        bounds: list[bytes] = []
+        if prefix:
+            bounds = [bytes.fromhex(prefix.ljust(64, digit)) for digit in "0f"]
+            where += " AND name BETWEEN ? AND ?"
+        query = f"SELECT name FROM motions WHERE 1 {where} ORDER BY opened DESC, name DESC LIMIT ?"  # noqa: S608
+        found = self._db.all(query, *bounds, -1 if last is None else last)
+        return [name for (name,) in reversed(found)]
 
     def motions(self) -> list[StoredMotion]:
         """All motions, the oldest first."""
-        rows = self._db.execute("SELECT * FROM motions ORDER BY opened, name").fetchall()
-        found = []
-        for name, header, signature, members, opened, ends, closed, summary in rows:
-            fingerprints, names = zip(*json.loads(members), strict=True)
-            details = json.loads(summary or "{}")
-            found.append(
-                StoredMotion(
-                    name, header, signature, list(fingerprints), list(names), opened, ends, closed, details
-                )
-            )
-        return found
+        return [self.motion(name) for name in self.names()]
 
     def knows(self, motion: bytes) -> bool:
         """Whether this motion was ever put to this node."""
-        return self._db.execute("SELECT 1 FROM motions WHERE name = ?", (motion,)).fetchone() is not None
+        return self._db.one("SELECT 1 FROM motions WHERE name = ?", motion) is not None
+
+    # ---- one of them -------------------------------------------------------------------------
+
+    def motion(self, name: bytes) -> StoredMotion:
+        """One motion."""
+        row, _ = self._db.verified(name)
+        _, header, signature, members, opened, ends, closed, summary = row
+        fingerprints, names = zip(*json.loads(members), strict=True)
+        details = json.loads(summary or "{}")
+        return StoredMotion(
+            name, header, signature, list(fingerprints), list(names), opened, ends, closed, details
+        )
+
+    def held(self, motion: bytes) -> Held:
+        """What is stored of a motion; nothing if it is not known."""
+        if not self.knows(motion):
+            return Held(None, {}, {}, [], {})
+        _, rows = self._db.verified(motion)
+        voted = [Voted(_commit(frame), salt, first, why) for _, frame, salt, first, why in rows["voted"]]
+        return Held(
+            voted[0] if voted else None,
+            {node: _commit(frame) for _, node, frame in rows["commits"]},
+            {node: _close(frame) for _, node, frame in rows["closes"]},
+            [(node, statements.read_evidence(data)) for _, node, _, data, _ in rows["evidence"]],
+            {place: label for _, place, label in rows["truths"]},
+        )
 
     def memory(self, motion: bytes) -> Memory:
         """What the session of a motion had said and heard."""
-        row = self._db.execute(
-            "SELECT frame, salt, first, reason FROM voted WHERE motion = ?", (motion,)
-        ).fetchone()
-        memory = Memory(closes=self.closes(motion), cheats={node for node, _ in self.evidence(motion)})
-        for node, frame in self._db.execute("SELECT node, frame FROM commits WHERE motion = ?", (motion,)):
-            commit = m.decode(frame)
-            assert isinstance(commit, m.Commit)  # noqa: S101
-            memory.commits[node] = commit
-        if row is not None:
-            commit = m.decode(row[0])
-            assert isinstance(commit, m.Commit)  # noqa: S101
-            memory.voted = Voted(commit, row[1], row[2], row[3])
-        return memory
+        held = self.held(motion)
+        return Memory(held.voted, held.commits, held.closes, {node for node, _ in held.evidence})
 
     def closes(self, motion: bytes) -> dict[int, m.Close]:
         """The signed closes of a motion, by place."""
-        found: dict[int, m.Close] = {}
-        for node, frame in self._db.execute("SELECT node, frame FROM closes WHERE motion = ?", (motion,)):
-            close = m.decode(frame)
-            assert isinstance(close, m.Close)  # noqa: S101
-            found[node] = close
-        return found
+        return self.held(motion).closes
 
     def committed(self, motion: bytes) -> set[int]:
         """Who had committed to its first votes before this node began to talk; itself included."""
-        rows = self._db.execute("SELECT node FROM commits WHERE motion = ?", (motion,)).fetchall()
-        own = self._db.execute("SELECT frame FROM voted WHERE motion = ?", (motion,)).fetchone()
-        places = {node for (node,) in rows}
-        if own is not None:
-            commit = m.decode(own[0])
-            assert isinstance(commit, m.Commit)  # noqa: S101
-            places.add(commit.node)
-        return places
+        return self.held(motion).committed
 
     def evidence(self, motion: bytes) -> list[tuple[int, Evidence]]:
         """Who contradicted itself in a motion, and what shows it."""
-        rows = self._db.execute("SELECT node, data FROM evidence WHERE motion = ? ORDER BY node", (motion,))
-        return [(node, statements.read_evidence(data)) for node, data in rows.fetchall()]
+        return self.held(motion).evidence
+
+    # ---- forgetting --------------------------------------------------------------------------
+
+    def has_forgotten(self, motion: Motion) -> bool:
+        """Whether this node may have stored and forgotten a motion: then it must not be played again.
+
+        By what was forgotten and not by the clock, which may be set back.
+        """
+        return motion.until <= self._forgotten
+
+    def used(self) -> int:
+        """Bytes that what is stored takes; room that is free again inside the file does not count."""
+        pages, free, size = (
+            int(self._db.one(f"PRAGMA {what}")[0]) for what in ("page_count", "freelist_count", "page_size")
+        )
+        return (pages - free) * size
+
+    def tend(self, clock: float, marks: Watermarks) -> int:
+        """Forget some old motions if there are too many, and find out whether there is room for new ones.
+
+        Returns how many were forgotten; as long as that is not 0, there may be more to do.
+        """
+        care = marks.care(self.used(), self._free())
+        gone = 0 if care.prune_to is None else self.prune(clock, care.prune_to)
+        self.has_room = marks.care(self.used(), self._free()).room
+        return gone
+
+    def prune(self, clock: float, target: int, most: int = PRUNED_AT_ONCE) -> int:
+        """Forget the oldest motions, ``most`` at a time, until ``target`` bytes are used; returns how many.
+
+        Only motions that are over, and that nobody would play again (``Motion.until``). Those with evidence
+        or truths are the last to go.
+        """
+        precious = "(motion IN (SELECT motion FROM evidence) OR motion IN (SELECT motion FROM truths))"
+        query = (
+            "SELECT motion, until FROM seals WHERE until <= ? AND motion NOT IN "  # noqa: S608 (ours)
+            f"(SELECT name FROM motions WHERE closed IS NULL) AND {precious} = ? ORDER BY until LIMIT ?"
+        )
+        old = self._db.all(query, clock, 0, most)
+        old += self._db.all(query, clock, 1, most - len(old))
+        gone, forgotten = 0, self._forgotten
+        with self._db.writing():
+            for name, until in old:
+                if self.used() <= target:
+                    break
+                for table in (*CHILDREN, "seals"):
+                    self._db.change(f"DELETE FROM {table} WHERE motion = ?", name)  # noqa: S608 (ours)
+                self._db.change("DELETE FROM motions WHERE name = ?", name)
+                gone, forgotten = gone + 1, max(forgotten, until)
+            if gone:  # in the same transaction: there is no moment at which it could be played again
+                self._db.change("INSERT OR REPLACE INTO meta VALUES ('forgotten', ?)", forgotten)
+        self._forgotten = forgotten
+        return gone
+
+    def _free(self) -> int:
+        return 1 << 62 if self.path == ":memory:" else shutil.disk_usage(self.path).free
 
     # ---- truths ------------------------------------------------------------------------------
 
     def tell(self, motion: bytes, labels: Mapping[int, str]) -> None:
         """The right labels of some inputs of a motion; told again they replace the old ones."""
-        with self._writing():
-            self._db.executemany(
-                "INSERT OR REPLACE INTO truths VALUES (?, ?, ?)",
-                [(motion, place, label) for place, label in labels.items()],
-            )
+        with self._db.writing():
+            for row in self._db.all("SELECT * FROM truths WHERE motion = ?", motion):
+                if row[1] in labels:
+                    self._db.toggle(motion, "truths", row)
+            for place, label in labels.items():
+                self._db.add("truths", motion, place, label, verb="INSERT OR REPLACE")
 
     def truths(self, motion: bytes) -> dict[int, str]:
         """What is known to be right."""
-        rows = self._db.execute("SELECT input, label FROM truths WHERE motion = ?", (motion,))
-        return dict(rows.fetchall())
+        return self.held(motion).truths
+
+
+def _commit(frame: bytes) -> m.Commit:
+    commit = m.decode(frame)
+    assert isinstance(commit, m.Commit)  # noqa: S101
+    return commit
+
+
+def _close(frame: bytes) -> m.Close:
+    close = m.decode(frame)
+    assert isinstance(close, m.Close)  # noqa: S101
+    return close

@@ -1,7 +1,8 @@
 """What a node needs of the world: peers to send frames to, a clock, and somewhere to run its model.
 
 Two implementations: ``memory`` (a virtual clock; delays, drops, partitions and crashes from a seed) and
-``tls`` (real sockets). The node cannot tell them apart.
+``mesh`` (TLS over real sockets). The node cannot tell them apart, and one suite of tests
+holds both to what is said here.
 """
 
 from __future__ import annotations

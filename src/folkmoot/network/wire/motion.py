@@ -26,6 +26,7 @@ MOST_ROUNDS: Final = 10_000
 MOST_STEPS: Final = 400_000  # of the table of a protocol that decides: labels^3 beta
 MOST_COUNTS: Final = 10_000_000  # of wins that such a protocol keeps: inputs times labels
 MOST_SECONDS: Final = 86_400.0
+OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 MOST_VOTE_BYTES: Final = 450_000  # a close carries two vectors of votes in one frame
 
 
@@ -60,6 +61,11 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     def classes(self) -> int:
         """How many colours there are."""
         return len(self.labels)
+
+    @property
+    def until(self) -> float:
+        """When it can be forgotten: who is told of it after this does not play it."""
+        return self.created + self.seconds + OLD
 
     def rule(self, alpha: int) -> SnowProtocol[Any]:
         """The protocol, for a participant with this threshold."""

@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from folkmoot.accuracy import share_right
 from folkmoot.adversaries import Adversary
 from folkmoot.answers import held_by_most
-from folkmoot.arrays import Bools, Floats
+from folkmoot.arrays import Bools
 from folkmoot.baselines.majority import majority_answer
 from folkmoot.comparison import RuleName, compare
 from folkmoot.paper.femnist.ensemble import SLUSH, TalkSettings
@@ -34,7 +34,16 @@ from folkmoot.paper.trust.attacks import (
 from folkmoot.protocols import Slush
 from folkmoot.sampling import Trusting
 from folkmoot.simulation import deliberate
-from folkmoot.trust import LEAST_LIKENESS, Anchor, Trust, kept, listen_all, opening, sampling_weights
+from folkmoot.trust import (
+    LEAST_LIKENESS,
+    Anchor,
+    Trust,
+    held_after,
+    listen_all,
+    margins,
+    opening,
+    sampling_weights,
+)
 from folkmoot.votes import UNCOLOURED, Votes
 
 UNEVEN: Final = "uneven case"  # the letters of CASE, with few in upper case
@@ -187,12 +196,10 @@ def _trusting(
         held[~scene.liars] = UNCOLOURED
         for i in np.flatnonzero(anchored).tolist():
             held[i] = opening(scene.votes, trusts[i], per_class=by_class)
-        weights = sampling_weights(trusts, anchored | scene.liars)
-        weights[~anchored] = 0.0
         found.append(_mean(alone, held[anchored], scene))
-        found.append(_said(talked, _talk(scene, attack, held, weights, anchored), scene))
+        found.append(_said(talked, _talk(scene, attack, held, trusts, anchored), scene))
         if attack is not None and attack.story == HONEST and not by_class:
-            free = _talk(scene, attack, held, weights, anchored, guarded=False)
+            free = _talk(scene, attack, held, trusts, anchored, guarded=False)
             found.append(_said(UNGUARDED, free, scene))
     return found
 
@@ -201,7 +208,7 @@ def _talk(
     scene: _Scene,
     attack: Attack | None,
     held: Votes,
-    weights: Floats,
+    trusts: Sequence[Trust],
     anchored: Bools,
     *,
     guarded: bool = True,
@@ -211,6 +218,8 @@ def _talk(
     if not anchored.any() or speaking.sum() < 2:
         return held[anchored]
     talk = scene.talk
+    weights = sampling_weights(trusts, speaking)
+    weights[~anchored] = 0.0
     outcome = deliberate(
         held[speaking],
         Slush(talk.k, talk.alpha).scaled(int(speaking.sum())),
@@ -227,7 +236,12 @@ def _talk(
     talked = np.asarray(outcome.decisions[outcome.honest], dtype=np.int64)
     if not guarded:
         return talked
-    return np.where(kept(held[anchored], talked)[:, None], held[anchored], talked)
+    return np.stack(
+        [
+            held_after(held[i], row, margins(scene.votes, trusts[i]))
+            for i, row in zip(np.flatnonzero(anchored).tolist(), talked, strict=True)
+        ]
+    )
 
 
 def _said(method: str, held: npt.NDArray[np.signedinteger], scene: _Scene) -> Said:

@@ -1,0 +1,79 @@
+"""How much a node keeps: what a motion takes on the disk, when old ones are forgotten, when there is no room.
+
+A motion stays, with its results, evidence, its name and the node's own close, until its ``created + seconds``
+and two hours more (``Motion.until``). Up to then others may announce it again, and a node that had forgotten
+it would vote and sign a second time. After that announcements of it are refused by age, so it may go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from folkmoot.network.wire.motion import MOST_SECONDS, OLD, Motion
+from folkmoot.network.wire.packing import packed_size
+
+LONGEST_KEPT: Final = 2 * (MOST_SECONDS + OLD)  # seconds from hearing of a motion until it can be forgotten
+_COMMIT: Final = 300  # bytes of a commitment, with its place in the index
+_CLOSE: Final = 350  # of a close besides its votes
+_MOTION: Final = 1200  # of a motion besides its header and its participants
+_NAME: Final = 160  # of a participant's fingerprint and name
+_PAGE: Final = 4096  # pages of small rows are half full at the least; a long row ends in a page of its own
+
+
+@dataclass(frozen=True)
+class Care:
+    """What is to be done about the disk."""
+
+    prune_to: int | None  # bytes that the database may still use; None: nothing need go
+    room: bool  # may a new motion be stored?
+
+
+@dataclass(frozen=True)
+class Watermarks:
+    """When old motions go, and when new ones are refused: both before the disk is full.
+
+    Parameters
+    ----------
+    most : int
+        Bytes that the database may use. From nine tenths of it on old motions go, until it is at eight.
+    least_free : int
+        Bytes of the disk that are left to others. Below twice as many old motions go, so that their room is
+        used again; below that no new ones are stored.
+
+    Examples
+    --------
+    >>> from folkmoot.network.storage.retention import Watermarks
+    >>> marks = Watermarks(most=1000, least_free=100)
+    >>> marks.care(used=500, free=10_000)
+    Care(prune_to=None, room=True)
+    >>> marks.care(used=950, free=10_000)
+    Care(prune_to=800, room=True)
+    >>> marks.care(used=1000, free=10_000)
+    Care(prune_to=800, room=False)
+    >>> marks.care(used=500, free=99)
+    Care(prune_to=250, room=False)
+    """
+
+    most: int
+    least_free: int
+
+    def care(self, used: int, free: int) -> Care:
+        """Decide what is to be done with ``used`` bytes in the database and ``free`` ones on the disk."""
+        target = None
+        if 10 * used >= 9 * self.most:
+            target = 8 * self.most // 10
+        if free < 2 * self.least_free:
+            target = used // 2 if target is None else min(target, used // 2)
+        return Care(target, used < self.most and free >= self.least_free)
+
+
+def stored_bytes(motion: Motion, header_bytes: int, n: int) -> int:
+    """What a motion takes on the disk of each node at the most, evidence aside."""
+    votes = packed_size(motion.inputs, motion.classes, open_votes=True)
+    rows = _taken(_COMMIT) + _taken(_CLOSE + 2 * votes)
+    return _taken(_MOTION + header_bytes + n * _NAME) + n * rows + _taken(_CLOSE + votes)
+
+
+def _taken(row: int) -> int:
+    return min(2 * row, row + _PAGE)

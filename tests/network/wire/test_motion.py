@@ -1,0 +1,118 @@
+"""The header of a motion: named by its content, and nothing in it that no node could play."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from folkmoot.network.wire.motion import (
+    LOCAL,
+    MOST_ROUNDS,
+    MOST_SECONDS,
+    motion_name,
+    read_header,
+)
+from support.network.one_session import motion_of
+
+
+def test_a_header_is_read_as_it_was_written_and_named_by_its_content() -> None:
+    motion = motion_of(5, inputs=6)
+    header = motion.encoded()
+    assert read_header(header) == motion
+    assert motion_name(header) == hashlib.sha256(header).digest()
+    assert motion_name(motion_of(5, inputs=6, nonce=b"x" * 16).encoded()) != motion_name(header)
+
+
+def test_a_header_has_one_form_only() -> None:
+    header = motion_of(5).encoded()
+    fields = msgspec.msgpack.decode(header)
+    assert msgspec.msgpack.encode(fields) == header
+    for data in (header + b"\x00", header[:-1], b"\xdc\x00\x13" + header[3:] + b"\xc0"):
+        with pytest.raises((ValueError, msgspec.DecodeError)):
+            read_header(data)
+    whole = msgspec.msgpack.encode([*fields[:4], 30, *fields[5:]])  # 30 for 30.0
+    with pytest.raises(ValueError, match="the one right way"):
+        read_header(whole)
+    with pytest.raises((ValueError, msgspec.DecodeError)):
+        read_header(msgspec.msgpack.encode([*fields, 0]))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"protocol": "paxos"}, "protocol must be one of"),
+        ({"k": 4, "alpha": 2}, "k/2 < alpha <= k"),
+        ({"k": 3, "alpha": 4}, "k/2 < alpha <= k"),
+        ({"k": 1001, "alpha": 1001}, "1 <= k <= 1000"),
+        ({"beta": 0}, "beta"),
+        ({"beta": 1001}, "1 <= beta <= 1000"),
+        ({"rounds": 0}, "rounds must satisfy"),
+        ({"rounds": MOST_ROUNDS + 1}, "rounds must satisfy"),
+        ({"seconds": 0.9}, "1 s to 24 h"),
+        ({"seconds": MOST_SECONDS + 1}, "1 s to 24 h"),
+        ({"seconds": float("nan")}, "1 s to 24 h"),
+        ({"pace": -0.1}, "pace must be"),
+        ({"pace": 60.1}, "pace must be"),
+        ({"created": float("inf")}, "must be a number"),
+        ({"labels": ("a",)}, "2 to 127 labels"),
+        ({"labels": tuple(map(str, range(128)))}, "2 to 127 labels"),
+        ({"labels": ("a", "a")}, "differ from each other"),
+        ({"labels": ("a", "")}, "1 to 200 characters"),
+        ({"labels": ("a", "b" * 201)}, "1 to 200 characters"),
+        ({"inputs": 0}, "must hold inputs"),
+        ({"columns": 0}, "must hold inputs"),
+        ({"dtype": "<c16"}, "must be numbers"),
+        ({"inputs": 4_000_000}, "must hold fewer inputs"),
+        ({"chunk_rows": 0}, "at most 262,144 bytes"),
+        ({"chunk_rows": 65_537}, "at most 262,144 bytes"),
+        ({"columns": 131_073, "chunk_rows": 1}, "smaller than 524,288 bytes"),
+        ({"chunk_rows": 2}, "whole chunks"),
+        ({"chunks": (bytes(31),)}, "named by 32 bytes"),
+        ({"moot": bytes(31)}, "32 bytes"),
+        ({"nonce": bytes(15)}, "nonce of 16"),
+        ({"protocol": "snowball", "labels": tuple(map(str, range(60)))}, "labels\\^3 beta"),
+    ],
+)
+def test_what_no_node_could_play_is_refused(changes: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        msgspec.structs.replace(motion_of(5), **changes).check()
+
+
+def test_the_limits_themselves_are_allowed() -> None:
+    allowed: list[dict[str, Any]] = [
+        {"rounds": MOST_ROUNDS},
+        {"seconds": MOST_SECONDS},
+        {"seconds": 1.0},
+        {"pace": 60.0},
+        {"k": 1000, "alpha": 1000},
+        {"labels": tuple(map(str, range(127)))},
+        {"k": 4, "alpha": LOCAL},
+    ]
+    for changes in allowed:
+        msgspec.structs.replace(motion_of(5), **changes).check()
+
+
+def test_a_chunk_is_the_one_that_the_header_names() -> None:
+    rows = np.arange(5, dtype="<i4")[:, None]
+    chunks = [rows[:2].tobytes(), rows[2:4].tobytes(), rows[4:].tobytes()]
+    digests = tuple(hashlib.sha256(chunk).digest() for chunk in chunks)
+    motion = motion_of(5, inputs=5, chunk_rows=2, chunks=digests)
+    motion.check()
+    assert [motion.rows(index) for index in range(3)] == [2, 2, 1]
+    assert [motion.read_chunk(i, chunk).ravel().tolist() for i, chunk in enumerate(chunks)] == [
+        [0, 1], [2, 3], [4],
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="chunk 0 is not the one"):
+        motion.read_chunk(0, chunks[1])
+    short = msgspec.structs.replace(motion, chunks=(hashlib.sha256(b"short").digest(), *digests[1:]))
+    with pytest.raises(ValueError, match="must hold 2 rows"):
+        short.read_chunk(0, b"short")
+
+
+def test_each_participant_has_the_threshold_that_it_is_given() -> None:
+    motion = motion_of(5, k=4, alpha=LOCAL)
+    assert (motion.rule(3).k, motion.rule(3).alpha, motion.rule(4).alpha) == (4, 3, 4)
