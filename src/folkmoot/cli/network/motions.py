@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -243,15 +244,20 @@ def print_account(account: Account, *, everything: bool = False) -> None:
 
 def _by_whom(account: Account) -> str:
     if account.trust is None:
-        return f"a quorum of {account.quorum} of {account.participants} signed the same"
+        return (
+            f"a quorum of {account.quorum} of {account.participants} signed the same, and "
+            f"{account.least_voters} or more had voted so"
+        )
     trusted = sum(weight > 0 for weight in account.trust.values())
     return f"by this node's own trust, in {trusted} of {account.participants}; {account.why}"
 
 
 def _why_not(account: Account) -> str:
-    if account.trust is None:
-        return f"fewer than {account.quorum} signed the same"
-    return "those whom it trusts do not hold the same" if account.anchored else "this node trusts nobody"
+    """Why inputs are undecided; if there are several reasons, on how many inputs each."""
+    found = Counter(why for why in account.why_undecided if why is not None)
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{count}: {why}" for why, count in found.most_common())
 
 
 def write_decisions(path: Path, account: Account) -> None:

@@ -38,15 +38,19 @@ class Account(msgspec.Struct, frozen=True):
     rounds : int
         How often each participant asks at the most.
     decisions : list of str or None
-        A label for each input on which a quorum has signed one, else None.
+        A label for each input on which a quorum has signed one that enough had voted for, else None.
     agreement : list of float
         For each input, the share of those who closed that hold the most common label.
     undecided : int
         Inputs without a decision.
+    why_undecided : list of str or None
+        Why there is none, for each input; None where there is one.
     participants : int
         How many are in the roster.
     quorum : int
         How many must sign a label.
+    least_voters : int
+        How many must have voted for it at first; 0 with trust.
     took_part : list of str
         Who signed a close that counts.
     silent : list of str
@@ -95,8 +99,10 @@ class Account(msgspec.Struct, frozen=True):
     decisions: list[str | None]
     agreement: list[float]
     undecided: int
+    why_undecided: list[str | None]
     participants: int
     quorum: int
+    least_voters: int
     took_part: list[str]
     silent: list[str]
     late: list[str]
@@ -131,8 +137,10 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
         decisions=[None if colour < 0 else motion.labels[colour] for colour in outcome.decisions.tolist()],
         agreement=[round(share, 6) for share in outcome.agreement.tolist()],
         undecided=outcome.undecided,
+        why_undecided=_why_undecided(stored, outcome),
         participants=len(names),
         quorum=outcome.quorum,
+        least_voters=outcome.least_voters,
         took_part=[names[place] for place in outcome.closed],
         silent=[names[place] for place in outcome.silent],
         late=[names[place] for place in said.get("late", [])],
@@ -158,6 +166,14 @@ def _outcome(stored: StoredMotion, held: Held) -> Verdict:
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("trust")
     return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust)
+
+
+def _why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:
+    if not stored.motion.trust:
+        return outcome.why_undecided()
+    anchored = stored.summary.get("anchored", False)
+    why = "those whom it trusts do not hold the same" if anchored else "this node trusts nobody"
+    return [why if colour < 0 else None for colour in outcome.decisions.tolist()]
 
 
 def find(storage: Storage, prefix: str) -> StoredMotion:
