@@ -71,7 +71,7 @@ def test_a_judgement_begins_the_talk_with_what_it_says() -> None:
         table.session.receive(0.0, place, reveal(table))
     start = colours(1, -1, 1, 0)
     weights = np.array([0.0, 0.0, 3.0, 0.0, 0.0])
-    table.session.judged(0.1, Judgement(weights, start, True, ""))
+    table.session.judged(0.1, Judgement(weights, start, np.ones(start.size, dtype=np.float32), True, ""))
     assert table.phase() is Phase.TALKING
     assert list(table.sent(m.Ask)) == [2]
     table.session.receive(0.2, 3, m.Ask(table.name, 0, None))
@@ -97,6 +97,8 @@ def test_who_trusts_nobody_asks_nobody_and_closes() -> None:
     table = revealing()
     for place in table.others:
         table.session.receive(0.0, place, reveal(table))
-    table.session.judged(0.1, Judgement(np.zeros(5), colours(-1, -1, -1, -1), True, "nobody"))
+    table.session.judged(
+        0.1, Judgement(np.zeros(5), colours(-1, -1, -1, -1), np.zeros(4, dtype=np.float32), True, "nobody")
+    )
     assert table.phase() is Phase.CLOSING
     assert not table.sent(m.Ask)
