@@ -9,7 +9,8 @@ import msgspec
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL
-from folkmoot.network.wire.verdict import Verdict, verdict
+from folkmoot.network.wire.tally import majorities, tallies
+from folkmoot.network.wire.verdict import Verdict, first_votes, verdict
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -41,6 +42,10 @@ class Account(msgspec.Struct, frozen=True):
         A label for each input on which a quorum has signed one that enough had voted for, else None.
     agreement : list of float
         For each input, the share of those who closed that hold the most common label.
+    first_votes : list of dict
+        For each input, how many of those who closed had voted for each label at first.
+    majority : list of str or None
+        The label that most of these had; None if labels are level or nobody voted.
     undecided : int
         Inputs without a decision.
     why_undecided : list of str or None
@@ -98,6 +103,8 @@ class Account(msgspec.Struct, frozen=True):
     rounds: int
     decisions: list[str | None]
     agreement: list[float]
+    first_votes: list[dict[str, int]]
+    majority: list[str | None]
     undecided: int
     why_undecided: list[str | None]
     participants: int
@@ -123,6 +130,7 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
     motion, names, said = stored.motion, stored.names, stored.summary
     held = storage.held(stored.name)
     proofs, outcome = held.evidence, _outcome(stored, held)
+    first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)
     return Account(
         motion=stored.name.hex(),
         state="open" if stored.closed is None else "closed",
@@ -136,6 +144,8 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
         rounds=motion.rounds,
         decisions=[None if colour < 0 else motion.labels[colour] for colour in outcome.decisions.tolist()],
         agreement=[round(share, 6) for share in outcome.agreement.tolist()],
+        first_votes=first,
+        majority=majorities(first),
         undecided=outcome.undecided,
         why_undecided=_why_undecided(stored, outcome),
         participants=len(names),
