@@ -152,7 +152,7 @@ class Session:
             case m.Answer():
                 due = self._talking.on_answer(now, peer, message)
             case m.Ask():
-                self._talking.on_ask(peer, message)
+                self._talking.on_ask(now, peer, message)
             case m.Commit():
                 due = self._gathering.on_commit(peer, message)
             case m.Pending():
