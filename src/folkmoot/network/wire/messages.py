@@ -146,7 +146,7 @@ class Want(Message, frozen=True, gc=False, tag=12):
     have: Annotated[bytes, msgspec.Meta(max_length=1 << 15)]
 
 
-class Marks(Message, frozen=True, gc=False, tag=15):
+class Marks(Message, frozen=True, gc=False, tag=14):
     """In a motion with trust: which commitments I held when my gathering ended. ``want``: tell me yours.
 
     ``marks`` holds eight bytes for every place of the roster: the beginning of a hash, salted by the sender,
