@@ -58,8 +58,6 @@ class Gathering:
     def on_commit(self, peer: int, message: m.Commit) -> bool:
         """A peer's commitment, at any time; whether it is one."""
         minutes = self._minutes
-        if message.node != peer:
-            return False
         known = minutes.commits.get(peer)
         if known is None or known.commitment != message.commitment:
             said = statements.committed(minutes.name, peer, message.commitment)
