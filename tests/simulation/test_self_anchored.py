@@ -219,12 +219,17 @@ def test_no_attack_makes_the_talk_cost_more_than_a_point(attack: str) -> None:
 
 
 def test_what_is_kept_is_not_settled() -> None:
+    """Of 300 decisions three may change, the others stay; an input on which they differ is open."""
     liars: dict[int, Adversary] = {i: Sleeper(target=40) for i in range(24)}
     found = listeners(liars=liars)
     outcome = found.talk(Slush(10, 6), liars, truth=TRUTH, classes=2, repeats=2)
-    held = found.held[found.anchored]
-    np.testing.assert_array_equal(outcome.decisions[0, found.anchored], held)
-    assert not outcome.settled[:, (held != held[0]).any(axis=0)].any()
+    held, after = found.held[found.anchored], outcome.decisions[:, found.anchored]
+    changed = (held != after) & (held >= 0)
+    assert changed.sum(axis=-1).max() == TRUTH.size // 100
+    assert changed.any(axis=(1, 2)).all()
+    apart = (after != after[:, :1]).any(axis=1)
+    assert apart.any()
+    assert not outcome.settled[apart].any()
 
 
 def test_bad_input() -> None:

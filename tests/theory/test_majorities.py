@@ -44,12 +44,9 @@ def test_a_tie_counts_half(n: int, p: float) -> None:
     assert majority_accuracy(n, p) == pytest.approx(majority_accuracy(n - 1, p), rel=1e-11)
 
 
-@pytest.mark.parametrize("n", range(1, 8))
-@pytest.mark.parametrize("byzantine", [0, 1, 3])
+@pytest.mark.parametrize(("n", "byzantine"), [(n, f) for n in range(1, 8) for f in (0, 1, 3) if f < n])
 def test_equals_brute_force_over_all_votes(n: int, byzantine: int) -> None:
     """Every vote of every honest participant, with exact rationals; liars are wrong."""
-    if byzantine >= n:
-        return
     honest = n - byzantine
     p = [Fraction(i + 2, honest + 3) for i in range(honest)]
     truth = Fraction(0)

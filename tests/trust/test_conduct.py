@@ -51,21 +51,21 @@ def test_the_compiled_comparison_is_the_same(rows: np.ndarray, tenths: int) -> N
 
 
 def test_the_talk_changes_the_least_sure_decisions_only() -> None:
-    opened = np.array([0] * 150 + [-1] * 50)  # two may change: one of a hundred, rounded up
-    sure = np.arange(200)[::-1] / 200
+    opened = np.array([0] * 250 + [-1] * 50)  # two may change: one of a hundred, rounded down
+    sure = np.arange(300)[::-1] / 300
     talked = np.tile(opened, (2, 1))
     talked[0, [3, 7, 90, 140]] = 1
-    talked[:, 150:] = 1  # what was open may be settled
+    talked[:, 250:] = 1  # what was open may be settled
     talked[1, :5] = -1  # where the talk came to nothing the own decision stays
     after = held_after(opened, talked, sure)
-    assert np.flatnonzero(after[0, :150]).tolist() == [90, 140]
-    assert (after[:, 150:] == 1).all()
-    assert (after[1, :150] == 0).all()
+    assert np.flatnonzero(after[0, :250]).tolist() == [90, 140]
+    assert (after[:, 250:] == 1).all()
+    assert (after[1, :250] == 0).all()
     np.testing.assert_array_equal(held_after(opened, talked[0], sure, most=1.0), talked[0])
-    assert not held_after(opened, talked[0], sure, most=0.0)[:150].any()
-    level = held_after(opened, talked[0], np.zeros(200))  # equally sure: the first ones
-    assert np.flatnonzero(level[:150]).tolist() == [3, 7]
-    with pytest.raises(ValueError, match=r"the same inputs: got the shapes \(200,\), \(199,\) and \(200,\)"):
+    assert not held_after(opened, talked[0], sure, most=0.0)[:250].any()
+    level = held_after(opened, talked[0], np.zeros(300))  # equally sure: the first ones
+    assert np.flatnonzero(level[:250]).tolist() == [3, 7]
+    with pytest.raises(ValueError, match=r"the same inputs: got the shapes \(300,\), \(299,\) and \(300,\)"):
         held_after(opened, talked[0, 1:], sure)
 
 
@@ -77,7 +77,7 @@ def test_the_talk_changes_the_least_sure_decisions_only() -> None:
 def test_whatever_is_said_little_is_lost(rows: np.ndarray, sure: np.ndarray, hundredths: int) -> None:
     """Against going through the changes one by one: the least sure first, until no more may go."""
     opened, talked = rows
-    left = math.ceil(Fraction(hundredths, 100) * int((opened >= 0).sum()))
+    left = math.floor(Fraction(hundredths, 100) * int((opened >= 0).sum()))
     expected = np.where(opened >= 0, opened, talked)
     for i in sorted(range(30), key=lambda i: sure[i]):
         if left and opened[i] >= 0 and talked[i] not in (opened[i], -1):

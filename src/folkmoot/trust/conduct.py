@@ -156,7 +156,7 @@ def held_after(
     sure : array-like of float, shape (input,)
         How sure it was of what it opened with, such as ``margins``.
     most : float, default 0.01
-        The share of its decisions, rounded up, that it lets the talk change.
+        The share of its decisions, rounded down, that it lets the talk change: none of fewer than 100.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def held_after(
             f"and {lead.shape}"
         )
     decided = first != UNCOLOURED
-    allowed = math.ceil(checks.probability("most", most) * int(decided.sum()) - 1e-9)
+    allowed = math.floor(checks.probability("most", most) * int(decided.sum()) + 1e-9)
     changed = decided & (last != first) & (last != UNCOLOURED)
     order = np.argsort(lead, kind="stable")
     place = np.cumsum(changed[..., order], axis=-1)  # of each change, from the least sure on

@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -25,6 +25,7 @@ from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.driver import AnyVoter
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
@@ -96,6 +97,12 @@ class InMemory:
         pass
 
 
+class HostileKind(Protocol):
+    """What a hostile member does: it comes between a node and its transport, at every start of the node."""
+
+    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None: ...
+
+
 class Moot:
     """n nodes on one virtual network."""
 
@@ -109,6 +116,9 @@ class Moot:
         two_faced: Collection[int] = (),
         holdouts: Mapping[int, Holdout] | None = None,
         without: Collection[int] = (),
+        policies: Mapping[int, Policy] | None = None,
+        labels: Mapping[int, Collection[str]] | None = None,
+        hostile: Mapping[int, HostileKind] | None = None,
         voters: Mapping[int, AnyVoter] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
@@ -116,7 +126,9 @@ class Moot:
         self.keys, self.roster = keys_and_roster(self.n)
         self.adversaries = dict(adversaries or {})
         self.two_faced = set(two_faced)
+        self.hostile = dict(hostile or {})
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
+        self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
         self.reveals = 0
         self.network = Network(self.n, seed, weather)
@@ -145,8 +157,11 @@ class Moot:
         node = Node(
             seat, self.roster, storage, world, self.voters.get(place, ChunkVotes(self.votes[place])), rng=rng,
             adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
+            policy=self.policies.get(place), labels=self.labels.get(place),
         )  # fmt: skip
         self.nodes[place] = node
+        if place in self.hostile:
+            self.hostile[place](self, place, node, world)
         node.start()
 
     def make_sleeper(self, place: int, share: float = 1.0) -> None:

@@ -83,6 +83,15 @@ def ask(
             show_default="names in the header",
         ),
     ] = None,
+    least_voters: Annotated[
+        int | None,
+        typer.Option(
+            "--least-voters",
+            metavar="N",
+            help="How many must have voted for a label at first, if it is to be decided.",
+            show_default="one more than may lie",
+        ),
+    ] = None,
     everything: Everything = False,
     out: Annotated[
         Path | None,
@@ -107,6 +116,7 @@ def ask(
         weights=cast("Weights", weights),  # which it checks
         trust=trust,
         labels=None if labels is None else [label.strip() for label in labels.split(",")],
+        least_voters=least_voters,
     )
     batch = read_inputs(inputs, schema)
     missing = batch.missing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -82,6 +83,7 @@ def motions(
             each.state,
             f"{each.inputs - each.undecided} of {each.inputs}",
             _mean(each.agreement),
+            f"{_as_most_voted(each)} of {each.inputs - each.undecided}",
             f"{len(each.took_part)} of {each.participants}",
             f"{each.seconds:.1f} s",
         ]
@@ -96,6 +98,7 @@ def motions(
         "state",
         "decided",
         "agreement",
+        "as most voted",
         "took part",
         "time",
     ]
@@ -208,9 +211,11 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     """A motion for people: decisions first, then who and what it cost."""
     shown = account.inputs if everything else min(account.inputs, _SHOWN)
     rows = [
-        [str(i), "undecided" if label is None else label, f"{share:.3f}"]
-        for i, (label, share) in enumerate(
-            zip(account.decisions[:shown], account.agreement[:shown], strict=True)
+        [str(i), "undecided" if label is None else label, f"{share:.3f}", _first(tally)]
+        for i, (label, share, tally) in enumerate(
+            zip(
+                account.decisions[:shown], account.agreement[:shown], account.first_votes[:shown], strict=True
+            )
         )
     ]
     decided = account.inputs - account.undecided
@@ -223,6 +228,11 @@ def print_account(account: Account, *, everything: bool = False) -> None:
         f"{decided} of {account.inputs} inputs decided ({_by_whom(account)}), "
         f"mean agreement {_mean(account.agreement)}"
     )
+    if _as_most_voted(account) < decided:
+        notes.append(
+            f"{decided - _as_most_voted(account)} decided otherwise than most had voted at first: the talk "
+            "turned them, or labels were level"
+        )
     if account.undecided:
         notes.append(f"undecided: {account.undecided} ({_why_not(account)})")
     notes.append(f"took part: {len(account.took_part)} ({_names(account.took_part)})")
@@ -231,6 +241,7 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     if account.late:
         notes.append(f"voted late: {_names(account.late)}")
     notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
+    notes += [f"refused: {name}: {why}" for name, why in account.refused.items()]
     if not account.columns:
         notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
@@ -240,20 +251,39 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     )
     rule = f"{account.protocol}, k={account.k}, alpha={account.alpha}"
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
-    print_table(title, ["input", "decision", "agreement"], rows, notes)
+    print_table(title, ["input", "decision", "agreement", "first votes"], rows, notes)
+
+
+def _first(tally: dict[str, int], most: int = 3) -> str:
+    """The first votes on an input, the most common label first."""
+    ranked = sorted(tally.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count} {label}" for label, count in ranked[:most]) + (
+        f", {len(ranked) - most} more labels" if len(ranked) > most else ""
+    )
+
+
+def _as_most_voted(account: Account) -> int:
+    """On how many inputs the decision is the label that most had voted for at first."""
+    pairs = zip(account.decisions, account.majority, strict=True)
+    return sum(label is not None and label == leader for label, leader in pairs)
 
 
 def _by_whom(account: Account) -> str:
     if account.trust is None:
-        return f"a quorum of {account.quorum} of {account.participants} signed the same"
+        return (
+            f"a quorum of {account.quorum} of {account.participants} signed the same, and "
+            f"{account.least_voters} or more had voted so"
+        )
     trusted = sum(weight > 0 for weight in account.trust.values())
     return f"by this node's own trust, in {trusted} of {account.participants}; {account.why}"
 
 
 def _why_not(account: Account) -> str:
-    if account.trust is None:
-        return f"fewer than {account.quorum} signed the same"
-    return "those whom it trusts do not hold the same" if account.anchored else "this node trusts nobody"
+    """Why inputs are undecided; if there are several reasons, on how many inputs each."""
+    found = Counter(why for why in account.why_undecided if why is not None)
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{count}: {why}" for why, count in found.most_common())
 
 
 def write_decisions(path: Path, account: Account) -> None:

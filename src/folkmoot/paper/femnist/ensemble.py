@@ -16,7 +16,8 @@ import numpy as np
 from folkmoot.accuracy import log_odds, participant_accuracies, right_by_input, standard_error
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.comparison import RULES, Report, compare
+from folkmoot.comparison import RULES, Report
+from folkmoot.paper.compared import compared
 from folkmoot.protocols import PROTOCOLS, Slush, SnowProtocol, named_protocol
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Votes
@@ -110,7 +111,7 @@ def answers(
     n = len(members.votes)
     rules = [name for name in RULES if name in (MAJORITY, *wanted)]
     talks = {name: _protocol(name, members, talk).scaled(n) for name in wanted if name not in rules}
-    report = compare(
+    report = compared(
         members.votes,
         talks,
         truth=members.truth,
@@ -121,7 +122,6 @@ def answers(
         repeats=talk.repeats,
         seed=seed,
         rules=rules,
-        missing="uncoloured",
     )
     return {name: _answer(report, name) for name in (MAJORITY, *wanted)}
 

@@ -17,8 +17,9 @@ import numpy as np
 from folkmoot.accuracy import log_odds, standard_error
 from folkmoot.arrays import Floats
 from folkmoot.checks import least_alpha
-from folkmoot.comparison import RuleName, compare
+from folkmoot.comparison import RuleName
 from folkmoot.datasets import beta_accuracies, beta_parameters
+from folkmoot.paper.compared import compared
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.protocols import Slush, SnowProtocol, named_protocol
 from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, panels
@@ -197,9 +198,9 @@ def _compared(
     votes: Votes, talks: Mapping[str, SnowProtocol[Any]], truth: Votes, seed: int, **more: Any
 ) -> Any:
     """Each talk once, as the paper has it, beside rules that count votes."""
-    return compare(
+    return compared(
         votes, talks, truth=truth, classes=2, sampling=_PAPERS_LAW, rounds=_ROUNDS, repeats=1, seed=seed,
-        threads=1, missing="uncoloured", **more,
+        threads=1, **more,
     )  # fmt: skip
 
 

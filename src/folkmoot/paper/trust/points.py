@@ -20,7 +20,8 @@ from folkmoot.adversaries import Adversary
 from folkmoot.answers import held_by_most
 from folkmoot.arrays import Bools
 from folkmoot.baselines.majority import majority_answer
-from folkmoot.comparison import RuleName, compare
+from folkmoot.comparison import RuleName
+from folkmoot.paper.compared import compared
 from folkmoot.paper.femnist.ensemble import SLUSH, TalkSettings
 from folkmoot.paper.femnist.writer_votes import CASE, COLOURS, MemberVotes
 from folkmoot.paper.trust.attacks import (
@@ -162,7 +163,7 @@ def inputs_of(votes: MemberVotes, task: str) -> tuple[Votes, Votes]:
 def _plain(scene: _Scene, attack: Attack | None) -> list[Said]:
     """A centre that sees the first votes, and Slush as the paper has it: everybody asks anybody."""
     talk, everybody = scene.talk, np.ones(len(scene.votes), dtype=np.bool_)
-    report = compare(
+    report = compared(
         scene.votes,
         {SLUSH: Slush(talk.k, talk.alpha).scaled(len(scene.votes))},
         truth=scene.truth,
@@ -174,7 +175,6 @@ def _plain(scene: _Scene, attack: Attack | None) -> list[Said]:
         seed=scene.seed,
         threads=1,
         rules=_CENTRAL,
-        missing="uncoloured",
     )
     outcome = report.outcome
     return [
