@@ -265,6 +265,7 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
     if account.late:
         notes.append(f"voted late: {_names(account.late)}")
     notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
+    notes += [f"refused: {name}: {why}" for name, why in account.refused.items()]
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     notes += more
     rule = f"{account.protocol}, k={account.k}, alpha={account.alpha}"

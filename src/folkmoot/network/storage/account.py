@@ -82,6 +82,8 @@ class Account(msgspec.Struct, frozen=True):
         Bytes that it received.
     seconds : float
         How long it took.
+    refused : dict
+        Who told this node that it takes no part, and why.
 
     Examples
     --------
@@ -123,6 +125,7 @@ class Account(msgspec.Struct, frozen=True):
     bytes_sent: int
     bytes_received: int
     seconds: float
+    refused: dict[str, str] = {}  # msgspec makes a new one for each account
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -168,6 +171,7 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         bytes_sent=said.get("bytes_sent", 0),
         bytes_received=said.get("bytes_received", 0),
         seconds=said.get("seconds", 0.0),
+        refused={names[int(place)]: why for place, why in said.get("refused", {}).items()},
     )
 
 
