@@ -36,7 +36,7 @@ def test_a_certificate_is_written_and_verified(moot: tuple[Path, Path], tmp_path
     assert "cannot show that no evidence exists" in told["caveat"]
     for key in ("motion", "asker", "decisions", "first_votes", "majority", "took_part", "evidence", "silent"):
         assert told[key] == mine[key]
-    assert not {"state", "late", "trust", "queries", "seconds", "bytes_sent"} & told.keys()
+    assert not {"state", "late", "refused", "trust", "queries", "seconds", "bytes_sent"} & told.keys()
     shown = run("verify", file, "--roster", roster, "--out", tmp_path / "answers.csv").stdout
     assert "the certificate holds: the asker's signature, 7 closes and 1 piece of evidence" in shown
     assert "a certificate cannot show that no evidence exists" in shown

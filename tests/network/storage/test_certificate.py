@@ -57,11 +57,16 @@ def with_evidence(case: tuple[Moot, StoredMotion, Held], kind: str) -> bytes:
     def heard(digest: bytes) -> m.Heard:
         return m.Heard(3, 1 << 40, digest, key.sign(statements.state(stored.name, 3, 1 << 40, digest)))
 
+    bare = m.Reveal(stored.name, bytes(32), close.first, want=True, signature=bytes(64))
+    reveal = msgspec.structs.replace(bare, signature=key.sign(statements.revealed(bare, 3)))
     proofs: dict[str, statements.Evidence] = {
         "two answers": statements.TwoStates(stored.name, heard(bytes(32)), heard(b"1" * 32)),
         "two commitments": statements.TwoCommits(commit(bytes(32)), commit(b"1" * 32)),
         "broken commitment": statements.BrokenCommitment(
             commit(bytes(32)), close, bytes.fromhex(hall.roster[3].fingerprint)
+        ),
+        "broken reveal": statements.BrokenReveal(
+            commit(bytes(32)), reveal, bytes.fromhex(hall.roster[3].fingerprint)
         ),
     }
     return write_certificate(stored, replace(held, evidence=[(3, proofs[kind])]))
@@ -99,7 +104,7 @@ def test_no_byte_of_a_certificate_can_be_changed(case: tuple[Moot, StoredMotion,
     assert_nothing_can_be_changed(write_certificate(stored, replace(held, closes=few)), hall.roster)
 
 
-@pytest.mark.parametrize("kind", ["two answers", "two commitments", "broken commitment"])
+@pytest.mark.parametrize("kind", ["two answers", "two commitments", "broken commitment", "broken reveal"])
 def test_no_byte_of_any_evidence_can_be_changed(case: tuple[Moot, StoredMotion, Held], kind: str) -> None:
     data = with_evidence(case, kind)
     shown, kept = read_certificate(data, case[0].roster)
@@ -125,7 +130,7 @@ def test_it_can_be_checked_without_any_of_our_code(case: tuple[Moot, StoredMotio
     assert name.hex() == told["motion"]
     fields = msgspec.msgpack.decode(header)
     assert (fields[0].hex(), fields[14], fields[13]) == (told["moot"], 5, ["a", "b"])
-    prefix = b"folkmoot/1 announce\0" + name + fields[1].to_bytes(4, "big")
+    prefix = b"folkmoot/2 announce\0" + name + fields[1].to_bytes(4, "big")
     hall.keys[0].public_key().verify(base64.b64decode(told["signature"]), prefix)
     held_by: Counter[tuple[int, int]] = Counter()
     voted_by: Counter[tuple[int, int]] = Counter()
@@ -134,7 +139,7 @@ def test_it_can_be_checked_without_any_of_our_code(case: tuple[Moot, StoredMotio
             continue  # it signed two
         decisions, first, salt = map(base64.b64decode, (decisions, first, salt))
         parts = (hashlib.sha256(decisions).digest(), salt, hashlib.sha256(first).digest(), reason.encode())
-        said = b"folkmoot/1 close\0" + base64.b64decode(motion) + node.to_bytes(4, "big")
+        said = b"folkmoot/2 close\0" + base64.b64decode(motion) + node.to_bytes(4, "big")
         said += b"".join(len(part).to_bytes(4, "big") + part for part in parts)
         hall.keys[node].public_key().verify(base64.b64decode(signature), said)
         assert base64.b64decode(motion) == name

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 # What a node knows of its own part in a motion is in no certificate.
 _UNKNOWN = (
-    "state", "late", "trust", "anchored", "why", "rounds_played", "queries", "bytes_sent", "bytes_received",
-    "seconds",
+    "state", "late", "refused", "trust", "anchored", "why", "rounds_played", "queries", "bytes_sent",
+    "bytes_received", "seconds",
 )  # fmt: skip
 
 

@@ -18,10 +18,10 @@ import msgspec
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.storage import Held, StoredMotion
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.messages import Close, Commit, Signature
+from folkmoot.network.wire.messages import Close, Commit, Reveal, Signature
 from folkmoot.network.wire.motion import motion_name, read_header
 from folkmoot.network.wire.packing import unpack
-from folkmoot.network.wire.statements import BrokenCommitment, Evidence, TwoCommits
+from folkmoot.network.wire.statements import Evidence
 
 CAVEAT: Final = (
     "a certificate cannot show that no evidence exists: whoever wrote it may have left closes or evidence out"
@@ -148,21 +148,18 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
 
 
 def _encoded(certificate: Certificate) -> bytes:
-    """The one way to write it. Whether a commitment asks for another is not signed, so it is not told."""
+    """The one way to write it. What is not signed, that a message wants one in return, is not told."""
     evidence = [_without_want(proof) for proof in certificate.evidence]
     return _ENCODER.encode(msgspec.structs.replace(certificate, evidence=evidence)) + b"\n"
 
 
 def _without_want(proof: Evidence) -> Evidence:
-    if isinstance(proof, TwoCommits):
-        return TwoCommits(_plain(proof.one), _plain(proof.other))
-    if isinstance(proof, BrokenCommitment):
-        return BrokenCommitment(_plain(proof.commit), proof.close, proof.fingerprint)
-    return proof
-
-
-def _plain(commit: Commit) -> Commit:
-    return msgspec.structs.replace(commit, want=False)
+    plain = {
+        field: msgspec.structs.replace(part, want=False)
+        for field, part in msgspec.structs.asdict(proof).items()
+        if isinstance(part, Commit | Reveal)
+    }
+    return msgspec.structs.replace(proof, **plain)
 
 
 def _in_order(
