@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.storage.account import Account, account, outcome_of
 from folkmoot.network.transports.memory import Weather
 from support.network.moot_in_memory import Moot
 from support.network.storms import assert_promises_hold
 
 WEAK = {"k": 1, "alpha": 1, "rounds": 200, "pace": 0.0}  # one answer turns a participant
+LAX = dict.fromkeys(range(11), Policy(least_alpha=1, least_k=1))  # whose operators let it
 
 
 def accounts(hall: Moot, honest: range) -> list[Account]:
@@ -26,7 +28,7 @@ def accounts(hall: Moot, honest: range) -> list[Account]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_stubborn_answerer_turns_the_talk_and_decides_nothing(seed: int) -> None:
-    hall = Moot(np.zeros((7, 3), dtype=np.int8), seed, adversaries={6: PerfectlyMalicious()})
+    hall = Moot(np.zeros((7, 3), dtype=np.int8), seed, adversaries={6: PerfectlyMalicious()}, policies=LAX)
     hall.put(6, **WEAK)
     hall.network.run(60.0)
     told = accounts(hall, range(6))
@@ -42,7 +44,7 @@ def test_a_stubborn_answerer_turns_the_talk_and_decides_nothing(seed: int) -> No
 def test_a_label_that_only_the_asker_knows_is_not_decided() -> None:
     votes = np.full((7, 3), -1, dtype=np.int8)
     votes[6] = 1
-    hall = Moot(votes, 0)
+    hall = Moot(votes, 0, policies=LAX)
     hall.put(6, labels=("unheard of", "mine"), **WEAK)
     hall.network.run(60.0)
     for each in accounts(hall, range(6)):
@@ -50,6 +52,19 @@ def test_a_label_that_only_the_asker_knows_is_not_decided() -> None:
         assert each.decisions == [None] * 3
         assert each.why_undecided == ["only 1 of 7 voted so at first, and 2 must"] * 3
         assert each.least_voters == 2
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_few_participants_bear_no_liar_so_one_vote_is_enough(n: int) -> None:
+    votes = np.full((n, 2), -1, dtype=np.int8)
+    votes[0, 0] = 1
+    hall = Moot(votes, n, policies=LAX)
+    hall.put(0, **WEAK)
+    hall.network.run(60.0)
+    for each in accounts(hall, range(n)):
+        assert each.decisions == ["b", None]
+        assert each.first_votes == [{"b": 1}, {}]
+        assert each.least_voters == 1
 
 
 def test_a_motion_that_asks_for_more_first_votes() -> None:
@@ -74,7 +89,7 @@ def test_in_storms_only_a_label_of_an_honest_first_vote_is_decided(seed: int) ->
     votes[silent, 1:] = -1
     votes[:, 3] = np.where(np.isin(np.arange(n), liars), 0, -1)
     hall = Moot(
-        votes, seed, adversaries={place: PerfectlyMalicious() for place in liars},
+        votes, seed, adversaries={place: PerfectlyMalicious() for place in liars}, policies=LAX,
         weather=Weather(delay=rng.choice([0.0, 0.02]), drop=rng.choice([0.0, 0.1])),
     )  # fmt: skip
     hall.put(rng.choice(liars), seconds=8.0, **WEAK | {"rounds": 60})

@@ -17,6 +17,7 @@ from folkmoot.cli.network import (
     motions,
     node_status,
     run_node,
+    verify,
 )
 from folkmoot.cli.options import ListingCommand
 
@@ -39,6 +40,7 @@ app.command(cls=ListingCommand)(ask.ask)
 app.command()(motions.motions)
 app.command()(motions.truth)
 app.command()(evidence.evidence)
+app.command()(verify.verify)
 init_node.app.command()(run_node.run)
 init_node.app.command()(run_node.check)
 init_node.app.command()(node_status.status)

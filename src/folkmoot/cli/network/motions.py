@@ -14,7 +14,7 @@ from folkmoot.cli.output import print_json, print_table, say, warn
 
 if TYPE_CHECKING:
     from folkmoot.network.storage.account import Account
-    from folkmoot.network.storage.storage import Storage
+    from folkmoot.network.storage.storage import Storage, StoredMotion
 
 Node = Annotated[
     Path, typer.Option("--via", metavar="DIR", help="Your node's folder; the node may be running or not.")
@@ -43,6 +43,15 @@ def motions(
         Path | None,
         typer.Option("--out", help="Write the motion's decisions into this .csv file.", show_default=False),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate",
+            metavar="FILE",
+            help="Write what this node holds of the motion into this file, for folkmoot verify.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """List the motions that this node has taken part in, or show one with its results."""
@@ -53,13 +62,19 @@ def motions(
         raise ValueError(f"--last must be a number of at least 1, without --all and MOTION: got {last}")
     storage = storage_of(via)
     if motion is not None:
-        found = account(storage, find(storage, motion))
+        stored = find(storage, motion)
+        found = account(storage, stored)
+        if certificate is not None:
+            _write_certificate(certificate, storage, stored)
         if out is not None:
             write_decisions(out, found)
         print_json(as_dict(found)) if json else print_account(found, everything=everything)
         return
-    if out is not None:
-        raise ValueError("--out must be given with a motion: type 4 or more digits of its name, or 'last'")
+    for option, file in (("--out", out), ("--certificate", certificate)):
+        if file is not None:
+            raise ValueError(
+                f"{option} must be given with a motion: type 4 or more digits of its name, or 'last'"
+            )
     count = storage.count()
     accounts: list[Account] = []
     damaged: list[str] = []
@@ -165,6 +180,15 @@ def truth(
 
 def print_account(account: Account, *, everything: bool = False) -> None:
     """A motion for people: decisions first, then who and what it cost."""
+    cost = (
+        f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "
+        f"{account.bytes_sent:,} bytes, received {account.bytes_received:,}, {account.seconds:.2f} s"
+    )
+    print_decisions(account, [cost], everything=everything)
+
+
+def print_decisions(account: Account, more: list[str], *, everything: bool = False) -> None:
+    """A motion for people: decisions, who took part, and some lines more."""
     shown = account.inputs if everything else min(account.inputs, _SHOWN)
     rows = [
         [str(i), "undecided" if label is None else label, f"{share:.3f}", _first(tally)]
@@ -201,10 +225,7 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     if not account.columns:
         notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
-    notes.append(
-        f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "
-        f"{account.bytes_sent:,} bytes, received {account.bytes_received:,}, {account.seconds:.2f} s"
-    )
+    notes += more
     rule = f"{account.protocol}, k={account.k}, alpha={account.alpha}"
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
     print_table(title, ["input", "decision", "agreement", "first votes"], rows, notes)
@@ -253,6 +274,16 @@ def write_decisions(path: Path, account: Account) -> None:
         ([str(i), label or "", f"{share:.4f}"] for i, (label, share) in rows),
     )
     say(f"wrote {path}", error=True)
+
+
+def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> None:
+    from folkmoot.network.membership.fields import replace_file
+    from folkmoot.network.storage.certificate import write_certificate
+
+    if not path.parent.is_dir():
+        raise ValueError(f"--certificate must name a file in a folder that exists: there is no {path.parent}")
+    replace_file(path, write_certificate(stored, storage.held(stored.name)))
+    say(f"wrote {path}: anybody can check it with folkmoot verify {path} --roster ROSTER.toml", error=True)
 
 
 def storage_of(via: Path) -> Storage:

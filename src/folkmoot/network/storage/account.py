@@ -133,8 +133,12 @@ class Account(msgspec.Struct, frozen=True):
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
     """What this node knows of a motion."""
+    return account_of(stored, storage.held(stored.name))
+
+
+def account_of(stored: StoredMotion, held: Held) -> Account:
+    """What is known of a motion, from what is held of it."""
     motion, names, said = stored.motion, stored.names, stored.summary
-    held = storage.held(stored.name)
     proofs, outcome = held.evidence, _outcome(stored, held)
     first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)
     return Account(
