@@ -78,6 +78,7 @@ def samples() -> list[bytes]:
         m.Ask(name, 7, None), m.Ask(name, 7, heard), m.Answer(name, 7, 9, votes, bytes(64)),
         m.Unready(name, 7),
         m.Close(name, 5, votes, bytes(32), votes, "why ü", bytes(64)), m.Want(name, b"\x3f"),
+        m.Refuse(name, 5, "why ü", bytes(64)),
         m.Reveal(name, bytes(32), votes, bytes(64), True),
         m.Marks(name, bytes(16), bytes(48), bytes(64), True),
     )]  # fmt: skip

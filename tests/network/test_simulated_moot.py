@@ -21,7 +21,6 @@ from support.network import storms
 from support.network.moot_in_memory import Moot
 from support.network.storms import (
     DRAWN,
-    NOT_YET,
     SECONDS,
     Tally,
     assert_promises_hold,
@@ -64,12 +63,6 @@ def test_every_kind_is_in_the_storms_and_two_of_three_have_one() -> None:
     drawn = [hostile_kinds(seed, n) for seed, n in QUICK]
     assert sum(map(bool, drawn)) >= len(QUICK) / 2
     assert {kind for kinds in drawn for kind in kinds.values()} == {*DRAWN}
-
-
-@pytest.mark.parametrize("kind", NOT_YET)
-def test_what_is_promised_holds_with_what_nodes_do_not_bear_yet(kind: str) -> None:
-    for seed in (20_000, 20_002):  # not divisible by three: somebody is hostile
-        play(seed, 7, [kind])
 
 
 def test_a_storm_that_fails_says_how_to_play_it_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.driver import Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
@@ -127,6 +128,8 @@ class Moot:
         two_faced: Collection[int] = (),
         holdouts: Mapping[int, Holdout] | None = None,
         without: Collection[int] = (),
+        policies: Mapping[int, Policy] | None = None,
+        labels: Mapping[int, Collection[str]] | None = None,
         hostile: Mapping[int, HostileKind] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
@@ -136,6 +139,7 @@ class Moot:
         self.two_faced = set(two_faced)
         self.hostile = dict(hostile or {})
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
+        self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(self.n, seed, weather)
@@ -164,6 +168,7 @@ class Moot:
         node = Node(
             seat, self.roster, storage, world, ChunkVotes(self.votes[place]), rng=rng,
             adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
+            policy=self.policies.get(place), labels=self.labels.get(place),
         )  # fmt: skip
         self.nodes[place] = node
         self._watch_listening(place, node)

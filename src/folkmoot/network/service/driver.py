@@ -63,7 +63,7 @@ class Running:
     session: Session
     announce: m.Announce
     started: float
-    teller: int  # who told us of it
+    confirmed: bool  # has its asker itself told us of it?
     inputs: Inputs | None = None
     over: Callable[[Session, dict[str, Any]], None] | None = None
     wake: float = float("inf")
@@ -120,7 +120,7 @@ class Driver:
         motion: Motion,
         end: float,
         *,
-        teller: int | None = None,
+        confirmed: bool = True,
         inputs: Inputs | None = None,
         over: Callable[[Session, dict[str, Any]], None] | None = None,
         memory: Memory | None = None,
@@ -140,7 +140,7 @@ class Driver:
             weights=self._records.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
         )
-        running = Running(session, announce, now, motion.asker if teller is None else teller, inputs, over)
+        running = Running(session, announce, now, confirmed, inputs, over)
         self.running[session.name] = running
         if len(self.running) > MOST_KEPT:
             ended = [name for name, each in self.running.items() if each.session.phase is Phase.OVER]
@@ -281,6 +281,7 @@ class Driver:
             "bytes_received": running.received,
             "seconds": round(self._transport.now() - running.started, 6),
             "late": sorted(session.late),
+            "refused": {str(place): why for place, why in sorted(session.refusals.items())},
         } | self._learnt(session.judgement)
 
     def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:

@@ -110,6 +110,11 @@ class Session:
         """Whom it trusts, if the motion wants that and it has listened."""
         return self.minutes.judgement
 
+    @property
+    def refusals(self) -> dict[int, str]:
+        """Who said that it takes no part, and why; without those who have closed all the same."""
+        return {place: why for place, why in self.minutes.refusals.items() if place not in self.closes}
+
     def verdict(self) -> Verdict:
         """What the closes that this node holds come to."""
         weights = None if self.judgement is None else self.judgement.weights
@@ -149,7 +154,7 @@ class Session:
             case m.Answer():
                 due = self._talking.on_answer(now, peer, message)
             case m.Ask():
-                self._talking.on_ask(peer, message)
+                self._talking.on_ask(now, peer, message)
             case m.Commit():
                 if message.node == peer:
                     due = self._gathering.on_commit(peer, message)
@@ -167,6 +172,8 @@ class Session:
                 due = self._closing.on_close(message)
             case m.Want():
                 self._closing.on_want(peer, message)
+            case m.Refuse():
+                due = self.minutes.on_refuse(peer, message)
             case m.Chunk():
                 if self._voting.on_chunk(peer, message):
                     self._step(now)

@@ -17,7 +17,8 @@ Digest: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Signature: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=64, max_length=64)]
 Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]  # in the roster
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
-Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=300)]
+LONGEST_REASON: Final = 300  # characters
+Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)]
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
@@ -146,6 +147,15 @@ class Want(Message, frozen=True, gc=False, tag=12):
     have: Annotated[bytes, msgspec.Meta(max_length=1 << 15)]
 
 
+class Refuse(Message, frozen=True, gc=False, tag=15):
+    """I do not take part in that motion, and why; told to its asker, and to whoever speaks to me of it."""
+
+    motion: Digest
+    node: Place
+    reason: Reason
+    signature: Signature
+
+
 class Marks(Message, frozen=True, gc=False, tag=14):
     """In a motion with trust: which commitments I held when my gathering ended. ``want``: tell me yours.
 
@@ -175,6 +185,7 @@ AnyMessage: TypeAlias = (
     | Unready
     | Close
     | Want
+    | Refuse
 )
 
 _ENCODER: Final = msgspec.msgpack.Encoder()

@@ -57,6 +57,11 @@ def closing(close: Close) -> bytes:
     )
 
 
+def refusal(motion: bytes, node: int, reason: str) -> bytes:
+    """Signed by a node that takes no part, with what it tells the asker."""
+    return _statement(b"refuse", motion, node, reason.encode())
+
+
 def commitment_to(motion: bytes, fingerprint: bytes, salt: bytes, first: bytes) -> bytes:
     """A hash that fixes first votes without telling them; bound to who votes, and on what."""
     return hashlib.sha256(_PREFIX + b"commitment\0" + motion + fingerprint + salt + first).digest()
