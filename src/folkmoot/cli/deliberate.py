@@ -246,13 +246,15 @@ def _row(name: str, line: Line) -> list[str]:
 
 
 def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]:
+    from folkmoot.comparison.printing import byzantine_in_words
+
     lines = [
         f"agreement {number(result['agreement'])}, settled {number(result['settled'])}, "
         f"{result['rounds']:.1f} rounds a participant, {result['queries']:,.0f} requests, "
         f"{result['seconds']:.2f} s for {result['repeats']} times"
     ]
     if result["byzantine"]:
-        lines.append(f"{result['byzantine']} participants are Byzantine; mean and best are of the others")
+        lines.append(f"{byzantine_in_words(result['byzantine'])}; mean and best are of the others")
     return [*lines, *report.about_undecided, *notes]
 
 

@@ -91,8 +91,13 @@ def who_is_not_honest(byzantine: Sequence[str], faulty: Mapping[str, str]) -> li
     """Notes about liars and about participants that failed."""
     lines = [f"faulty: {name!r}: {fault}" for name, fault in faulty.items()]
     if byzantine:
-        lines.insert(0, f"{len(byzantine)} participants are Byzantine; mean and best are of the honest ones")
+        lines.insert(0, f"{byzantine_in_words(len(byzantine))}; mean and best are of the honest ones")
     return lines
+
+
+def byzantine_in_words(many: int) -> str:
+    """How many lie."""
+    return "1 participant is Byzantine" if many == 1 else f"{many} participants are Byzantine"
 
 
 def size(count: int) -> str:

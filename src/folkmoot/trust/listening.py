@@ -28,7 +28,7 @@ from folkmoot.trust.trusting import Trust
 LEAST_INPUTS: Final = 50  # with fewer, an accuracy is known to 0.2 at best, and nobody is told from anybody
 REFINED_FROM: Final = 10  # inputs for each pair of colours; with fewer, an answer cannot be calibrated
 ENOUGH: Final = 100  # inputs for each colour; with fewer, no single view of the peers is right everywhere
-LEAST_RECOGNITION: Final = 0.1  # of the own votes in the answer found; with less, which way is up is a guess
+LEAST_RECOGNITION: Final = 0.1  # of the own votes in the answer found; with less, what is right is a guess
 _FIRM: Final = 0.02  # nobody is trusted, or distrusted, beyond 1 - this
 _BELIEF: Final = 0.9  # own votes are not believed further than this at the start
 _TIE_BREAK: Final = 1e-6  # of a vote, by which the own one counts for more where all are alike
@@ -276,7 +276,7 @@ def _by_answer(own: int, heard: Heard, anchor: Anchor, doubt: float) -> Trust:
             own,
             heard,
             f"its votes go along with no answer on these inputs (recognition {recognition:.2f}, "
-            f"below {LEAST_RECOGNITION}), so which way is up would be a guess",
+            f"below {LEAST_RECOGNITION}), so it cannot tell a right answer from its opposite",
             recognition,
         )
     accuracy = _share(np.trace(counts, axis1=1, axis2=2), heard.cast)
