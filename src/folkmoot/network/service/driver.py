@@ -225,6 +225,7 @@ class Driver:
 
         def job() -> ChunkVotes:
             try:
+                running.session.prepare()
                 inputs = running.inputs
                 chunk = inputs.read(index) if data is None and inputs is not None else data
                 if chunk is None:

@@ -114,8 +114,12 @@ class Account(msgspec.Struct, frozen=True):
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
     """What this node knows of a motion."""
+    return account_of(stored, storage.held(stored.name))
+
+
+def account_of(stored: StoredMotion, held: Held) -> Account:
+    """The same, of what was read already: no database is needed, so that a thread may do it."""
     motion, names, said = stored.motion, stored.names, stored.summary
-    held = storage.held(stored.name)
     proofs, outcome = held.evidence, _outcome(stored, held)
     return Account(
         motion=stored.name.hex(),
