@@ -55,6 +55,8 @@ class Node:
         self.seat, self.roster, self.storage, self.transport = seat, roster, storage, transport
         self.health = Health(seat.n)
         self.counts: Counter[str] = Counter()
+        self.by_peer: list[Counter[str]] = [Counter() for _ in range(seat.n)]
+        self.since = transport.now()
         self._members = [participant.fingerprint for participant in roster]
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
@@ -62,7 +64,7 @@ class Node:
         self._admission = Admission(seat, self._moot, policy, labels)
         self._driver = Driver(
             seat, roster, storage, transport, votes, rng=rng, health=self.health, counts=self.counts,
-            log=self._log, adversary=adversary, holdout=holdout,
+            by_peer=self.by_peer, log=self._log, adversary=adversary, holdout=holdout,
         )  # fmt: skip
         self._drawing = Drawing(seat.n)
         self._running = self._driver.running
@@ -97,6 +99,10 @@ class Node:
     def stop(self) -> None:
         """Store what others have said lately."""
         self._driver.stop()
+
+    def sessions(self) -> list[Session]:
+        """The sessions of the motions under way."""
+        return [running.session for running in self._driver.under_way()]
 
     @property
     def open_motions(self) -> int:
@@ -139,6 +145,7 @@ class Node:
             return
         self.counts["frames_received"] += 1
         self.counts["bytes_received"] += len(frame)
+        self.by_peer[peer]["frames"] += 1
         try:
             message = m.decode(frame)
         except (msgspec.DecodeError, ValueError, RecursionError):
@@ -194,6 +201,7 @@ class Node:
     def refuse(self, peer: int, why: str) -> None:
         """Count what was not acted on."""
         self.counts[f"refused_{why}"] += 1
+        self.by_peer[peer]["refused"] += 1
         self._log("debug", "refused", peer=self.roster[peer].name, why=why)
 
     # ---- messages that no session has --------------------------------------------------------
