@@ -28,6 +28,7 @@ from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
+from folkmoot.network.storage.retention import DISK
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.memory import Network, Weather, World
 from folkmoot.network.wire import messages as m
@@ -111,6 +112,7 @@ class Moot:
         without: Collection[int] = (),
         policies: Mapping[int, Policy] | None = None,
         labels: Mapping[int, Collection[str]] | None = None,
+        disk: int = DISK,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -119,6 +121,7 @@ class Moot:
         self.two_faced = set(two_faced)
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
         self.policies, self.labels = dict(policies or {}), dict(labels or {})
+        self.disk = disk
         self.reveals = 0
         self.network = Network(self.n, seed, weather)
         self.storages = [Storage(":memory:") for _ in range(self.n)]
@@ -146,7 +149,7 @@ class Moot:
         node = Node(
             seat, self.roster, storage, world, ChunkVotes(self.votes[place]), rng=rng,
             adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
-            policy=self.policies.get(place), labels=self.labels.get(place),
+            policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node
         node.start()

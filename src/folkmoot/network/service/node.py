@@ -26,6 +26,7 @@ from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.journal import Journal
+from folkmoot.network.storage.retention import DISK
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
@@ -50,6 +51,7 @@ class Node:
         holdout: Holdout | None = None,
         policy: Policy | None = None,
         labels: Collection[str] | None = None,
+        disk: int = DISK,
     ) -> None:
         self.seat, self.roster, self.storage, self.transport = seat, roster, storage, transport
         self.health = Health(seat.n)
@@ -58,7 +60,7 @@ class Node:
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
-        self._admission = Admission(seat, self._moot, policy, labels)
+        self._admission = Admission(seat, self._moot, policy, labels, disk)
         self._driver = Driver(
             seat, roster, storage, transport, votes, rng=rng, health=self.health, counts=self.counts,
             log=self._log, adversary=adversary, holdout=holdout,
@@ -71,6 +73,7 @@ class Node:
     def start(self) -> None:
         """Take up the motions that were under way when this node last stopped."""
         now, clock = self.transport.now(), self.transport.clock()
+        self._admission.remember(self.storage.kept(clock))
         for stored in map(self.storage.motion, self.storage.names("open")):
             if stored.members != self._members:  # the roster has changed: that moot is no more
                 self.storage.save(stored.name, [Ended(0, 0)], {})
@@ -114,7 +117,7 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
-        self._admission.check_own(motion, self._taken())
+        self._admission.check_own(motion, self._taken(), self.transport.now(), self.transport.clock())
         header = motion.encoded()
         name = motion_name(header)
         signature = self.seat.key.sign(statements.announcement(name, self.seat.place))
@@ -215,6 +218,9 @@ class Node:
         refusal = self._admission.refusal(motion, peer, remaining, self._taken())
         if refusal is None and not self.storage.has_room:
             refusal = DISK_FULL
+        if refusal is None:
+            now, clock = self.transport.now(), self.transport.clock()
+            refusal = self._admission.afford(motion, len(message.header), now, clock)
         if refusal is not None:
             self.refuse(peer, refusal)
             if refusal in REASONS and peer == motion.asker:
