@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.network.service.admission import FETCHES, MOST_OPEN_EACH
+from folkmoot.network.service.admission import ANNOUNCEMENTS, FETCHES, MOST_OPEN_EACH
 from folkmoot.network.service.driver import MOST_KEPT, Driver, Running
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.transports.memory import Weather
@@ -244,6 +244,33 @@ def test_who_has_forgotten_a_motion_does_not_keep_others_waiting() -> None:
     assert node is not None
     node.received(2, m.encode(m.Ask(name, 7, None)))
     assert sent == [m.Unready(name, 7)]
+
+
+@pytest.mark.parametrize("when", [0.3, 10.0])
+def test_a_member_away_at_the_announcement_is_told_when_it_comes_back(when: float) -> None:
+    hall = moot()
+    hall.crash(4)
+    hall.put(0, rounds=400, pace=0.05)
+    hall.at(when, lambda: hall.start(4))
+    hall.network.run(40.0)
+    ((name, _),) = hall.over.items()
+    assert decided_by(hall, name) == [0, 1, 2, 3, 4, 5]
+    session = hall.over[name][0]
+    assert session.late == ({4} if when > 5.0 else set())
+
+
+def test_a_member_that_comes_back_again_and_again_is_not_told_for_ever() -> None:
+    hall = moot()
+    hall.crash(4)
+    hall.put(0, rounds=400, pace=0.05)
+    hall.network.run(1.0)
+    node = hall.nodes[0]
+    assert node is not None
+    before = node.counts["frames_sent"]
+    for _ in range(1000):
+        node.reached(4)
+    assert node.counts["frames_sent"] == before + ANNOUNCEMENTS
+    assert node.counts["refused_too_often"] == 1000 - ANNOUNCEMENTS
 
 
 def test_fetches_are_counted_and_end_with_the_motion() -> None:

@@ -27,6 +27,7 @@ MOST_OPEN_EACH: Final = 4  # motions of one asker at a time; as many more of it 
 MOST_OPEN: Final = 16  # in all; beyond these one of each asker, so that nobody can take up others' room
 FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer gets: a second, and at once
 FETCHES: Final = 8  # times that a peer may have a chunk
+ANNOUNCEMENTS: Final = 64  # times that a peer may be told of a motion again
 RATE: Final = (2.0, 120.0)  # motions that an asker may put: a second, and at once
 TOO_MANY: Final = "too_many_motions"
 DISK_FULL: Final = "disk_full"

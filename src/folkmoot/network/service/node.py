@@ -15,7 +15,15 @@ import msgspec
 
 from folkmoot.adversaries import Adversary
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.admission import DISK_FULL, FETCHES, REASONS, TOO_MANY, Admission, Taken
+from folkmoot.network.service.admission import (
+    ANNOUNCEMENTS,
+    DISK_FULL,
+    FETCHES,
+    REASONS,
+    TOO_MANY,
+    Admission,
+    Taken,
+)
 from folkmoot.network.service.driver import AnyVoter, Driver, Inputs, Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.policy import Policy
@@ -166,18 +174,19 @@ class Node:
         if isinstance(message, m.Fetch):
             self._on_fetch(running, peer, message)
         elif isinstance(message, m.Unknown):
-            remaining = running.session.end - self.transport.now()
-            if remaining > 0 and self._favour(peer):
-                self._driver.send(
-                    running, peer, m.Announce(running.announce.header, running.announce.signature, remaining)
-                )
+            if self._favour(peer):
+                self._tell_again(running, peer)
         elif not isinstance(message, m.Want) or self._favour(peer):
             running.session.receive(self.transport.now(), peer, message)
             self._driver.settle(running)
 
     def reached(self, peer: int) -> None:
-        """A peer is there (again)."""
+        """A peer is there (again): if it was away when this node put a motion, it has not heard of it."""
         self.health.alive(peer)
+        for running in self._driver.under_way():
+            session = running.session
+            if session.motion.asker == self.seat.place and peer not in session.commits:
+                self._tell_again(running, peer)
 
     def unreachable(self, peer: int) -> None:
         """A peer that cannot be connected to is benched, and nobody waits for it."""
@@ -256,6 +265,16 @@ class Node:
         self.storage.prolong(session.name, self.transport.clock() + end - now)
         session.prolong(now, end)
         self._driver.settle(running)
+
+    def _tell_again(self, running: Running, peer: int) -> None:
+        """Announce a motion to a peer that has missed it; not for ever, since headers may be long."""
+        remaining = running.session.end - self.transport.now()
+        running.told[peer] += 1
+        if running.told[peer] > ANNOUNCEMENTS:
+            self.refuse(peer, "too_often")
+        elif remaining > 0:
+            announce = m.Announce(running.announce.header, running.announce.signature, remaining)
+            self._driver.send(running, peer, announce)
 
     def _taken(self) -> list[Taken]:
         """The motions under way, as they count."""
