@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -97,6 +97,12 @@ class InMemory:
         pass
 
 
+class HostileKind(Protocol):
+    """What a hostile member does: it comes between a node and its transport, at every start of the node."""
+
+    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None: ...
+
+
 class Moot:
     """n nodes on one virtual network."""
 
@@ -113,12 +119,14 @@ class Moot:
         policies: Mapping[int, Policy] | None = None,
         labels: Mapping[int, Collection[str]] | None = None,
         disk: int = DISK,
+        hostile: Mapping[int, HostileKind] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
         self.keys, self.roster = keys_and_roster(self.n)
         self.adversaries = dict(adversaries or {})
         self.two_faced = set(two_faced)
+        self.hostile = dict(hostile or {})
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
         self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.disk = disk
@@ -152,6 +160,8 @@ class Moot:
             policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node
+        if place in self.hostile:
+            self.hostile[place](self, place, node, world)
         node.start()
 
     def make_sleeper(self, place: int, share: float = 1.0) -> None:

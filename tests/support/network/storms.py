@@ -87,6 +87,8 @@ def assert_promises_hold(moot: Moot) -> int:
         storage = moot.storages[place]
         for stored in storage.motions():
             decisions = outcome_of(storage, stored).decisions.tolist()
+            for i, colour in enumerate([] if stored.motion.trust else decisions):
+                assert colour in (-1, *moot.votes[honest, i]), "no honest participant voted so at first"
             verdicts.setdefault(stored.name, []).append(decisions)
             for signer, close in storage.closes(stored.name).items():
                 if signer in honest:  # wherever it is kept, it is the same close

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from statistics import median_high
 from typing import Final
 
 COMMIT_SHARE: Final = 0.35  # of the time until the deadline, for votes and commitments
 REVEAL_SHARE: Final = 0.5  # for revealing, where there is trust
 TALK_SHARE: Final = 0.85  # then the talk ends, whatever has been reached
+LEAST_AGAIN: Final = 1.0  # seconds for those who have not committed when n - f have
+MOST_AGAIN: Final = 0.1  # of the time until the deadline, for the same
 GRACE: Final = 0.5  # seconds in which those who seem to be gone may still commit
 TRIES: Final = 2  # times that a peer is asked for what it owes, before it is benched
 LONGEST: Final = 60.0  # seconds on the bench
+_NEWEST: Final = 0.25  # weight of the newest latency beside the earlier ones
 
 
 class Health:
@@ -22,6 +26,7 @@ class Health:
     def __init__(self, n: int) -> None:
         self._failures = [0] * n
         self._until = [0.0] * n  # on the bench until then
+        self._latency: dict[int, float] = {}  # seconds from a question to the reply, smoothed
 
     def live(self, place: int, now: float) -> bool:
         """Whether to ask this peer: it has not failed, or its time on the bench is over."""
@@ -42,6 +47,24 @@ class Health:
         """Who is not asked at present."""
         return [place for place in range(len(self._until)) if not self.live(place, now)]
 
+    def measured(self, place: int, seconds: float) -> None:
+        """It took so long to reply."""
+        before = self._latency.get(place, seconds)
+        self._latency[place] = before + _NEWEST * (seconds - before)
+
+    def latency(self, waiting: Collection[int] = ()) -> float:
+        """The median over peers of how long they take: of all that have replied, and of those waited for.
+
+        Infinite until more than half of these have replied once: the first to reply are the fast ones.
+        """
+        never = sum(place not in self._latency for place in waiting)
+        times = [*self._latency.values(), *[float("inf")] * never]
+        return median_high(times) if times else float("inf")
+
+    def knows(self, places: Collection[int]) -> bool:
+        """Whether the latency of all of these is known."""
+        return all(place in self._latency for place in places)
+
 
 class Patience:
     """How long one session waits: for each phase, for an answer, and before it reminds those who owe one."""
@@ -54,6 +77,7 @@ class Patience:
         self.reveal_by = end - (1.0 - REVEAL_SHARE) * seconds
         self.talk_by = end - (1.0 - TALK_SHARE) * seconds
         self.next_try = now
+        self._seconds, self._began = seconds, now
         self._health = health
         self._tries = [0] * n
 
@@ -63,6 +87,13 @@ class Patience:
         self.commit_by += more
         self.reveal_by += more
         self.talk_by += more
+
+    def others_by(self, since: float) -> float:
+        """Until when the last are waited for, if most had come by then: as long again as these took.
+
+        A second at the least, a tenth of the motion at the most.
+        """
+        return since + min(max(since - self._began, LEAST_AGAIN), MOST_AGAIN * self._seconds)
 
     @property
     def grace(self) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 
 from folkmoot.arrays import Colours
 from folkmoot.network.session.closing import Closing
+from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.minutes import Ended, Memory, Minutes, Seat
@@ -77,7 +78,8 @@ class Session:
         stance = Stance(minutes, rule)
         self._voting = Voting(minutes, patience, stance, self._secrets, Fetching(self.motion))
         self._gathering = Gathering(minutes, patience)
-        self._revealing = Revealing(minutes, patience, stance)
+        self._comparing = Comparing(minutes, self._secrets)
+        self._revealing = Revealing(minutes, patience, stance, self._comparing)
         self._talking = Talking(minutes, patience, stance, self._rng, weights)
         self._closing = Closing(minutes, patience, stance, self._rng)
 
@@ -152,9 +154,14 @@ class Session:
             case m.Answer():
                 due = self._talking.on_answer(now, peer, message)
             case m.Ask():
-                self._talking.on_ask(peer, message)
+                self._talking.on_ask(now, peer, message)
             case m.Commit():
-                due = self._gathering.on_commit(peer, message)
+                if message.node == peer:
+                    due = self._gathering.on_commit(peer, message)
+                else:
+                    due = self._comparing.on_relayed(peer, message)
+            case m.Marks():
+                due = self._comparing.on_marks(peer, message)
             case m.Pending():
                 self._patience.still_there(peer)
             case m.Reveal():

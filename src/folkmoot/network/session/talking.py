@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
 
 from folkmoot.arrays import Colours
-from folkmoot.network.membership.roster import quorum
+from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import BEFORE_THE_TALK, Event, Phase
+from folkmoot.network.session.punctuality import Punctuality
 from folkmoot.network.session.stance import Stance, is_first
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.testimony import Testimony
@@ -41,11 +42,17 @@ class Talking:
         motion, seat = minutes.motion, minutes.seat
         self._testimony = Testimony(minutes.name, seat.keys, motion.inputs, motion.classes)
         self._mute: set[int] = set()  # peers who found nobody to trust: there is nothing to hear from them
+        self._punctuality = Punctuality(patience, minutes.health, seat.n)
         self._waiting: set[int] = set()
         self._asked: list[int] = []
+        self._places = 0  # answers that the round wants
+        self._replies = 0
+        self._filled = False  # were others asked in the place of those who are late?
         self._answers: dict[int, Colours] = {}
         self._unmoved: set[int] = set()  # peers who still held their first votes when they were asked
-        self._round_deadline = self._next_round = 0.0
+        self._round_began = self._round_deadline = self._next_round = 0.0
+        self._most_closed: float | None = None  # when all but f had closed
+        self._asked_at, self._all_measured = 0.0, False  # when somebody was last asked in this round
         self._asked_by = [0] * seat.n
 
     def begin(self, now: float) -> None:
@@ -59,13 +66,16 @@ class Talking:
                 return Event.TALKED
             if not self._waiting:
                 break
-            if now < self._round_deadline:
-                return min(self._round_deadline, self._patience.talk_by)
-            self._end_round(now)
+            if now >= self._round_deadline:
+                self._punctuality.late(self._waiting)
+                if not self._fill(now):
+                    self._end_round(now)
+                    continue
+            return min(self._round_deadline, self._latest(now))
         if now >= self._next_round and not self._begin_round(now):
             self._next_round = now + self._patience.pause
         waits = self._round_deadline if self._waiting else self._next_round
-        return min(waits, self._patience.talk_by)
+        return min(waits, self._latest(now))
 
     def stop(self) -> None:
         """Wait for nobody any more."""
@@ -73,11 +83,24 @@ class Talking:
 
     def has_ended(self, now: float) -> bool:
         """Whether there is no more time, nothing left to ask, or nobody to be asked."""
-        if now >= self._patience.talk_by or self.rounds >= self._minutes.motion.rounds:
+        if now >= self._latest(now) or self.rounds >= self._minutes.motion.rounds:
             return True
         judgement = self._minutes.judgement
         trusts_nobody = judgement is not None and not (judgement.weights > 0).any()
         return trusts_nobody or not self._stance.opinions.asking
+
+    def _latest(self, now: float) -> float:
+        """When the talk ends, whatever has been reached.
+
+        A node far away needs longer for its rounds. When all but f have closed it talks for as long again as
+        they did, and no longer: they do not wait for its close for ever.
+        """
+        seat, patience = self._minutes.seat, self._patience
+        if len(self._minutes.closes) < seat.n - faults(seat.n):
+            return patience.talk_by
+        if self._most_closed is None:
+            self._most_closed = now
+        return min(patience.talk_by, patience.others_by(self._most_closed))
 
     # ---- asking ------------------------------------------------------------------------------
 
@@ -88,25 +111,52 @@ class Talking:
 
     def _begin_round(self, now: float) -> bool:
         """Ask; False if nobody is live."""
-        self._asked = self._peers_of_a_query(now)
+        self._asked = self._peers_of_a_query(now, self._stance.rule.k)
         if not self._asked:
             return False
-        self._waiting = set(self._asked)
+        self._places, self._replies, self._filled = len(self._asked), 0, False
+        self._waiting = set()
         self._answers.clear()
-        self._round_deadline = now + self._patience.answer
-        query = m.Ask(self._minutes.name, self.rounds, self._testimony.something(self._rng))
-        for peer in self._asked:
-            self._minutes.tell(peer, query)
-        self.queries += len(self._asked)
+        self._round_began = now
+        self._ask(self._asked, now)
         return True
 
-    def _peers_of_a_query(self, now: float) -> list[int]:
+    def _fill(self, now: float) -> bool:
+        """Ask others, once, in the place of those who are late; False if that cannot be.
+
+        With them a round lasts no longer than one answer may take at the most.
+        """
+        latest = self._round_began + self._patience.answer
+        if self._filled or now >= latest:
+            return False
+        self._filled = True
+        others = self._peers_of_a_query(now, self._places - self._replies, without=self._asked)
+        if not others:
+            return False
+        self._asked = [*self._asked, *others]
+        self._ask(others, now)
+        self._round_deadline = min(self._round_deadline, latest)
+        return True
+
+    def _ask(self, peers: list[int], now: float) -> None:
+        self._waiting.update(peers)
+        query = m.Ask(self._minutes.name, self.rounds, self._testimony.something(self._rng))
+        for peer in peers:
+            self._punctuality.asked(peer, self.rounds, now)
+            self._minutes.tell(peer, query)
+        self.queries += len(peers)
+        self._asked_at, self._all_measured = now, self._minutes.health.knows(self._waiting)
+        self._round_deadline = now + self._punctuality.seconds(self._waiting)
+
+    def _peers_of_a_query(self, now: float, k: int, without: Collection[int] = ()) -> list[int]:
         """k of the live peers, all alike; or, with trust, in proportion to it."""
-        seat, k = self._minutes.seat, self._stance.rule.k
+        seat = self._minutes.seat
+        self._punctuality.give_up(now)
         live, judgement = self._minutes.live_peers(now), self._minutes.judgement
+        if judgement is None and len(live) + 1 < quorum(seat.n):
+            return []  # too few to decide anything, and nobody should change its mind for so few
+        live = [peer for peer in self._punctuality.usable(live) if peer not in without]
         if judgement is None:
-            if len(live) + 1 < quorum(seat.n):
-                return []  # too few to decide anything, and nobody should change its mind for so few
             return self._rng.sample(live, min(k, len(live)))
         weights = np.zeros(seat.n)
         trusted = trust_weights(judgement.weights, seat.place)
@@ -117,6 +167,7 @@ class Talking:
     def on_answer(self, now: float, peer: int, message: m.Answer) -> bool:
         """What a peer holds; whether the round has ended with it."""
         minutes = self._minutes
+        self._punctuality.replied(peer, message.round, now)
         if minutes.phase is not Phase.TALKING or message.round != self.rounds or peer not in self._waiting:
             return False
         colours, evidence = self._testimony.take(peer, message)
@@ -132,20 +183,25 @@ class Talking:
 
     def on_unready(self, now: float, peer: int, message: m.Unready) -> bool:
         """A peer has nothing to tell yet; whether the round has ended with it."""
+        self._punctuality.replied(peer, message.round, now)
         if message.round != self.rounds or peer not in self._waiting:
             return False
         return self._not_waiting_for(peer, now)
 
     def _not_waiting_for(self, peer: int, now: float) -> bool:
         self._waiting.discard(peer)
-        if self._waiting:
+        self._replies += 1
+        if self._waiting and self._replies < self._places:
+            if not self._all_measured:  # what is usual is known better now
+                seconds = self._punctuality.seconds(self._waiting)
+                self._round_deadline = min(self._round_deadline, self._asked_at + seconds)
+                return True
             return False
         self._end_round(now)
         return True
 
     def _end_round(self, now: float) -> None:
-        for peer in self._waiting:
-            self._patience.give_up(peer, now)
+        self._punctuality.give_up(now)
         self._waiting = set()
         self.rounds += 1
         self._schedule_round(now)
@@ -160,8 +216,8 @@ class Talking:
     def _react(self) -> None:
         """Let the protocol's rule say what follows from the answers."""
         stance, classes = self._stance, self._minutes.motion.classes
-        rule = stance.rule.scaled(len(self._asked) + 1)
-        order = [*self._answers, *(p for p in self._asked if p not in self._answers)]
+        rule = stance.rule.scaled(self._places + 1)
+        order = [*self._answers, *(p for p in self._asked if p not in self._answers)][: self._places]
         weights = None if self._weights is None else [self._weights[p] for p in order]
         assert isinstance(rule.alpha, int)  # noqa: S101 (a session has one threshold, its own)
         answers = list(self._answers.values())
@@ -172,7 +228,7 @@ class Talking:
                 answer if fine else np.full_like(answer, UNCOLOURED)
                 for answer, fine in zip(answers, near, strict=True)
             ]
-        stance.opinions.react(winners(answers, rule.alpha, classes, asked=len(self._asked), weights=weights))
+        stance.opinions.react(winners(answers, rule.alpha, classes, asked=self._places, weights=weights))
         if not np.array_equal(stance.opinions.colours, stance.colours):
             stance.change_to(stance.opinions.colours)
 
@@ -187,9 +243,10 @@ class Talking:
 
     # ---- being asked -------------------------------------------------------------------------
 
-    def on_ask(self, peer: int, message: m.Ask) -> None:
+    def on_ask(self, now: float, peer: int, message: m.Ask) -> None:
         """A peer wants to know what we hold."""
         minutes = self._minutes
+        self._punctuality.asks(peer, now)
         self._asked_by[peer] += 1
         if self._asked_by[peer] > 2 * minutes.motion.rounds + _ASKS_TO_SPARE:
             return

@@ -9,7 +9,8 @@ import msgspec
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL
-from folkmoot.network.wire.verdict import Verdict, verdict
+from folkmoot.network.wire.tally import majorities, tallies
+from folkmoot.network.wire.verdict import Verdict, first_votes, verdict
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -38,15 +39,23 @@ class Account(msgspec.Struct, frozen=True):
     rounds : int
         How often each participant asks at the most.
     decisions : list of str or None
-        A label for each input on which a quorum has signed one, else None.
+        A label for each input on which a quorum has signed one that enough had voted for, else None.
     agreement : list of float
         For each input, the share of those who closed that hold the most common label.
+    first_votes : list of dict
+        For each input, how many of those who closed had voted for each label at first.
+    majority : list of str or None
+        The label that most of these had; None if labels are level or nobody voted.
     undecided : int
         Inputs without a decision.
+    why_undecided : list of str or None
+        Why there is none, for each input; None where there is one.
     participants : int
         How many are in the roster.
     quorum : int
         How many must sign a label.
+    least_voters : int
+        How many must have voted for it at first; 0 with trust.
     took_part : list of str
         Who signed a close that counts.
     silent : list of str
@@ -96,9 +105,13 @@ class Account(msgspec.Struct, frozen=True):
     rounds: int
     decisions: list[str | None]
     agreement: list[float]
+    first_votes: list[dict[str, int]]
+    majority: list[str | None]
     undecided: int
+    why_undecided: list[str | None]
     participants: int
     quorum: int
+    least_voters: int
     took_part: list[str]
     silent: list[str]
     late: list[str]
@@ -117,9 +130,14 @@ class Account(msgspec.Struct, frozen=True):
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
     """What this node knows of a motion."""
+    return account_of(stored, storage.held(stored.name))
+
+
+def account_of(stored: StoredMotion, held: Held) -> Account:
+    """What is known of a motion, from what is held of it."""
     motion, names, said = stored.motion, stored.names, stored.summary
-    held = storage.held(stored.name)
     proofs, outcome = held.evidence, _outcome(stored, held)
+    first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)
     return Account(
         motion=stored.name.hex(),
         state="open" if stored.closed is None else "closed",
@@ -133,9 +151,13 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
         rounds=motion.rounds,
         decisions=[None if colour < 0 else motion.labels[colour] for colour in outcome.decisions.tolist()],
         agreement=[round(share, 6) for share in outcome.agreement.tolist()],
+        first_votes=first,
+        majority=majorities(first),
         undecided=outcome.undecided,
+        why_undecided=_why_undecided(stored, outcome),
         participants=len(names),
         quorum=outcome.quorum,
+        least_voters=outcome.least_voters,
         took_part=[names[place] for place in outcome.closed],
         silent=[names[place] for place in outcome.silent],
         late=[names[place] for place in said.get("late", [])],
@@ -162,6 +184,14 @@ def _outcome(stored: StoredMotion, held: Held) -> Verdict:
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("trust")
     return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust)
+
+
+def _why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:
+    if not stored.motion.trust:
+        return outcome.why_undecided()
+    anchored = stored.summary.get("anchored", False)
+    why = "those whom it trusts do not hold the same" if anchored else "this node trusts nobody"
+    return [why if colour < 0 else None for colour in outcome.decisions.tolist()]
 
 
 def find(storage: Storage, prefix: str) -> StoredMotion:

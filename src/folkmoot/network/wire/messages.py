@@ -10,7 +10,7 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-VERSION: Final = "folkmoot/1"  # negotiated in the TLS handshake (ALPN)
+VERSION: Final = "folkmoot/2"  # negotiated in the TLS handshake (ALPN)
 MOST_BYTES: Final = 1 << 20  # of a frame
 
 Digest: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
@@ -62,7 +62,10 @@ class Chunk(Message, frozen=True, gc=False, tag=4):
 
 
 class Commit(Message, frozen=True, gc=False, tag=5):
-    """I have voted: this is the commitment to my first votes. ``want``: I do not have yours."""
+    """I have voted: this is the commitment to my first votes. ``want``: I do not have yours.
+
+    In a motion with trust anybody may relay it to whoever holds another commitment of ``node``.
+    """
 
     motion: Digest
     node: Place
@@ -129,6 +132,7 @@ class Reveal(Message, frozen=True, gc=False, tag=13):
     motion: Digest
     salt: Digest
     first: bytes
+    signature: Signature
     want: bool
 
 
@@ -152,6 +156,20 @@ class Refuse(Message, frozen=True, gc=False, tag=15):
     signature: Signature
 
 
+class Marks(Message, frozen=True, gc=False, tag=14):
+    """In a motion with trust: which commitments I held when my gathering ended. ``want``: tell me yours.
+
+    ``marks`` holds eight bytes for every place of the roster: the beginning of a hash, salted by the sender,
+    of the commitment that I held, or zeros.
+    """
+
+    motion: Digest
+    salt: Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
+    marks: Annotated[bytes, msgspec.Meta(max_length=1 << 15)]
+    signature: Signature
+    want: bool
+
+
 AnyMessage: TypeAlias = (
     Hello
     | Announce
@@ -160,6 +178,7 @@ AnyMessage: TypeAlias = (
     | Chunk
     | Commit
     | Pending
+    | Marks
     | Reveal
     | Ask
     | Answer
