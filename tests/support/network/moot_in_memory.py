@@ -30,6 +30,7 @@ from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
+from folkmoot.network.storage.retention import DISK
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.memory import Network, Weather, World
 from folkmoot.network.wire import messages as m
@@ -130,6 +131,7 @@ class Moot:
         without: Collection[int] = (),
         policies: Mapping[int, Policy] | None = None,
         labels: Mapping[int, Collection[str]] | None = None,
+        disk: int = DISK,
         hostile: Mapping[int, HostileKind] | None = None,
         voters: Mapping[int, AnyVoter] | None = None,
     ) -> None:
@@ -142,6 +144,7 @@ class Moot:
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
         self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
+        self.disk = disk
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(self.n, seed, weather)
@@ -170,7 +173,7 @@ class Moot:
         node = Node(
             seat, self.roster, storage, world, self.voters.get(place, ChunkVotes(self.votes[place])), rng=rng,
             adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
-            policy=self.policies.get(place), labels=self.labels.get(place),
+            policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node
         self._watch_listening(place, node)

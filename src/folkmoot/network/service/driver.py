@@ -76,6 +76,7 @@ class Running:
     sent: int = 0
     received: int = 0
     unsaved: list[Save] = field(default_factory=list)
+    told: Counter[int] = field(default_factory=Counter)  # announcements that each peer had after the first
     fetched: Counter[int] = field(default_factory=Counter)  # chunks that each peer had
     jobs: list[tuple[Phase, Callable[[], None]]] = field(default_factory=list)  # until when, what cancels it
 

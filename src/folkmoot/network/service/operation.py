@@ -35,12 +35,11 @@ from folkmoot.network.service.voter import Voter
 from folkmoot.network.session.drill import PLAYABLE, Liar
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.storage.journal import Journal
-from folkmoot.network.storage.retention import Watermarks
+from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 
 LOCK: Final = "lock"
-DISK: Final = 4 << 30
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others
 TENDED: Final = 20.0  # seconds after which the database is looked at again
 
@@ -124,6 +123,7 @@ async def _serve(
         adversary=adversary,
         holdout=holdout,
         policy=settings.policy,
+        disk=settings.disk,
         labels=labels,
     )
     door = ControlServer(node, settings.folder, labels, lambda: status(node, mesh, settings.disk))
