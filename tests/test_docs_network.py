@@ -12,8 +12,7 @@ import pytest
 
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.account import account, find
-from folkmoot.network.wire.motion import MOST_VOTE_BYTES, Motion
-from folkmoot.network.wire.packing import pack
+from folkmoot.network.wire.motion import Motion
 from support.network.moot_in_memory import Moot
 
 ROOT = Path(__file__).parents[1]
@@ -101,21 +100,25 @@ def test_what_a_node_says_when_it_abstains_is_what_the_pages_show() -> None:
 
 
 def test_the_most_inputs_of_a_motion_are_as_the_page_says() -> None:
-    page = (ROOT / "docs" / "wire.md").read_text()
-    (figure,) = re.findall(r"Packed votes .*?\(([\d,]+) inputs with two labels", page, flags=re.S)
-    most = int(figure.replace(",", ""))
-    some_open = np.zeros(most, dtype=np.int8)
-    some_open[0] = -1  # somebody may always abstain
-    assert len(pack(some_open, 2)) <= MOST_VOTE_BYTES < len(pack(np.append(some_open, 0).astype(np.int8), 2))
+    page = " ".join((ROOT / "docs" / "wire.md").read_text().split())
+    figure = r"([\d,]+)"
+    limits = f"at most {figure} inputs, and inputs times labels are at most {figure}"
+    said = re.search(rf"{limits} \({figure} inputs with 25 labels\)", page)
+    assert said is not None
+    most, cells, with_25 = (int(figure.replace(",", "")) for figure in said.groups())
+    assert with_25 == cells // 25
     moot = Moot(np.zeros((3, 1), dtype=np.int8), seed=1)
 
-    def motion(inputs: int) -> Motion:
+    def motion(inputs: int, labels: int) -> Motion:
         chunks = -(-inputs // 65536)
-        return moot.motion(k=2, alpha=2, inputs=inputs, chunk_rows=65536, chunks=(bytes(32),) * chunks)[0]
+        names = tuple(map(str, range(labels)))
+        digests = (bytes(32),) * chunks
+        return moot.motion(k=2, alpha=2, inputs=inputs, chunk_rows=65536, chunks=digests, labels=names)[0]
 
-    motion(most).check()
-    with pytest.raises(ValueError, match="must hold fewer inputs"):
-        motion(most + 1).check()
+    for inputs, labels in ((most, 2), (with_25, 25)):
+        motion(inputs, labels).check()
+        with pytest.raises(ValueError, match="put them in several motions"):
+            motion(inputs + 1, labels).check()
 
 
 def test_a_motion_under_way_when_the_roster_changes_is_closed_at_the_next_start() -> None:
