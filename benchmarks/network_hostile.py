@@ -30,6 +30,7 @@ from folkmoot.network import Asker, Terms
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.service.control import MotionProgress
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.packing import pack
@@ -195,7 +196,8 @@ def measure() -> dict[str, object]:
 
         with socket.create_server(("127.0.0.1", 0)) as probe:
             metrics = probe.getsockname()[1]
-        nodes.settings[0] = replace(nodes.settings[0], metrics=f"127.0.0.1:{metrics}")
+        longer = Policy(most_rounds=10_000)  # for the number of answers that one peer may have
+        nodes.settings[0] = replace(nodes.settings[0], metrics=f"127.0.0.1:{metrics}", policy=longer)
         nodes.start(0)
         try:
             nodes.wait([0], 60.0)

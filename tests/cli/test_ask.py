@@ -84,6 +84,23 @@ def test_a_model_with_other_columns_abstains_and_says_so(moot: Nodes, tmp_path: 
     assert "abstained: node004: the inputs do not have the columns" in shown.stdout
 
 
+def test_more_first_votes_may_be_asked_for(moot: Nodes, tmp_path: Path) -> None:
+    path = numbers(tmp_path / "x.npy", 4)  # one of the five has no vote on it
+    told = ask(moot, path, "--least-voters", 4)
+    assert (told["decisions"], told["least_voters"]) == (["even", "odd"] * 2, 4)
+    assert told["why_undecided"] == [None] * 4
+    told = ask(moot, path, "--least-voters", 5)
+    assert told["decisions"] == [None] * 4
+    assert told["why_undecided"] == ["only 4 of 5 voted so at first, and 5 must"] * 4
+    shown = run("motions", "last", "--via", moot.settings[0].folder).stdout
+    assert "undecided: 4 (only 4 of 5 voted so at first, and 5 must)" in shown
+    command = ["ask", path, "--via", moot.settings[0].folder]
+    for number in (0, 6, -1):
+        asked = f"least_voters must satisfy 1 <= least_voters <= 5, from one more than may lie to all participants: got least_voters={number}"  # noqa: E501
+        assert_refused(asked, *command, f"--least-voters={number}")
+    assert_refused("least_voters must not be given with trust", *command, "--least-voters", 2, "--trust")
+
+
 def test_missing_values_are_undecided_and_the_rest_is_decided(moot: Nodes, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("number\n0\n1\n\nnan\n3\ninf\n5\n")
     result = run("ask", tmp_path / "x.csv", "--via", moot.settings[0].folder, *QUICK, "--json")
@@ -224,7 +241,9 @@ def test_what_others_wrote_is_not_obeyed_by_the_terminal(capsys: pytest.CaptureF
         motion="00" * 32, state="closed", asker="a", created=0.0, inputs=2,
         labels=["[bold]x[/bold]", "\x1b[2J"],
         protocol="slush", k=2, alpha=2, rounds=1, decisions=["[bold]x[/bold]", "\x1b[2J"],
-        agreement=[1.0, 1.0], undecided=0, participants=3, quorum=2, took_part=["a"], silent=[], late=[],
+        agreement=[1.0, 1.0], first_votes=[{}, {"\x1b[2J": 1}],
+        majority=[None, "\x1b[2J"], undecided=0, why_undecided=[None, None], participants=3, quorum=2,
+        least_voters=1, took_part=["a"], silent=[], late=[],
         abstained={"b": "[/red] \x1b]0;owned\x07 \u202e"}, evidence={}, trust=None,
         anchored=None, why="", rounds_played=1, queries=2,
         bytes_sent=1, bytes_received=1, seconds=1.0,

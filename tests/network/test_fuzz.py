@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from folkmoot.network.membership.roster import Member, Roster
+from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, read_header
@@ -77,7 +78,9 @@ def samples() -> list[bytes]:
         m.Ask(name, 7, None), m.Ask(name, 7, heard), m.Answer(name, 7, 9, votes, bytes(64)),
         m.Unready(name, 7),
         m.Close(name, 5, votes, bytes(32), votes, "why ü", bytes(64)), m.Want(name, b"\x3f"),
-        m.Reveal(name, bytes(32), votes, True),
+        m.Refuse(name, 5, "why ü", bytes(64)),
+        m.Reveal(name, bytes(32), votes, bytes(64), True),
+        m.Marks(name, bytes(16), bytes(48), bytes(64), True),
     )]  # fmt: skip
 
 
@@ -101,11 +104,13 @@ def test_mutated_frames_are_messages_or_refused() -> None:
     assert len(seen) == 1 + len(m.AnyMessage.__args__)
 
 
-def test_a_node_gets_mutated_frames_in_a_motion_and_finishes_it() -> None:
+@pytest.mark.parametrize("trust", [False, True])
+def test_a_node_gets_mutated_frames_in_a_motion_and_finishes_it(trust: bool) -> None:
     """Frames are real ones of the motion under way, so that many get past the decoder."""
     rng = random.Random(21)
     votes = np.tile(rng.choices([0, 1], k=INPUTS), (6, 1)).astype(np.int8)
-    hall = Moot(votes, 22)
+    sure = Holdout([("a", "a")] * 20 + [("b", "b")] * 20 + [("a", "b")])
+    hall = Moot(votes, 22, holdouts=dict.fromkeys(range(6), sure))
     victim = hall.nodes[1]
     assert victim is not None
     pool: list[bytes] = samples()
@@ -128,7 +133,7 @@ def test_a_node_gets_mutated_frames_in_a_motion_and_finishes_it() -> None:
 
     hall.network.carry = carried  # type: ignore[method-assign]
     for number in range(3):
-        hall.put(0, at=number * 3.0, rounds=20 + number)
+        hall.put(0, at=number * 3.0, rounds=20 + number, trust=trust)
     hall.network.run(60.0)
     assert sent == DELIVERED
     assert victim.counts["refused_malformed"] > DELIVERED / 3
@@ -176,6 +181,9 @@ def evidence_samples() -> list[bytes]:
     return [statements.write_evidence(each) for each in (
         statements.TwoStates(bytes(32), heard, heard), statements.TwoCommits(commit, commit),
         statements.TwoCloses(close, close), statements.BrokenCommitment(commit, close, bytes(32)),
+        statements.BrokenReveal(
+            commit, m.Reveal(bytes(32), bytes(32), b"2", bytes(64), want=True), bytes(32)
+        ),
     )]  # fmt: skip
 
 

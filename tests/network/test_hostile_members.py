@@ -84,7 +84,7 @@ def test_announcements_take_no_room_from_other_askers() -> None:
     for number in range(400):
         mine = announced(hall, 5, 30.0, nonce=number.to_bytes(16, "big"))
         replayed = announced(hall, 0, 30.0, nonce=number.to_bytes(15, "big") + b"r")
-        short = announced(hall, 5, 1.0, nonce=number.to_bytes(15, "big") + b"s", seconds=1.0)
+        short = announced(hall, 5, 2.0, nonce=number.to_bytes(15, "big") + b"s", seconds=2.0)
         frames = [m.encode(each) for each in (mine, replayed, short)]
 
         def flood(frames: list[bytes] = frames) -> None:
@@ -104,6 +104,94 @@ def test_announcements_take_no_room_from_other_askers() -> None:
         assert node is not None
         assert node.counts["refused_too_many_motions"] > 100
         assert len(node._running) <= MOST_KEPT + MOST_OPEN_EACH
+
+
+class GivesInputs:
+    """A member that puts motions and hands out their inputs, and does nothing else."""
+
+    def __init__(self, hall: Moot, place: int) -> None:
+        hall.nodes[place] = None
+        self._world = hall.network.world(place)
+        self._inputs = hall.motion(place)[1]
+        self._world.attach(self)
+
+    def received(self, peer: int, frame: bytes) -> None:
+        message = m.decode(frame)
+        if isinstance(message, m.Fetch):
+            data = self._inputs.read(message.index)
+            self._world.send(peer, m.encode(m.Chunk(message.motion, message.index, data)))
+
+    def reached(self, peer: int) -> None:
+        pass
+
+    def unreachable(self, peer: int) -> None:
+        pass
+
+
+def test_motions_of_one_asker_do_not_charge_those_who_pass_them_on() -> None:
+    """Day-long motions, four told to each: everybody hears of the rest from honest members."""
+    hall = moot(n=7)
+    GivesInputs(hall, 6)
+    day = 86_400.0
+    for place in range(6):
+        for number in range(MOST_OPEN_EACH):
+            slow: dict[str, Any] = {"seconds": day, "pace": 60.0, "rounds": 500}
+            told = announced(hall, 6, day, nonce=bytes([place, number]) * 8, **slow)
+            hall.network.of(6).send(place, m.encode(told))
+    for asker in range(6):
+        hall.put(asker, at=20.0 + asker)
+    hall.network.run(19.0)
+    for node in hall.nodes[:6]:
+        assert node is not None
+        assert MOST_OPEN_EACH < node.open_motions <= 2 * MOST_OPEN_EACH
+    hall.network.run(100.0)
+    assert len(hall.over) == 6
+    for name in hall.over:
+        assert decided_by(hall, name) == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_motions_replayed_take_no_place_of_their_asker(restarted: bool) -> None:
+    """They were put while all others were away; nobody can say that they are old but the asker."""
+    hall = moot()
+    for place in range(1, 5):
+        node = hall.nodes[place]
+        assert node is not None
+        for number in range(2 * MOST_OPEN_EACH):
+            old = announced(hall, 0, 3600.0, nonce=bytes([number]) * 16, seconds=3600.0)
+            node.received(5, m.encode(old))
+        assert node.open_motions == MOST_OPEN_EACH
+    hall.crash(5)
+    if restarted:
+        for place in range(1, 5):
+            hall.start(place)
+    for number in range(MOST_OPEN_EACH):
+        hall.put(0, at=2.0, nonce=bytes([100 + number]) * 16)
+    hall.network.run(60.0)
+    assert len(hall.over) == MOST_OPEN_EACH
+    for name in hall.over:
+        assert decided_by(hall, name) == [0, 1, 2, 3, 4]
+
+
+def test_a_node_does_not_play_a_motion_of_its_own_that_it_has_not_stored() -> None:
+    """It is told of one that it signed before its database was lost: it might sign a second close."""
+    hall = moot()
+    node = hall.nodes[0]
+    assert node is not None
+    node.received(5, m.encode(announced(hall, 0, 30.0)))
+    assert node.open_motions == 0
+    assert node.counts["refused_own_motion"] == 1
+
+
+def test_an_asker_gets_no_more_places_by_confirming_what_others_passed_on() -> None:
+    hall = moot()
+    node = hall.nodes[1]
+    assert node is not None
+    for number in range(40):
+        told = m.encode(announced(hall, 5, 3600.0, nonce=bytes([number]) * 16, seconds=3600.0))
+        node.received(2 + number % 3, told)
+        node.received(5, told)
+    assert MOST_OPEN_EACH <= node.open_motions <= 2 * MOST_OPEN_EACH
 
 
 def test_who_has_forgotten_a_motion_does_not_keep_others_waiting() -> None:

@@ -8,7 +8,7 @@ import typer
 
 from folkmoot import __version__
 from folkmoot.cli import deliberate, demo, learn, reproduce, theory
-from folkmoot.cli.network import ask, init_node, local, manage_roster, motions, run_node
+from folkmoot.cli.network import ask, init_node, local, manage_roster, motions, run_node, verify
 from folkmoot.cli.options import ListingCommand
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ app.command(cls=ListingCommand)(ask.ask)
 app.command()(motions.motions)
 app.command()(motions.truth)
 app.command()(motions.evidence)
+app.command()(verify.verify)
 init_node.app.command()(run_node.run)
 init_node.app.command()(run_node.check)
 

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH, TOO_MANY, Admission
+from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH, TOO_MANY, Admission, Taken
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -76,22 +76,38 @@ def test_who_passes_a_motion_on_must_do_so_in_time_for_votes(hall: Moot, admissi
     assert admission.refusal(motion, 2, float("nan"), []) == "late_announcement"
 
 
+def taken(*askers: int, confirmed: bool = True) -> list[Taken]:
+    return [Taken(asker, confirmed) for asker in askers]
+
+
 def test_room_for_everybody(hall: Moot, admission: Admission) -> None:
     motion, _ = hall.motion(2)
-    assert admission.refusal(motion, 2, 30.0, [2] * (MOST_OPEN_EACH - 1)) is None
-    assert admission.refusal(motion, 2, 30.0, [2] * MOST_OPEN_EACH) == TOO_MANY
-    full = [0, 1, 3, 4] * (MOST_OPEN // 4)
+    assert admission.refusal(motion, 2, 30.0, taken(2) * (MOST_OPEN_EACH - 1)) is None
+    assert admission.refusal(motion, 2, 30.0, taken(2) * MOST_OPEN_EACH) == TOO_MANY
+    full = taken(0, 1, 3, 4) * (MOST_OPEN // 4)
     assert admission.refusal(motion, 2, 30.0, full) is None
-    assert admission.refusal(motion, 3, 30.0, full) == TOO_MANY
+    assert admission.refusal(motion, 2, 30.0, full + taken(2)) == TOO_MANY
+    assert admission.refusal(hall.motion(3)[0], 3, 30.0, full) == TOO_MANY
+
+
+def test_what_is_passed_on_takes_no_place_of_its_asker(hall: Moot, admission: Admission) -> None:
+    motion, _ = hall.motion(2)
+    passed_on = taken(2, confirmed=False)
+    assert admission.refusal(motion, 2, 30.0, passed_on * 50) is None
+    assert admission.refusal(motion, 3, 30.0, passed_on * (MOST_OPEN_EACH - 1)) is None
+    assert admission.refusal(motion, 3, 30.0, passed_on * MOST_OPEN_EACH) == TOO_MANY
+    assert admission.refusal(motion, 3, 30.0, taken(2) * MOST_OPEN_EACH) is None
+    assert admission.refusal(motion, 3, 30.0, taken(2) * 2 * MOST_OPEN_EACH) == TOO_MANY
+    assert admission.refusal(motion, 3, 30.0, taken(0, 1, 3, 4) * (MOST_OPEN // 4)) == TOO_MANY
 
 
 def test_what_a_node_may_put_itself(hall: Moot, admission: Admission) -> None:
     own: Motion = hall.motion(1)[0]
-    admission.check_own(own, [0] * 50)
+    admission.check_own(own, taken(0) * 50)
     with pytest.raises(ValueError, match="put by this node"):
         admission.check_own(hall.motion(2)[0], [])
     with pytest.raises(ValueError, match="4 motions under way"):
-        admission.check_own(own, [1] * MOST_OPEN_EACH)
+        admission.check_own(own, taken(1) * MOST_OPEN_EACH)
     with pytest.raises(ValueError, match="must differ"):
         admission.check_own(msgspec.structs.replace(own, labels=("a", "a")), [])
 

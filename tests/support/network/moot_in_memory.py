@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -24,6 +24,7 @@ from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
@@ -95,6 +96,12 @@ class InMemory:
         pass
 
 
+class HostileKind(Protocol):
+    """What a hostile member does: it comes between a node and its transport, at every start of the node."""
+
+    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None: ...
+
+
 class Moot:
     """n nodes on one virtual network."""
 
@@ -108,13 +115,18 @@ class Moot:
         two_faced: Collection[int] = (),
         holdouts: Mapping[int, Holdout] | None = None,
         without: Collection[int] = (),
+        policies: Mapping[int, Policy] | None = None,
+        labels: Mapping[int, Collection[str]] | None = None,
+        hostile: Mapping[int, HostileKind] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
         self.keys, self.roster = keys_and_roster(self.n)
         self.adversaries = dict(adversaries or {})
         self.two_faced = set(two_faced)
+        self.hostile = dict(hostile or {})
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
+        self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.reveals = 0
         self.network = Network(self.n, seed, weather)
         self.storages = [Storage(":memory:") for _ in range(self.n)]
@@ -142,8 +154,11 @@ class Moot:
         node = Node(
             seat, self.roster, storage, world, ChunkVotes(self.votes[place]), rng=rng,
             adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
+            policy=self.policies.get(place), labels=self.labels.get(place),
         )  # fmt: skip
         self.nodes[place] = node
+        if place in self.hostile:
+            self.hostile[place](self, place, node, world)
         node.start()
 
     def make_sleeper(self, place: int, share: float = 1.0) -> None:

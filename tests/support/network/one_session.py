@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from folkmoot.arrays import Colours
 from folkmoot.network.session.minutes import Memory, Save, Seat
@@ -97,6 +98,17 @@ class Table:
         told = statements.commitment_to(self.name, self.seat.fingerprints[place], salt, packed)
         signature = self.keys[place].sign(statements.committed(self.name, place, told))
         return m.Commit(self.name, place, told, signature, want)
+
+    def reveal(self, place: int, first: Colours, *, salt: bytes = bytes(32), want: bool = False) -> m.Reveal:
+        bare = m.Reveal(self.name, salt, pack(first, self.motion.classes), bytes(64), want)
+        return replace(bare, signature=self.keys[place].sign(statements.revealed(bare, place)))
+
+    def marks(
+        self, place: int, commits: Mapping[int, m.Commit], *, salt: bytes = bytes(16), want: bool = False
+    ) -> m.Marks:
+        held = [statements.mark(salt, commits[p]) if p in commits else bytes(8) for p in range(self.n)]
+        bare = m.Marks(self.name, salt, b"".join(held), bytes(64), want)
+        return replace(bare, signature=self.keys[place].sign(statements.marked(bare, place)))
 
     def answer(self, place: int, votes: Colours, *, round_: int = 0, version: int = 1) -> m.Answer:
         packed = pack(votes, self.motion.classes)

@@ -39,11 +39,13 @@ narrow.columns = 2
 class ShellNode:
     """One ``folkmoot node run``; leaving the block ends it."""
 
-    def __init__(self, folder: Path, roster: Path, *options: object, model: str, cwd: Path) -> None:
-        self._command = [
-            *[sys.executable, "-m", "folkmoot", "node", "run", str(folder), "--roster", str(roster)],
-            *["--model", model, *map(str, options)],
-        ]
+    def __init__(
+        self, folder: Path, roster: Path | None = None, *options: object, model: str = "", cwd: Path
+    ) -> None:
+        """Without roster and model it runs by what its ``node.toml`` says."""
+        said = [] if roster is None else ["--roster", str(roster), "--model", model]
+        command = [sys.executable, "-m", "folkmoot", "node", "run", str(folder)]
+        self._command = [*command, *said, *map(str, options)]
         self._cwd = cwd
         self.lines: list[str] = []
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from folkmoot.adversaries import ATTACKS
 from folkmoot.network.membership.roster import faults
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.drill import PLAYABLE
 from folkmoot.network.storage.account import outcome_of
 from folkmoot.network.transports.memory import Weather
@@ -46,7 +47,9 @@ def stormy(seed: int, n: int) -> Moot:
     bad = rng.sample(range(n), rng.randint(0, faults(n)))
     two_faced = [place for place in bad if rng.random() < 0.3]
     adversaries = {p: ATTACKS[rng.choice(PLAYABLE)]() for p in bad if p not in two_faced}
-    moot = Moot(votes, seed, adversaries=adversaries, weather=weather, two_faced=two_faced)
+    # What is promised holds for every k and alpha, those too that a node would not play by default.
+    anything = dict.fromkeys(range(n), Policy(least_alpha=1, least_k=1))
+    moot = Moot(votes, seed, adversaries=adversaries, weather=weather, two_faced=two_faced, policies=anything)
     protocol = rng.choice(["slush", "slush", "snowball", "snowflake"])
     k = min(n - 1, rng.choice([3, 5, 10]))
     for number in range(2):
@@ -84,6 +87,8 @@ def assert_promises_hold(moot: Moot) -> int:
         storage = moot.storages[place]
         for stored in storage.motions():
             decisions = outcome_of(storage, stored).decisions.tolist()
+            for i, colour in enumerate([] if stored.motion.trust else decisions):
+                assert colour in (-1, *moot.votes[honest, i]), "no honest participant voted so at first"
             verdicts.setdefault(stored.name, []).append(decisions)
             for signer, close in storage.closes(stored.name).items():
                 if signer in honest:  # wherever it is kept, it is the same close

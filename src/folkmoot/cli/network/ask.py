@@ -74,6 +74,15 @@ def ask(
             "--labels", help="The possible answers: a,b,c", show_default="those of the node's own model"
         ),
     ] = None,
+    least_voters: Annotated[
+        int | None,
+        typer.Option(
+            "--least-voters",
+            metavar="N",
+            help="How many must have voted for a label at first, if it is to be decided.",
+            show_default="one more than may lie",
+        ),
+    ] = None,
     everything: Everything = False,
     out: Annotated[
         Path | None,
@@ -98,6 +107,7 @@ def ask(
         weights=cast("Weights", weights),  # which it checks
         trust=trust,
         labels=None if labels is None else [label.strip() for label in labels.split(",")],
+        least_voters=least_voters,
     )
     batch = read_inputs(inputs)
     missing = batch.missing

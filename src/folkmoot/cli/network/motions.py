@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,7 @@ from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
     from folkmoot.network.storage.account import Account
-    from folkmoot.network.storage.storage import Storage
+    from folkmoot.network.storage.storage import Storage, StoredMotion
 
 Node = Annotated[
     Path, typer.Option("--via", metavar="DIR", help="The folder of the own node, running or not.")
@@ -43,6 +44,15 @@ def motions(
         Path | None,
         typer.Option("--out", help="Write the motion's decisions into this .csv file.", show_default=False),
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(
+            "--certificate",
+            metavar="FILE",
+            help="Write what this node holds of the motion into this file, for folkmoot verify.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """List the motions that this node has taken part in, or show one with its results."""
@@ -53,13 +63,19 @@ def motions(
         raise ValueError(f"--last must be a number of at least 1, without --all and MOTION: got {last}")
     storage = _storage(via)
     if motion is not None:
-        found = account(storage, find(storage, motion))
+        stored = find(storage, motion)
+        found = account(storage, stored)
+        if certificate is not None:
+            _write_certificate(certificate, storage, stored)
         if out is not None:
             write_decisions(out, found)
         print_json(as_dict(found)) if json else print_account(found, everything=everything)
         return
-    if out is not None:
-        raise ValueError("--out must be given with a motion: type 4 or more digits of its name, or 'last'")
+    for option, file in (("--out", out), ("--certificate", certificate)):
+        if file is not None:
+            raise ValueError(
+                f"{option} must be given with a motion: type 4 or more digits of its name, or 'last'"
+            )
     count = storage.count()
     accounts: list[Account] = []
     damaged: list[str] = []
@@ -82,6 +98,7 @@ def motions(
             each.state,
             f"{each.inputs - each.undecided} of {each.inputs}",
             _mean(each.agreement),
+            f"{_as_most_voted(each)} of {each.inputs - each.undecided}",
             f"{len(each.took_part)} of {each.participants}",
             f"{each.seconds:.1f} s",
         ]
@@ -96,6 +113,7 @@ def motions(
         "state",
         "decided",
         "agreement",
+        "as most voted",
         "took part",
         "time",
     ]
@@ -206,11 +224,22 @@ def evidence(
 
 def print_account(account: Account, *, everything: bool = False) -> None:
     """A motion for people: decisions first, then who and what it cost."""
+    cost = (
+        f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "
+        f"{account.bytes_sent:,} bytes, received {account.bytes_received:,}, {account.seconds:.2f} s"
+    )
+    print_decisions(account, [cost], everything=everything)
+
+
+def print_decisions(account: Account, more: list[str], *, everything: bool = False) -> None:
+    """A motion for people: decisions, who took part, and some lines more."""
     shown = account.inputs if everything else min(account.inputs, _SHOWN)
     rows = [
-        [str(i), "undecided" if label is None else label, f"{share:.3f}"]
-        for i, (label, share) in enumerate(
-            zip(account.decisions[:shown], account.agreement[:shown], strict=True)
+        [str(i), "undecided" if label is None else label, f"{share:.3f}", _first(tally)]
+        for i, (label, share, tally) in enumerate(
+            zip(
+                account.decisions[:shown], account.agreement[:shown], account.first_votes[:shown], strict=True
+            )
         )
     ]
     decided = account.inputs - account.undecided
@@ -223,6 +252,11 @@ def print_account(account: Account, *, everything: bool = False) -> None:
         f"{decided} of {account.inputs} inputs decided ({_by_whom(account)}), "
         f"mean agreement {_mean(account.agreement)}"
     )
+    if _as_most_voted(account) < decided:
+        notes.append(
+            f"{decided - _as_most_voted(account)} decided otherwise than most had voted at first: the talk "
+            "turned them, or labels were level"
+        )
     if account.undecided:
         notes.append(f"undecided: {account.undecided} ({_why_not(account)})")
     notes.append(f"took part: {len(account.took_part)} ({_names(account.took_part)})")
@@ -231,27 +265,44 @@ def print_account(account: Account, *, everything: bool = False) -> None:
     if account.late:
         notes.append(f"voted late: {_names(account.late)}")
     notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
+    notes += [f"refused: {name}: {why}" for name, why in account.refused.items()]
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
-    notes.append(
-        f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "
-        f"{account.bytes_sent:,} bytes, received {account.bytes_received:,}, {account.seconds:.2f} s"
-    )
+    notes += more
     rule = f"{account.protocol}, k={account.k}, alpha={account.alpha}"
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
-    print_table(title, ["input", "decision", "agreement"], rows, notes)
+    print_table(title, ["input", "decision", "agreement", "first votes"], rows, notes)
+
+
+def _first(tally: dict[str, int], most: int = 3) -> str:
+    """The first votes on an input, the most common label first."""
+    ranked = sorted(tally.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count} {label}" for label, count in ranked[:most]) + (
+        f", {len(ranked) - most} more labels" if len(ranked) > most else ""
+    )
+
+
+def _as_most_voted(account: Account) -> int:
+    """On how many inputs the decision is the label that most had voted for at first."""
+    pairs = zip(account.decisions, account.majority, strict=True)
+    return sum(label is not None and label == leader for label, leader in pairs)
 
 
 def _by_whom(account: Account) -> str:
     if account.trust is None:
-        return f"a quorum of {account.quorum} of {account.participants} signed the same"
+        return (
+            f"a quorum of {account.quorum} of {account.participants} signed the same, and "
+            f"{account.least_voters} or more had voted so"
+        )
     trusted = sum(weight > 0 for weight in account.trust.values())
     return f"by this node's own trust, in {trusted} of {account.participants}; {account.why}"
 
 
 def _why_not(account: Account) -> str:
-    if account.trust is None:
-        return f"fewer than {account.quorum} signed the same"
-    return "those whom it trusts do not hold the same" if account.anchored else "this node trusts nobody"
+    """Why inputs are undecided; if there are several reasons, on how many inputs each."""
+    found = Counter(why for why in account.why_undecided if why is not None)
+    if len(found) == 1:
+        return next(iter(found))
+    return "; ".join(f"{count}: {why}" for why, count in found.most_common())
 
 
 def write_decisions(path: Path, account: Account) -> None:
@@ -265,6 +316,16 @@ def write_decisions(path: Path, account: Account) -> None:
         ([str(i), label or "", f"{share:.4f}"] for i, (label, share) in rows),
     )
     say(f"wrote {path}", error=True)
+
+
+def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> None:
+    from folkmoot.network.membership.fields import replace_file
+    from folkmoot.network.storage.certificate import write_certificate
+
+    if not path.parent.is_dir():
+        raise ValueError(f"--certificate must name a file in a folder that exists: there is no {path.parent}")
+    replace_file(path, write_certificate(stored, storage.held(stored.name)))
+    say(f"wrote {path}: anybody can check it with folkmoot verify {path} --roster ROSTER.toml", error=True)
 
 
 def _storage(via: Path) -> Storage:

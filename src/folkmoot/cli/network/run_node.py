@@ -13,7 +13,8 @@ from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table
 
 RosterFile = Annotated[
-    Path, typer.Option("--roster", metavar="ROSTER.toml", help="Who takes part.", show_default=False)
+    Path | None,
+    typer.Option("--roster", metavar="ROSTER.toml", help="Who takes part.", show_default="as in node.toml"),
 ]
 Allow = Annotated[
     list[str] | None,
@@ -30,15 +31,15 @@ Listen = Annotated[
 
 def run(
     folder: Folder,
-    roster: RosterFile,
+    roster: RosterFile = None,
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--model",
             help="A .skops or .onnx file, or package.module:function from a 2-d array to labels.",
-            show_default=False,
+            show_default="as in node.toml",
         ),
-    ],
+    ] = None,
     allow: Allow = None,
     trust_pickle: TrustPickle = False,
     listen: Listen = None,
@@ -79,15 +80,18 @@ def run(
     ] = None,
 ) -> None:
     """Run the node until Ctrl-C; the log is JSON on stderr, a line an event."""
+    from folkmoot.network.service.node_file import read_node_file
     from folkmoot.network.service.operation import Settings
     from folkmoot.network.service.operation import run as run_node
 
+    most = bytes_of(disk, "--disk")
+    told = read_node_file(folder)
     run_node(
         Settings(
             folder,
-            roster,
-            model,
-            allow or (),
+            told.chosen_roster(roster),
+            told.chosen_model(model),
+            allow or told.allow,
             trust_pickle,
             listen,
             control,
@@ -95,17 +99,22 @@ def run(
             log_level,
             attack,
             holdout,
-            bytes_of(disk, "--disk"),
+            most,
+            told.labels,
+            told.policy,
         )
     )
 
 
 def check(
     folder: Folder,
-    roster: RosterFile,
+    roster: RosterFile = None,
     model: Annotated[
-        str, typer.Option("--model", help="The model it is to run, if it is to be tried.", show_default=False)
-    ] = "",
+        str | None,
+        typer.Option(
+            "--model", help="The model it is to run, if it is to be tried.", show_default="as in node.toml"
+        ),
+    ] = None,
     allow: Allow = None,
     trust_pickle: TrustPickle = False,
     listen: Listen = None,
@@ -116,9 +125,20 @@ def check(
 
     from folkmoot.network.service.check import Check
     from folkmoot.network.service.check import check as look
+    from folkmoot.network.service.node_file import read_node_file
     from folkmoot.network.service.operation import Settings
 
-    settings = Settings(folder, roster, model, allow or (), trust_pickle, listen)
+    told = read_node_file(folder)
+    model = model or told.model or ""
+    settings = Settings(
+        folder,
+        told.chosen_roster(roster),
+        model,
+        allow or told.allow,
+        trust_pickle,
+        listen,
+        labels=told.labels,
+    )
 
     async def all_lines() -> list[Check]:
         return [line async for line in look(settings)]

@@ -46,6 +46,7 @@ DEFAULT_LISTEN = "127.0.0.1:7654"
 KEY, CERTIFICATE, SETTINGS = "key.pem", "certificate.pem", "node.toml"
 
 _KEYS = ("name", "organisation", "listen", "addresses")
+_RUNNING = ("roster", "model", "labels", "allow", "policy")  # how it is run: service/node_file.py reads them
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ def load(folder: Path | str) -> Identity:
 
 def _settings(table: dict[str, Any]) -> dict[str, Any]:
     """What ``node.toml`` holds, checked."""
-    for problem in check_keys(table, _KEYS, optional=["organisation"]):
+    for problem in check_keys(table, _KEYS + _RUNNING, optional=("organisation", *_RUNNING)):
         raise ValueError(problem)
     _parse_listen(table["listen"])
     return {
@@ -253,6 +254,14 @@ def _toml(settings: dict[str, Any]) -> str:
         f"organisation = {toml_string(settings['organisation'])}\n"
         f"listen = {toml_string(settings['listen'])}\n"
         f"addresses = {toml_strings(settings['addresses'])}\n"
+        "\n"
+        "# What folkmoot node run needs may stand here too; paths are seen from this folder.\n"
+        '# roster = "../roster.toml"\n'
+        '# model = "model.skops"\n'
+        '# labels = ["no", "yes"]\n'
+        '# allow = ["package.module.Type"]\n'
+        "# [policy]\n"
+        "# most_rounds = 500\n"
     )
 
 

@@ -1,12 +1,20 @@
-"""Which motions a node takes part in: announcements checked, room for them, and favours to peers counted."""
+"""Which motions a node takes part in: announcements checked, room for them, and favours to peers counted.
+
+Room is counted by the asker, who has signed the motion, and not by whoever told of it. A motion that the
+asker itself has announced to this node takes one of the asker's places. One that was only passed on takes
+none: it may be an old one, replayed to block its asker. It becomes the asker's when the asker confirms it,
+which every node that hears of a motion by another asks it to do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import COMMIT_SHARE
 from folkmoot.network.transports.budget import Budget
@@ -14,18 +22,39 @@ from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import OLD, Motion, motion_name, read_header
 
-MOST_OPEN_EACH: Final = 4  # motions at a time that one peer has told us of
-MOST_OPEN: Final = 16  # in all; beyond these one of each, so that nobody can take up the room of the others
+MOST_OPEN_EACH: Final = 4  # motions of one asker at a time; as many more of it that it has not confirmed
+MOST_OPEN: Final = 16  # in all; beyond these one of each asker, so that nobody can take up others' room
 FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer gets: a second, and at once
 FETCHES: Final = 8  # times that a peer may have a chunk
 TOO_MANY: Final = "too_many_motions"
+DISK_FULL: Final = "disk_full"
+REASONS: Final = {  # what the asker is told of refusals that may be other ones later
+    TOO_MANY: "too many motions are under way at this node",
+    DISK_FULL: "the disk of this node is nearly full",
+}
+MOST_REMEMBERED: Final = 1000  # motions that were refused
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A motion under way, as it counts: whose it is, and whether that asker itself has told us of it."""
+
+    asker: int
+    confirmed: bool = True
 
 
 class Admission:
-    """What one node lets in. It keeps no motions itself: ``tellers`` are who told of those under way."""
+    """What one node lets in. It keeps no motions itself, and is shown those under way."""
 
-    def __init__(self, seat: Seat, moot: bytes) -> None:
-        self._seat, self._moot = seat, moot
+    def __init__(
+        self,
+        seat: Seat,
+        moot: bytes,
+        policy: Policy | None = None,
+        labels: Collection[str] | None = None,
+    ) -> None:
+        self._seat, self._moot, self._policy, self._labels = seat, moot, policy or Policy(), labels
+        self._refused: dict[bytes, m.Refuse] = {}
         self._favours = [Budget(*FAVOURS) for _ in range(seat.n)]
 
     def motion_in(self, announce: m.Announce, clock: float) -> Motion | None:
@@ -44,30 +73,71 @@ class Admission:
             return None
         return motion
 
-    def refusal(self, motion: Motion, teller: int, remaining: float, tellers: Sequence[int]) -> str | None:
+    def objection(self, motion: Motion, announce: m.Announce) -> m.Refuse | None:
+        """What the asker is told if this node's policy does not let it play a motion."""
+        why = self._policy.objection(motion, len(announce.header), self._seat.n, self._labels)
+        if why is None:
+            return None
+        refuse = self.no(motion_name(announce.header), why)
+        if len(self._refused) >= MOST_REMEMBERED:
+            del self._refused[next(iter(self._refused))]
+        self._refused[refuse.motion] = refuse
+        return refuse
+
+    def refused(self, name: bytes) -> m.Refuse | None:
+        """What was said of a motion that the policy does not let it play."""
+        return self._refused.get(name)
+
+    def no(self, name: bytes, why: str) -> m.Refuse:
+        """A refusal, signed."""
+        reason, place = why[: m.LONGEST_REASON], self._seat.place
+        return m.Refuse(name, place, reason, self._seat.key.sign(statements.refusal(name, place, reason)))
+
+    def refusal(self, motion: Motion, teller: int, remaining: float, open_: Sequence[Taken]) -> str | None:
         """Why a motion of which a peer tells is not played now; None if it is.
 
         Whoever passes a motion on might lie about its end. One that is said to be too old for votes is left
         alone until the asker itself has answered: to open it would be to abstain.
         """
-        least = 0.0 if teller == motion.asker else (1.0 - COMMIT_SHARE) * motion.seconds
+        if motion.asker == self._seat.place:  # and not stored: it was put before the database was lost
+            return "own_motion"
+        confirmed = teller == motion.asker
+        least = 0.0 if confirmed else (1.0 - COMMIT_SHARE) * motion.seconds
         if not remaining > least:
             return "late_announcement"
-        most = MOST_OPEN_EACH if len(tellers) < MOST_OPEN else 1
-        return None if tellers.count(teller) < most else TOO_MANY
+        return None if _has_place(motion.asker, open_, confirmed=confirmed) else TOO_MANY
 
-    def check_own(self, motion: Motion, tellers: Sequence[int]) -> None:
+    def check_own(self, motion: Motion, open_: Sequence[Taken]) -> None:
         """ValueError, with what is wrong, unless this node itself may put the motion."""
         motion.check()
         if motion.asker != self._seat.place or motion.moot != self._moot:
             raise ValueError("a motion must be put by this node, to the moot of its roster")
-        if tellers.count(self._seat.place) >= MOST_OPEN_EACH:
+        if sum(taken.asker == self._seat.place for taken in open_) >= MOST_OPEN_EACH:
             raise ValueError(f"this node has {MOST_OPEN_EACH} motions under way: wait until one is over")
-        if len(motion.encoded()) > m.MOST_BYTES - 100:
+        size = len(motion.encoded())
+        if size > m.MOST_BYTES - 100:
             raise ValueError(
                 f"a motion of {len(motion.chunks):,} chunks is too long to announce: put the inputs in two"
             )
+        why = self._policy.objection(motion, size, self._seat.n)  # others may know labels that it does not
+        if why is not None:
+            raise ValueError(f"{why}; others refuse it too, unless [policy] in their node.toml allows it")
 
     def favour(self, peer: int, now: float) -> bool:
         """Whether a peer may have another long reply to a short question."""
         return not self._favours[peer].pay(now)
+
+
+def _has_place(asker: int, open_: Sequence[Taken], *, confirmed: bool) -> bool:
+    """Whether one more motion of this asker may be played.
+
+    Confirmed ones leave a place to every other asker, whatever has been passed on. Those passed on have the
+    room that is left: a node that has none for such a motion plays it as soon as its asker confirms it.
+    """
+    counted = [taken for taken in open_ if taken.confirmed]
+    its_own = sum(taken.asker == asker for taken in counted)
+    if confirmed:
+        return its_own < (MOST_OPEN_EACH if len(counted) < MOST_OPEN else 1)
+    all_of_it = sum(taken.asker == asker for taken in open_)
+    waiting = all_of_it - its_own
+    return waiting < MOST_OPEN_EACH and all_of_it < 2 * MOST_OPEN_EACH and len(open_) < MOST_OPEN

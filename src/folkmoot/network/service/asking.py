@@ -47,6 +47,9 @@ class Terms:
         Whether first votes are revealed before the talk, so that each node learns whom to ask.
     labels : sequence of str or None
         The possible answers; None are those of the asking node's own model.
+    least_voters : int or None
+        How many participants must have voted for a label at first, if it is to be decided. None is one more
+        than may lie, which is also the least.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Terms:
     weights: Weights = "equal"
     trust: bool = False
     labels: Sequence[str] | None = None
+    least_voters: int | None = None
 
     def __post_init__(self) -> None:
         protocol_called(self.protocol)
@@ -183,4 +187,5 @@ def _put(batch: Batch, terms: Terms) -> Put:
         dtype=batch.dtype,
         chunk_rows=batch.chunk_rows,
         chunks=batch.digests(),
+        least_voters=terms.least_voters,
     )

@@ -15,7 +15,7 @@ from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster, quorum
 from folkmoot.network.service.models import load_model
-from folkmoot.network.service.operation import Settings, is_running, place_of
+from folkmoot.network.service.operation import Settings, is_running, labels_of, place_of
 from folkmoot.network.transports.mesh import SKEW_SECONDS, Mesh
 
 
@@ -75,10 +75,11 @@ def _port(listen: str, running: bool) -> Check:
 def _model(settings: Settings) -> Check:
     try:
         model = load_model(settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle)
+        known = labels_of(model, settings)
     except (ValueError, OSError, ImportError) as error:
         return Check("model", False, str(error))
     columns = "any number of" if model.columns is None else str(model.columns)
-    labels = "unknown (give --labels when asking)" if model.labels is None else ", ".join(model.labels[:12])
+    labels = "unknown (give --labels when asking)" if known is None else ", ".join(known[:12])
     return Check("model", True, f"takes {columns} columns; labels {labels}")
 
 

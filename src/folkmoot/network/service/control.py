@@ -24,6 +24,7 @@ import numpy as np
 
 from folkmoot.checks import default_query
 from folkmoot.network.membership.fields import parse_address
+from folkmoot.network.membership.roster import faults
 from folkmoot.network.service import door as doors
 from folkmoot.network.service.door import UNIX, Door
 from folkmoot.network.service.node import Node
@@ -54,6 +55,7 @@ class Put(msgspec.Struct, frozen=True, tag=True):
     dtype: str
     chunk_rows: int
     chunks: tuple[bytes, ...]
+    least_voters: int | None = None  # None: one more than may lie
     token: str = ""  # put shows that of the door
 
 
@@ -185,6 +187,12 @@ class ControlServer:
         k, alpha = default_query(self._node.seat.n, put.k, put.alpha)
         if not 1 <= k <= others:
             raise ValueError(f"k must satisfy 1 <= k <= {others}, the number of others: got k={k}")
+        least = faults(self._node.seat.n) + 1
+        if put.least_voters is not None and not least <= put.least_voters <= others + 1:
+            raise ValueError(
+                f"least_voters must satisfy {least} <= least_voters <= {others + 1}, from one more than may "
+                f"lie to all participants: got least_voters={put.least_voters}"
+            )
         labels = put.labels or tuple(self._labels or ())
         if not labels:
             raise ValueError("the node's model does not say which labels there are: give --labels a,b,...")
@@ -208,6 +216,7 @@ class ControlServer:
             dtype=put.dtype,
             chunk_rows=put.chunk_rows,
             chunks=put.chunks,
+            least_voters=put.least_voters or 0,
         )
         motion.check()
         return motion

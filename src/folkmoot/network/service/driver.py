@@ -64,7 +64,7 @@ class Running:
     session: Session
     announce: m.Announce
     started: float
-    teller: int  # who told us of it
+    confirmed: bool  # has its asker itself told us of it?
     answer_size: int  # bytes of what a peer is told, at most
     inputs: Inputs | None = None
     over: Callable[[Session, dict[str, Any]], None] | None = None
@@ -122,7 +122,7 @@ class Driver:
         motion: Motion,
         end: float,
         *,
-        teller: int | None = None,
+        confirmed: bool = True,
         inputs: Inputs | None = None,
         over: Callable[[Session, dict[str, Any]], None] | None = None,
         memory: Memory | None = None,
@@ -142,8 +142,7 @@ class Driver:
             weights=self._records.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
         )
-        told_by = motion.asker if teller is None else teller
-        running = Running(session, announce, now, told_by, answer_size(session), inputs, over)
+        running = Running(session, announce, now, confirmed, answer_size(session), inputs, over)
         self.running[session.name] = running
         if len(self.running) > MOST_KEPT:
             ended = [name for name, each in self.running.items() if each.session.phase is Phase.OVER]
@@ -285,6 +284,7 @@ class Driver:
             "bytes_received": running.received,
             "seconds": round(self._transport.now() - running.started, 6),
             "late": sorted(session.late),
+            "refused": {str(place): why for place, why in sorted(session.refusals.items())},
         } | self._learnt(session.judgement)
 
     def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:

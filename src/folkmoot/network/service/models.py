@@ -52,9 +52,14 @@ def load_model(spec: str, *, allow: Sequence[str] = (), trust_pickle: bool = Fal
         if suffix == ".onnx":
             return _onnx(spec)
         return _estimator(spec, _unskopsed(spec, allow) if suffix == ".skops" else _unpickled(spec))
-    if _FUNCTION.fullmatch(spec):
+    if is_function(spec):
         return _function(spec)
     raise ValueError(f"model must be {KINDS}: got {spec!r}")
+
+
+def is_function(spec: str) -> bool:
+    """Whether a model is named as a function of a module, and not as a file."""
+    return _FUNCTION.fullmatch(spec) is not None
 
 
 class Model:

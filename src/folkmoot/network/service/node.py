@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
 
 from folkmoot.adversaries import Adversary
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.admission import FETCHES, TOO_MANY, Admission
+from folkmoot.network.service.admission import DISK_FULL, FETCHES, REASONS, TOO_MANY, Admission, Taken
 from folkmoot.network.service.drawing import Drawing, relayed_size
 from folkmoot.network.service.driver import AnyVoter, Driver, Inputs, Running
 from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.closing import RELAYED_BYTES
 from folkmoot.network.session.minutes import Ended, Seat
 from folkmoot.network.session.patience import Health
@@ -48,6 +49,8 @@ class Node:
         journal: Journal | None = None,
         adversary: Adversary | None = None,
         holdout: Holdout | None = None,
+        policy: Policy | None = None,
+        labels: Collection[str] | None = None,
     ) -> None:
         self.seat, self.roster, self.storage, self.transport = seat, roster, storage, transport
         self.health = Health(seat.n)
@@ -56,7 +59,7 @@ class Node:
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
-        self._admission = Admission(seat, self._moot)
+        self._admission = Admission(seat, self._moot, policy, labels)
         self._driver = Driver(
             seat, roster, storage, transport, votes, rng=rng, health=self.health, counts=self.counts,
             log=self._log, adversary=adversary, holdout=holdout,
@@ -79,9 +82,13 @@ class Node:
             self._log(
                 "info", "motion taken up again", motion=stored.name.hex(), remaining=round(remaining, 3)
             )
+            asker = stored.motion.asker
             running = self._driver.run(
-                announce, stored.motion, now + remaining, memory=self.storage.memory(stored.name)
-            )
+                announce, stored.motion, now + remaining, confirmed=asker == self.seat.place,
+                memory=self.storage.memory(stored.name),
+            )  # fmt: skip
+            if not running.confirmed and running.session.phase is not Phase.OVER:
+                self._inquire(asker, stored.name)
             if running.session.phase is Phase.OVER:  # its deadline has passed: what did the others decide?
                 for peer in range(self.seat.n):
                     if peer != self.seat.place:
@@ -109,7 +116,7 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
-        self._admission.check_own(motion, self._tellers())
+        self._admission.check_own(motion, self._taken())
         header = motion.encoded()
         name = motion_name(header)
         signature = self.seat.key.sign(statements.announcement(name, self.seat.place))
@@ -194,25 +201,35 @@ class Node:
     def _on_announce(self, peer: int, message: m.Announce) -> None:
         name = motion_name(message.header)
         if name in self._running:
-            self._prolong(self._running[name], peer, message.remaining)
+            self._confirm(self._running[name], peer, message.remaining)
             return
-        if self.storage.knows(name):
+        if self.storage.knows(name) or self._admission.refused(name) is not None:
             return
         motion = self._admission.motion_in(message, self.transport.clock())
         if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
             return
-        if peer != motion.asker:  # it might lie about the end of the motion
+        objection = self._admission.objection(motion, message)
+        if objection is not None:
+            self.refuse(peer, "policy")
+            asker = self.roster[motion.asker].name
+            self._log("info", "motion refused", motion=name.hex(), asker=asker, why=objection.reason)
+            self._driver.transmit(motion.asker, m.encode(objection))
+            return
+        if motion.asker not in (peer, self.seat.place):  # the peer might lie about the end of the motion
             self._inquire(motion.asker, name)
         remaining = min(message.remaining, motion.seconds)
-        refusal = self._admission.refusal(motion, peer, remaining, self._tellers())
+        refusal = self._admission.refusal(motion, peer, remaining, self._taken())
         if refusal is None and not self.storage.has_room:
-            refusal = "disk_full"
+            refusal = DISK_FULL
         if refusal is not None:
             self.refuse(peer, refusal)
+            if refusal in REASONS and peer == motion.asker:
+                self._driver.transmit(peer, m.encode(self._admission.no(name, REASONS[refusal])))
             if refusal == TOO_MANY and self.transport.now() - self._complained > 60.0:
                 self._complained = self.transport.now()
-                self._log("warning", "motion refused: too many are under way", teller=self.roster[peer].name)
+                asker = self.roster[motion.asker].name
+                self._log("warning", "motion refused: too many are under way", asker=asker)
             return
         clock = self.transport.clock()
         self.storage.open_motion(
@@ -225,22 +242,25 @@ class Node:
             asker=self.roster[motion.asker].name,
             inputs=motion.inputs,
         )
-        self._driver.run(message, motion, self.transport.now() + remaining, teller=peer)
+        self._driver.run(message, motion, self.transport.now() + remaining, confirmed=peer == motion.asker)
 
-    def _prolong(self, running: Running, peer: int, remaining: float) -> None:
-        """The asker itself says that there is more time than somebody else had told."""
+    def _confirm(self, running: Running, peer: int, remaining: float) -> None:
+        """The asker itself tells of a motion, and perhaps of more time than somebody else had told."""
         session = running.session
+        if peer != session.motion.asker:
+            return
+        running.confirmed = True
         now, latest = self.transport.now(), running.started + session.motion.seconds
         end = min(now + remaining, latest)
-        if peer != session.motion.asker or not end > session.end + 0.1 or session.phase is Phase.OVER:
+        if not end > session.end + 0.1 or session.phase is Phase.OVER:
             return
         self.storage.prolong(session.name, self.transport.clock() + end - now)
         session.prolong(now, end)
         self._driver.settle(running)
 
-    def _tellers(self) -> list[int]:
-        """Who told us of the motions under way, one entry each."""
-        return [running.teller for running in self._driver.under_way()]
+    def _taken(self) -> list[Taken]:
+        """The motions under way, as they count."""
+        return [Taken(each.session.motion.asker, each.confirmed) for each in self._driver.under_way()]
 
     def _favour(self, peer: int, size: int) -> bool:
         """Whether a peer may have another long reply to a short question, of so many bytes at most."""
@@ -276,8 +296,12 @@ class Node:
                 self._driver.transmit(peer, m.encode(m.Unready(name, message.round)))
             else:
                 self.counts["refused_old_motion"] += 1
-        elif isinstance(message, m.Commit | m.Ask | m.Pending):
-            self._inquire(peer, name)
+        elif isinstance(message, m.Commit | m.Ask | m.Pending | m.Want):
+            refused = self._admission.refused(name)
+            if refused is not None:
+                self._driver.transmit(peer, m.encode(refused))
+            elif not isinstance(message, m.Want):
+                self._inquire(peer, name)
 
     def _inquire(self, peer: int, name: bytes) -> None:
         """Ask a peer for the announcement of a motion, but not all the time."""

@@ -14,14 +14,14 @@ import signal
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from folkmoot.adversaries import ATTACKS, Adversary
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
-from folkmoot.network.membership.identity import CERTIFICATE, KEY, Identity
+from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.control import ControlServer, loopback
 from folkmoot.network.service.holdout import Holdout, read_holdout
@@ -29,6 +29,7 @@ from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import Voter
 from folkmoot.network.session.drill import PLAYABLE, Liar
 from folkmoot.network.session.minutes import Seat
@@ -59,6 +60,8 @@ class Settings:
     attack: str | None = None
     holdout: Path | None = None  # labelled rows that show how good the model is
     disk: int = DISK  # bytes that what it stores may take
+    labels: Sequence[str] | None = None  # that the model knows, where it does not say so
+    policy: Policy = field(default_factory=Policy)  # which motions it plays
 
 
 class NodeError(RuntimeError):
@@ -102,6 +105,7 @@ async def _serve(
     adversary: Adversary | None,
     holdout: Holdout | None,
 ) -> None:
+    labels = labels_of(model, settings)
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
     _stop_on_signals_and_failures(loop, stop, log)
@@ -117,8 +121,10 @@ async def _serve(
         journal=log,
         adversary=adversary,
         holdout=holdout,
+        policy=settings.policy,
+        labels=labels,
     )
-    door = ControlServer(node, settings.folder, model.labels)
+    door = ControlServer(node, settings.folder, labels)
     servers = []
     delay = LoopDelay()
     tasks: list[asyncio.Task[None]] = []
@@ -222,6 +228,20 @@ def place_of(me: Identity, roster: Roster, settings: Settings) -> int:
             f"folkmoot roster add {settings.roster} {settings.folder}"
         )
     return place
+
+
+def labels_of(model: Model, settings: Settings) -> list[str] | None:
+    """The labels that a node's model knows, as it says itself or its operator does; None if nobody does."""
+    if settings.labels is None:
+        return model.labels
+    known = settings.labels if model.labels is None else model.labels
+    strange = next((label for label in settings.labels if label not in known), None)
+    if strange is not None:
+        raise ValueError(
+            f"labels in {settings.folder / SETTINGS} must be among those of the model, {', '.join(known)}: "
+            f"got {strange!r}"
+        )
+    return list(settings.labels)
 
 
 def seat_of(me: Identity, roster: Roster, place: int, incarnation: int) -> Seat:

@@ -15,6 +15,7 @@ import numpy as np
 from folkmoot.adversaries import ATTACKS, Adversary, Knows, Sees
 from folkmoot.arrays import Colours
 from folkmoot.network.session.closing import Closing
+from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
@@ -89,7 +90,8 @@ class LyingSession(Session):
         stance = _LyingStance(minutes, rule, liar, fetching)
         self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
         self._gathering = Gathering(minutes, patience)
-        self._revealing = Revealing(minutes, patience, stance)
+        self._comparing = Comparing(minutes, self._secrets)
+        self._revealing = Revealing(minutes, patience, stance, self._comparing)
         self._talking = _OnlyAnswering(minutes, patience, stance, self._rng, weights)
         self._closing = _LyingClosing(minutes, patience, stance, self._rng)
 

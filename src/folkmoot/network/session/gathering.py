@@ -27,7 +27,8 @@ class Gathering:
     def tick(self, now: float) -> Event | float:
         """Tell all, then remind those who owe us theirs."""
         minutes, patience = self._minutes, self._patience
-        missing = [p for p in minutes.others() if p not in minutes.commits and minutes.health.live(p, now)]
+        told = minutes.commits.keys() | minutes.refusals.keys()
+        missing = [p for p in minutes.others() if p not in told and minutes.health.live(p, now)]
         if now >= patience.next_try:
             asked = patience.remind(missing if self._sent else minutes.others(), now)
             for peer in asked:
@@ -36,7 +37,7 @@ class Gathering:
             self._sent = True
         by = self._others_by(now)
         grace = self._since + patience.grace
-        complete = not missing and (len(minutes.commits) == minutes.seat.n or now >= grace)
+        complete = not missing and (len(told) == minutes.seat.n or now >= grace)
         if complete or now >= by:
             return Event.GATHERED
         return min(patience.next_try if missing else grace, by)
@@ -48,17 +49,14 @@ class Gathering:
             return patience.commit_by
         if self._most_since is None:
             self._most_since = now
-            half = (
-                patience.others_by(now) - now
-            ) / 2  # what they said may be lost: they are reminded in time
+            # What they said may be lost: they are reminded when there is still time for a reply.
+            half = (patience.others_by(now) - now) / 2
             patience.next_try = min(patience.next_try, now + half)
         return min(patience.commit_by, patience.others_by(self._most_since))
 
     def on_commit(self, peer: int, message: m.Commit) -> bool:
         """A peer's commitment, at any time; whether it is one."""
         minutes = self._minutes
-        if message.node != peer:
-            return False
         known = minutes.commits.get(peer)
         if known is None or known.commitment != message.commitment:
             said = statements.committed(minutes.name, peer, message.commitment)

@@ -76,6 +76,7 @@ class Minutes:
         self.commits, self.closes = dict(memory.commits), dict(memory.closes)
         self.cheats = set(memory.cheats)
         self.late: set[int] = set()  # who committed when it may have heard others
+        self.refusals: dict[int, str] = {}  # who said that it takes no part, and why
         self.judgement: Judgement | None = None
         self.local: LocalThreshold | None = None  # a threshold that is not yet settled
         # Orders, to be carried out in this order.
@@ -114,6 +115,16 @@ class Minutes:
         if statements.proves(evidence, self.seat.keys[node], self.seat.fingerprints[node]):
             self.cheats.add(node)
             self.saves.append(evidence)
+
+    def on_refuse(self, peer: int, message: m.Refuse) -> bool:
+        """A peer says that it takes no part: nobody waits for its votes; whether that is new and signed."""
+        if self.refusals.get(peer) == message.reason:
+            return False
+        said = statements.refusal(self.name, peer, message.reason)
+        if message.node != peer or not statements.holds(self.seat.keys[peer], message.signature, said):
+            return False
+        self.refusals[peer] = message.reason
+        return True
 
     def opens(self, place: int, salt: bytes, first: bytes) -> bool:
         """Whether these are the first votes to which a participant has committed."""

@@ -3,8 +3,10 @@
 1. VOTING. Fetch the inputs from the asker, chunk by chunk, and let the model vote. What is missing when the
    time for votes is over stays uncoloured.
 2. GATHERING. Commit to the first votes; go on when every live peer has committed, or at the deadline.
-3. REVEALING, if the motion wants trust. Show the first votes to all who have committed, listen to theirs, and
-   learn whom to trust. A node that finds nobody to trust keeps silent.
+3. REVEALING, if the motion wants trust. Freeze the commitments that are there, and tell all which they are
+   (``comparing.py``). Show the first votes to those who had committed, compare commitments with all who
+   answer, then listen to the first votes of those not caught with two, and learn whom to trust. A node that
+   finds nobody to trust keeps silent.
 4. TALKING. In a round ask k random live peers who have committed; the protocol's rule does the rest. Nobody
    is told a vote before it has committed to its own. At every change of opinion the version goes up.
    A threshold of the node's own is settled once: by the votes revealed or, without trust, by its first query.

@@ -1,16 +1,22 @@
-"""REVEALING: first votes are shown and listened to, so that a node knows whom to trust in the talk."""
+"""REVEALING: first votes are shown and listened to, so that a node knows whom to trust in the talk.
+
+They are shown to those alone whose commitment was there when the gathering ended, and listened to after the
+commitments were compared (``comparing.py``).
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from folkmoot.arrays import Colours
+from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.judgement import Judgement
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import Event, Phase
 from folkmoot.network.session.stance import Stance
 from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
 from folkmoot.network.wire.packing import unpack
 from folkmoot.votes import UNCOLOURED
 
@@ -18,29 +24,37 @@ from folkmoot.votes import UNCOLOURED
 class Revealing:
     """The first votes of all; ends when this node has made up its mind about them."""
 
-    def __init__(self, minutes: Minutes, patience: Patience, stance: Stance) -> None:
+    def __init__(self, minutes: Minutes, patience: Patience, stance: Stance, comparing: Comparing) -> None:
         self._minutes, self._patience, self._stance = minutes, patience, stance
+        self._comparing = comparing
         self._revealed: dict[int, Colours] = {}
         self._listening = False
+        self._signature: bytes | None = None  # of our own reveal
 
     def begin(self, now: float) -> None:
-        """Everybody is to be shown our first votes at once."""
+        """Everybody is to be told our marks and shown our first votes at once."""
+        self._comparing.freeze()
         self._patience.begin(now)
         self._revealed[self._minutes.seat.place] = self._stance.colours
 
     def tick(self, now: float) -> Event | float:
-        """Show ours, remind those who owe us theirs, then have them all listened to."""
+        """Show ours, remind those who owe us theirs or their marks, then have them all listened to."""
         minutes, patience = self._minutes, self._patience
         if self._listening:
             if now < patience.talk_by:
                 return patience.talk_by
             return self.judged(None)
-        live = minutes.live_peers(now)
-        owed = [peer for peer in live if peer not in self._revealed and peer not in minutes.late]
+        live = [peer for peer in minutes.live_peers(now) if peer not in minutes.late]
+        uncompared = self._comparing.owing(live)
+        owed = [peer for peer in live if peer in uncompared or peer not in self._revealed]
         if now >= patience.next_try:
-            asked = patience.remind(live if patience.untried else owed, now)
+            everybody = patience.untried
+            asked = patience.remind(live if everybody else owed, now)
             for peer in asked:
-                minutes.tell(peer, self._reveal(want=peer not in self._revealed))
+                if everybody or peer in uncompared:
+                    self._comparing.tell(peer, want=peer in uncompared)
+                if everybody or peer not in self._revealed:
+                    minutes.tell(peer, self._reveal(want=peer not in self._revealed))
             owed = [peer for peer in owed if peer in asked]
         if owed and now < patience.reveal_by:
             return min(patience.next_try, patience.reveal_by)
@@ -72,18 +86,29 @@ class Revealing:
         if peer not in minutes.commits or not minutes.motion.trust:
             return False
         wanted = peer not in self._revealed and peer not in minutes.late and not self._listening
-        if wanted and minutes.opens(peer, message.salt, message.first):
+        if wanted:
+            said = statements.revealed(message, peer)
+            if not statements.holds(minutes.seat.keys[peer], message.signature, said):
+                return False
+            if not minutes.opens(peer, message.salt, message.first):
+                commit, fingerprint = minutes.commits[peer], minutes.seat.fingerprints[peer]
+                minutes.accuse(peer, statements.BrokenReveal(commit, message, fingerprint))
+                return True
             try:
                 votes = unpack(message.first, minutes.motion.inputs, minutes.motion.classes)
             except ValueError:
                 return False
             self._revealed[peer] = votes
         if message.want:
-            # Only who has all commitments it will wait for shows its votes.
-            early = minutes.phase in (Phase.VOTING, Phase.GATHERING)
+            # Only who has all commitments it will wait for shows its votes, and only to those who had
+            # committed by then: another could commit to a copy of them elsewhere.
+            early = minutes.phase in (Phase.VOTING, Phase.GATHERING) or peer in minutes.late
             minutes.tell(peer, m.Pending(minutes.name) if early else self._reveal(want=False))
         return True
 
     def _reveal(self, *, want: bool) -> m.Reveal:
-        own = self._minutes.own
-        return m.Reveal(self._minutes.name, own.salt, own.first, want)
+        minutes, own = self._minutes, self._minutes.own
+        if self._signature is None:
+            bare = m.Reveal(minutes.name, own.salt, own.first, bytes(64), want)
+            self._signature = minutes.seat.key.sign(statements.revealed(bare, minutes.seat.place))
+        return m.Reveal(minutes.name, own.salt, own.first, self._signature, want)

@@ -14,6 +14,7 @@ from typing import Any
 
 from folkmoot.arrays import Colours
 from folkmoot.network.session.closing import Closing
+from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.minutes import Ended, Memory, Minutes, Seat
@@ -77,7 +78,8 @@ class Session:
         stance = Stance(minutes, rule)
         self._voting = Voting(minutes, patience, stance, self._secrets, Fetching(self.motion))
         self._gathering = Gathering(minutes, patience)
-        self._revealing = Revealing(minutes, patience, stance)
+        self._comparing = Comparing(minutes, self._secrets)
+        self._revealing = Revealing(minutes, patience, stance, self._comparing)
         self._talking = Talking(minutes, patience, stance, self._rng, weights)
         self._closing = Closing(minutes, patience, stance, self._rng)
 
@@ -107,6 +109,11 @@ class Session:
     def judgement(self) -> Judgement | None:
         """Whom it trusts, if the motion wants that and it has listened."""
         return self.minutes.judgement
+
+    @property
+    def refusals(self) -> dict[int, str]:
+        """Who said that it takes no part, and why; without those who have closed all the same."""
+        return {place: why for place, why in self.minutes.refusals.items() if place not in self.closes}
 
     def verdict(self) -> Verdict:
         """What the closes that this node holds come to."""
@@ -153,7 +160,12 @@ class Session:
             case m.Ask():
                 self._talking.on_ask(now, peer, message)
             case m.Commit():
-                due = self._gathering.on_commit(peer, message)
+                if message.node == peer:
+                    due = self._gathering.on_commit(peer, message)
+                else:
+                    due = self._comparing.on_relayed(peer, message)
+            case m.Marks():
+                due = self._comparing.on_marks(peer, message)
             case m.Pending():
                 self._patience.still_there(peer)
             case m.Reveal():
@@ -164,6 +176,8 @@ class Session:
                 due = self._closing.on_close(message)
             case m.Want():
                 self._closing.on_want(peer, message)
+            case m.Refuse():
+                due = self.minutes.on_refuse(peer, message)
             case m.Chunk():
                 if self._voting.on_chunk(peer, message):
                     self._step(now)

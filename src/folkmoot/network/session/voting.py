@@ -19,7 +19,6 @@ from folkmoot.network.wire.packing import pack, unpack
 from folkmoot.votes import UNCOLOURED
 
 _AHEAD: Final = 2  # chunks under way at a time: what a node holds of the inputs
-_LONGEST_REASON: Final = 300  # characters
 
 
 class Fetching:
@@ -106,7 +105,7 @@ class Voting:
     def predicted(self, index: int, votes: Colours, reason: str) -> None:
         """The model's votes on a chunk; a reason if it could not vote on all of it."""
         self._fetching.voted(index, votes)
-        self._reason = self._reason or reason[:_LONGEST_REASON]
+        self._reason = self._reason or reason[: m.LONGEST_REASON]
 
     def resume(self, voted: Voted) -> Event:
         """Go on from first votes that are fixed."""

@@ -9,7 +9,8 @@ import msgspec
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL
-from folkmoot.network.wire.verdict import Verdict, verdict
+from folkmoot.network.wire.tally import majorities, tallies
+from folkmoot.network.wire.verdict import Verdict, first_votes, verdict
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -38,15 +39,23 @@ class Account(msgspec.Struct, frozen=True):
     rounds : int
         How often each participant asks at the most.
     decisions : list of str or None
-        A label for each input on which a quorum has signed one, else None.
+        A label for each input on which a quorum has signed one that enough had voted for, else None.
     agreement : list of float
         For each input, the share of those who closed that hold the most common label.
+    first_votes : list of dict
+        For each input, how many of those who closed had voted for each label at first.
+    majority : list of str or None
+        The label that most of these had; None if labels are level or nobody voted.
     undecided : int
         Inputs without a decision.
+    why_undecided : list of str or None
+        Why there is none, for each input; None where there is one.
     participants : int
         How many are in the roster.
     quorum : int
         How many must sign a label.
+    least_voters : int
+        How many must have voted for it at first; 0 with trust.
     took_part : list of str
         Who signed a close that counts.
     silent : list of str
@@ -73,6 +82,8 @@ class Account(msgspec.Struct, frozen=True):
         Bytes that it received.
     seconds : float
         How long it took.
+    refused : dict
+        Who told this node that it takes no part, and why.
 
     Examples
     --------
@@ -94,9 +105,13 @@ class Account(msgspec.Struct, frozen=True):
     rounds: int
     decisions: list[str | None]
     agreement: list[float]
+    first_votes: list[dict[str, int]]
+    majority: list[str | None]
     undecided: int
+    why_undecided: list[str | None]
     participants: int
     quorum: int
+    least_voters: int
     took_part: list[str]
     silent: list[str]
     late: list[str]
@@ -110,6 +125,7 @@ class Account(msgspec.Struct, frozen=True):
     bytes_sent: int
     bytes_received: int
     seconds: float
+    refused: dict[str, str] = {}  # msgspec makes a new one for each account
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -118,9 +134,10 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
 
 
 def account_of(stored: StoredMotion, held: Held) -> Account:
-    """The same, of what was read already: no database is needed, so that a thread may do it."""
+    """What is known of a motion, from what is held of it; a thread may do it, since it needs no database."""
     motion, names, said = stored.motion, stored.names, stored.summary
     proofs, outcome = held.evidence, _outcome(stored, held)
+    first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)
     return Account(
         motion=stored.name.hex(),
         state="open" if stored.closed is None else "closed",
@@ -134,9 +151,13 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         rounds=motion.rounds,
         decisions=[None if colour < 0 else motion.labels[colour] for colour in outcome.decisions.tolist()],
         agreement=[round(share, 6) for share in outcome.agreement.tolist()],
+        first_votes=first,
+        majority=majorities(first),
         undecided=outcome.undecided,
+        why_undecided=_why_undecided(stored, outcome),
         participants=len(names),
         quorum=outcome.quorum,
+        least_voters=outcome.least_voters,
         took_part=[names[place] for place in outcome.closed],
         silent=[names[place] for place in outcome.silent],
         late=[names[place] for place in said.get("late", [])],
@@ -150,6 +171,7 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         bytes_sent=said.get("bytes_sent", 0),
         bytes_received=said.get("bytes_received", 0),
         seconds=said.get("seconds", 0.0),
+        refused={names[int(place)]: why for place, why in said.get("refused", {}).items()},
     )
 
 
@@ -162,6 +184,14 @@ def _outcome(stored: StoredMotion, held: Held) -> Verdict:
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("trust")
     return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust)
+
+
+def _why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:
+    if not stored.motion.trust:
+        return outcome.why_undecided()
+    anchored = stored.summary.get("anchored", False)
+    why = "those whom it trusts do not hold the same" if anchored else "this node trusts nobody"
+    return [why if colour < 0 else None for colour in outcome.decisions.tolist()]
 
 
 def find(storage: Storage, prefix: str) -> StoredMotion:

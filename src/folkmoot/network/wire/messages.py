@@ -10,14 +10,15 @@ from typing import Annotated, Final, TypeAlias
 
 import msgspec
 
-VERSION: Final = "folkmoot/1"  # negotiated in the TLS handshake (ALPN)
+VERSION: Final = "folkmoot/2"  # negotiated in the TLS handshake (ALPN)
 MOST_BYTES: Final = 1 << 20  # of a frame
 
 Digest: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Signature: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=64, max_length=64)]
 Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]  # in the roster
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
-Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=300)]
+LONGEST_REASON: Final = 300  # characters
+Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)]
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
@@ -61,7 +62,10 @@ class Chunk(Message, frozen=True, gc=False, tag=4):
 
 
 class Commit(Message, frozen=True, gc=False, tag=5):
-    """I have voted: this is the commitment to my first votes. ``want``: I do not have yours."""
+    """I have voted: this is the commitment to my first votes. ``want``: I do not have yours.
+
+    In a motion with trust anybody may relay it to whoever holds another commitment of ``node``.
+    """
 
     motion: Digest
     node: Place
@@ -128,6 +132,7 @@ class Reveal(Message, frozen=True, gc=False, tag=13):
     motion: Digest
     salt: Digest
     first: bytes
+    signature: Signature
     want: bool
 
 
@@ -142,6 +147,29 @@ class Want(Message, frozen=True, gc=False, tag=12):
     have: Annotated[bytes, msgspec.Meta(max_length=1 << 15)]
 
 
+class Refuse(Message, frozen=True, gc=False, tag=15):
+    """I do not take part in that motion, and why; told to its asker, and to whoever speaks to me of it."""
+
+    motion: Digest
+    node: Place
+    reason: Reason
+    signature: Signature
+
+
+class Marks(Message, frozen=True, gc=False, tag=14):
+    """In a motion with trust: which commitments I held when my gathering ended. ``want``: tell me yours.
+
+    ``marks`` holds eight bytes for every place of the roster: the beginning of a hash, salted by the sender,
+    of the commitment that I held, or zeros.
+    """
+
+    motion: Digest
+    salt: Annotated[bytes, msgspec.Meta(min_length=16, max_length=16)]
+    marks: Annotated[bytes, msgspec.Meta(max_length=1 << 15)]
+    signature: Signature
+    want: bool
+
+
 AnyMessage: TypeAlias = (
     Hello
     | Announce
@@ -150,12 +178,14 @@ AnyMessage: TypeAlias = (
     | Chunk
     | Commit
     | Pending
+    | Marks
     | Reveal
     | Ask
     | Answer
     | Unready
     | Close
     | Want
+    | Refuse
 )
 
 _ENCODER: Final = msgspec.msgpack.Encoder()

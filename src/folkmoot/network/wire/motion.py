@@ -27,6 +27,7 @@ MOST_STEPS: Final = 400_000  # of the table of a protocol that decides: labels^3
 # tenth of a second at the most.
 MOST_INPUTS: Final = 200_000
 MOST_CELLS: Final = 2_000_000  # inputs times labels
+MOST_VOTERS: Final = 4096  # places in a roster
 MOST_SECONDS: Final = 86_400.0
 OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 
@@ -53,10 +54,16 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     dtype: str
     chunk_rows: int
     chunks: tuple[bytes, ...]
+    least_voters: int = 0  # first votes that a decision needs; 0: one more than may lie, which is the least
 
     def encoded(self) -> bytes:
-        """The bytes that are signed and sent."""
-        return _ENCODER.encode(self)
+        """The bytes that are signed and sent; the last fields are left out where nothing is asked of them."""
+        values = list(msgspec.structs.astuple(self))
+        for default in reversed(self.__struct_defaults__):
+            if values[-1] != default:
+                break
+            values.pop()
+        return _ENCODER.encode(values)
 
     @property
     def classes(self) -> int:
@@ -89,6 +96,10 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(f"pace must be 0 s to 60 s: got {self.pace} s")
         if not math.isfinite(self.created):
             raise ValueError("the time of a motion must be a number")
+        if not 0 <= self.least_voters <= MOST_VOTERS:
+            raise ValueError(f"least_voters must be 0 to {MOST_VOTERS:,}: got {self.least_voters}")
+        if self.trust and self.least_voters:
+            raise ValueError("least_voters must not be given with trust: then each node decides for itself")
         _check_labels(self.labels)
         self._check_inputs()
         self._check_decisions()

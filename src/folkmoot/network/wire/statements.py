@@ -14,9 +14,9 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from folkmoot.network.wire.messages import Close, Commit, Heard
+from folkmoot.network.wire.messages import Close, Commit, Heard, Marks, Reveal
 
-_PREFIX: Final = b"folkmoot/1 "
+_PREFIX: Final = b"folkmoot/2 "
 
 
 def announcement(motion: bytes, node: int) -> bytes:
@@ -27,6 +27,16 @@ def announcement(motion: bytes, node: int) -> bytes:
 def committed(motion: bytes, node: int, commitment: bytes) -> bytes:
     """Signed before anybody has spoken: my first votes are those of this commitment."""
     return _statement(b"commit", motion, node, commitment)
+
+
+def marked(marks: Marks, node: int) -> bytes:
+    """Signed when the commitments are in: these are the marks of those that I hold."""
+    return _statement(b"marks", marks.motion, node, marks.salt, marks.marks)
+
+
+def revealed(reveal: Reveal, node: int) -> bytes:
+    """Signed once all commitments are in: these are the first votes that I had committed to."""
+    return _statement(b"reveal", reveal.motion, node, reveal.salt, hashlib.sha256(reveal.first).digest())
 
 
 def state(motion: bytes, node: int, version: int, digest: bytes) -> bytes:
@@ -47,9 +57,24 @@ def closing(close: Close) -> bytes:
     )
 
 
+def refusal(motion: bytes, node: int, reason: str) -> bytes:
+    """Signed by a node that takes no part, with what it tells the asker."""
+    return _statement(b"refuse", motion, node, reason.encode())
+
+
 def commitment_to(motion: bytes, fingerprint: bytes, salt: bytes, first: bytes) -> bytes:
     """A hash that fixes first votes without telling them; bound to who votes, and on what."""
     return hashlib.sha256(_PREFIX + b"commitment\0" + motion + fingerprint + salt + first).digest()
+
+
+def mark(salt: bytes, commit: Commit) -> bytes:
+    """Eight bytes that tell one commitment of a participant from another, and from none (zeros).
+
+    They are too few to withstand a search for two commitments of one mark. The salt is drawn by whoever holds
+    the commitments, after these were made, so that nobody can search for it.
+    """
+    said = committed(commit.motion, commit.node, commit.commitment)
+    return hashlib.sha256(salt + said).digest()[:8]
 
 
 def holds(key: Ed25519PublicKey, signature: bytes, statement: bytes) -> bool:
@@ -91,7 +116,15 @@ class BrokenCommitment(msgspec.Struct, frozen=True, tag="broken commitment"):
     fingerprint: bytes
 
 
-Evidence: TypeAlias = TwoStates | TwoCommits | TwoCloses | BrokenCommitment
+class BrokenReveal(msgspec.Struct, frozen=True, tag="broken reveal"):
+    """First votes, signed and shown before the talk, that are not those committed to."""
+
+    commit: Commit
+    reveal: Reveal
+    fingerprint: bytes
+
+
+Evidence: TypeAlias = TwoStates | TwoCommits | TwoCloses | BrokenCommitment | BrokenReveal
 
 _DECODER: Final = msgspec.msgpack.Decoder(Evidence)
 _ENCODER: Final = msgspec.msgpack.Encoder()
@@ -117,12 +150,18 @@ def motion_of(evidence: Evidence) -> bytes:
     """The motion in which it happened."""
     if isinstance(evidence, TwoStates):
         return evidence.motion
-    return evidence.commit.motion if isinstance(evidence, BrokenCommitment) else evidence.one.motion
+    return (
+        evidence.commit.motion
+        if isinstance(evidence, BrokenCommitment | BrokenReveal)
+        else evidence.one.motion
+    )
 
 
 def accused(evidence: Evidence) -> int:
     """The place of the participant whom it is against."""
-    return evidence.commit.node if isinstance(evidence, BrokenCommitment) else evidence.one.node
+    return (
+        evidence.commit.node if isinstance(evidence, BrokenCommitment | BrokenReveal) else evidence.one.node
+    )
 
 
 def proves(evidence: Evidence, key: Ed25519PublicKey, fingerprint: bytes) -> bool:
@@ -153,13 +192,20 @@ def proves(evidence: Evidence, key: Ed25519PublicKey, fingerprint: bytes) -> boo
             and closing(a) != closing(b)
             and all(holds(key, x.signature, closing(x)) for x in (a, b))
         )
-    commit, close = evidence.commit, evidence.close
+    commit = evidence.commit
+    if isinstance(evidence, BrokenCommitment):
+        shown: Close | Reveal = evidence.close
+        same, said = evidence.close.node == commit.node, closing(evidence.close)
+    else:  # a reveal is of whoever has signed it
+        shown = evidence.reveal
+        same, said = True, revealed(evidence.reveal, commit.node)
     return (
-        (commit.motion, commit.node) == (close.motion, close.node)
+        same
+        and commit.motion == shown.motion
         and evidence.fingerprint == fingerprint
-        and commitment_to(close.motion, fingerprint, close.salt, close.first) != commit.commitment
+        and commitment_to(shown.motion, fingerprint, shown.salt, shown.first) != commit.commitment
         and holds(key, commit.signature, committed(commit.motion, commit.node, commit.commitment))
-        and holds(key, close.signature, closing(close))
+        and holds(key, shown.signature, said)
     )
 
 

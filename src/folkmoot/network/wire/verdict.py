@@ -1,20 +1,27 @@
 """What a motion came to: a pure function of the signed closes, the same for whoever holds the same ones.
 
-Agreement on an input is claimed for a colour only if a quorum of the roster has signed it. Two quorums share
-an honest participant while fewer than a fifth of the roster lie, and an honest one signs once: so no two
-honest nodes ever claim different colours, whatever the network does to their messages.
+A colour is decided on an input if two things hold of the closes, with f the largest number below n/5:
+
+- *Agreement*: a quorum of the roster has signed it. Two quorums share more than f participants, so an honest
+  one while at most f lie, and an honest one signs once: no two honest nodes ever claim different colours,
+  whatever the network does to their messages.
+- *Validity*: more than f of them show it as their first vote (``least_voters``; a motion may ask for more).
+  A participant has one close and a close one first vote on an input, so at most f of these votes are liars'.
+  At least one is of an honest participant, whose close shows what its model said. So a colour that no honest
+  participant voted for is never decided, whatever was said in the talk; and where all honest ones that
+  voted did so alike, nothing else can be. With f votes instead of f + 1 the liars alone could have cast them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.arrays import Colours, Floats
-from folkmoot.network.membership.roster import quorum
+from folkmoot.arrays import Colours, Floats, Ints
+from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.wire.messages import Close
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.packing import unpack
@@ -25,17 +32,39 @@ from folkmoot.votes import UNCOLOURED
 class Verdict:
     """Decisions with how many stand behind them; participants by their place in the roster."""
 
-    decisions: Colours  # (input,): the colour that a quorum has signed, else -1
+    decisions: Colours  # (input,): the colour that a quorum has signed and enough had voted, else -1
     agreement: Floats  # (input,): share of those who closed that hold the most common colour
+    signed: Ints  # (input,): how many do
+    voters: Ints  # (input,): how many of those who closed had voted for that colour at first
+    participants: int
     quorum: int
+    least_voters: int  # a decision needs so many first votes
     closed: list[int]  # who signed a close that counts
     silent: list[int]  # who did not
     abstained: dict[int, str]  # who had no vote at first, and why
 
     @property
     def undecided(self) -> int:
-        """Inputs on which no quorum agrees."""
+        """Inputs without a decision."""
         return int((self.decisions == UNCOLOURED).sum())
+
+    def why_undecided(self) -> list[str | None]:
+        """Why an input has no decision, for each; None if it has one."""
+        few = f"fewer than {self.quorum} signed the same"
+        rows = zip(self.decisions.tolist(), self.signed.tolist(), self.voters.tolist(), strict=True)
+        return [
+            None if colour != UNCOLOURED else few if signed < self.quorum else self._few_voters(voters)
+            for colour, signed, voters in rows
+        ]
+
+    def _few_voters(self, voters: int) -> str:
+        only = "only " if voters else ""
+        return f"{only}{voters} of {self.participants} voted so at first, and {self.least_voters} must"
+
+
+def least_voters(motion: Motion, n: int) -> int:
+    """How many first votes a decision needs: more than may lie, or more than that if the motion says so."""
+    return max(faults(n) + 1, motion.least_voters)
 
 
 def verdict(
@@ -55,19 +84,24 @@ def verdict(
         return _by_trust(motion, n, closes, cheats, own, trust)
     counted = [place for place in sorted(closes) if place not in cheats]
     held = [unpack(closes[place].decisions, motion.inputs, motion.classes) for place in counted]
-    most, needed = np.zeros(motion.inputs, dtype=np.int32), quorum(n)
+    most, needed, least = np.zeros(motion.inputs, dtype=np.int64), quorum(n), least_voters(motion, n)
     leader = np.zeros(motion.inputs, dtype=np.int8)
     for colour in range(motion.classes):  # one at a time: inputs times labels may be a lot
-        count = np.zeros(motion.inputs, dtype=np.int32)
+        count = np.zeros(motion.inputs, dtype=np.int64)
         for each in held:
             count += each == colour
         leader[count > most] = colour
         np.maximum(most, count, out=most)
-    decisions = np.where(most >= needed, leader, UNCOLOURED).astype(np.int8)
+    voters = _voters(motion, closes, counted, leader)
+    decided = (most >= needed) & (voters >= least)
     return Verdict(
-        decisions=decisions,
+        decisions=np.where(decided, leader, UNCOLOURED).astype(np.int8),
         agreement=most / max(1, len(counted)),
+        signed=most,
+        voters=voters,
+        participants=n,
         quorum=needed,
+        least_voters=least,
         closed=counted,
         silent=[place for place in range(n) if place not in closes],
         abstained={place: closes[place].reason for place in counted if closes[place].reason},
@@ -97,11 +131,24 @@ def _by_trust(
     return Verdict(
         decisions=np.where(share > 0.5, held, UNCOLOURED).astype(np.int8),
         agreement=share,
+        signed=np.zeros(motion.inputs, dtype=np.int64),
+        voters=_voters(motion, closes, counted, held),
+        participants=n,
         quorum=0,
+        least_voters=0,
         closed=counted,
         silent=[place for place in range(n) if place not in closes],
         abstained={place: closes[place].reason for place in counted if closes[place].reason},
     )
+
+
+def _voters(motion: Motion, closes: Mapping[int, Close], counted: Sequence[int], colours: Colours) -> Ints:
+    """(input,): how many of those who closed had voted for this colour at first."""
+    voters = np.zeros(motion.inputs, dtype=np.int64)
+    for place in counted:
+        first = unpack(closes[place].first, motion.inputs, motion.classes)
+        voters += (first == colours) & (first != UNCOLOURED)
+    return voters
 
 
 def first_votes(motion: Motion, n: int, closes: Mapping[int, Close], committed: Collection[int]) -> Colours:
