@@ -2,11 +2,15 @@
 
 Safety is by construction (a quorum of signatures), so the bound here is zero: no two honest nodes ever claim
 different decisions, no honest node ever signs twice, nobody honest is ever accused.
+
+Hostile members, of all kinds in ``support/network/hostile_members.py``, are in two of three storms. With them
+at least 95% as many inputs are decided as with these members switched off, in at most twice the time.
 """
 
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -15,7 +19,16 @@ from folkmoot.network.session.phases import Phase
 from folkmoot.network.transports.memory import Weather
 from support.network import storms
 from support.network.moot_in_memory import Moot
-from support.network.storms import SECONDS, assert_promises_hold, play, run_through, stormy
+from support.network.storms import (
+    DRAWN,
+    SECONDS,
+    Tally,
+    assert_promises_hold,
+    hostile_kinds,
+    play,
+    run_through,
+    stormy,
+)
 
 QUICK = [*((seed, 7) for seed in range(188)), *((seed, 25) for seed in range(188, 200))]
 ALL = [*((seed, 7) for seed in range(1200)), *((seed, 25) for seed in range(1200, 2000))]
@@ -23,27 +36,47 @@ ALL = [*((seed, 7) for seed in range(1200)), *((seed, 25) for seed in range(1200
 
 @pytest.mark.parametrize("part", range(10))
 def test_the_promises_hold_in_every_storm(part: int) -> None:
-    claimed = sum(play(seed, n) for seed, n in QUICK[part::10])
-    assert claimed > 60  # of 240: the storms leave something to agree on
+    found = total(play(seed, n) for seed, n in QUICK[part::10])
+    assert found.decided > found.inputs / 4  # the storms leave something to agree on
+    assert_not_held_up(found)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(20))
 def test_the_promises_hold_in_two_thousand_storms(part: int) -> None:
-    for seed, n in ALL[part::20]:
-        play(seed + 10_000, n)
+    assert_not_held_up(total(play(seed + 10_000, n) for seed, n in ALL[part::20]))
+
+
+def total(found: Iterable[Tally]) -> Tally:
+    whole = Tally()
+    for each in found:
+        whole.add(each)
+    return whole
+
+
+def assert_not_held_up(found: Tally) -> None:
+    assert found.decided >= 0.95 * found.decided_without
+    assert found.seconds <= 2 * found.seconds_without
+
+
+def test_every_kind_is_in_the_storms_and_two_of_three_have_one() -> None:
+    drawn = [hostile_kinds(seed, n) for seed, n in QUICK]
+    assert sum(map(bool, drawn)) >= len(QUICK) / 2
+    assert {kind for kinds in drawn for kind in kinds.values()} == {*DRAWN}
 
 
 def test_a_storm_that_fails_says_how_to_play_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(moot: Moot) -> int:
+    def broken(moot: Moot) -> Tally:
         raise AssertionError(moot.n)
 
     monkeypatch.setattr(storms, "assert_promises_hold", broken)
+    again = "storm of seed 3 among 7 nodes: PYTHONPATH=tests python -m support.network.storms 3 7"
     with pytest.raises(AssertionError) as failure:
         play(3, 7)
-    assert failure.value.__notes__ == [
-        "storm of seed 3 among 7 nodes: PYTHONPATH=tests python -m support.network.storms 3 7"
-    ]
+    assert failure.value.__notes__ == [again]
+    with pytest.raises(AssertionError) as failure:
+        play(3, 7, ["two closes"])
+    assert failure.value.__notes__ == [again + " 'two closes'"]
 
 
 @pytest.mark.parametrize(("seed", "n"), [(3, 7), (11, 7), (190, 25)])

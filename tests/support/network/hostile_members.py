@@ -1,18 +1,26 @@
-"""Members that come between an honest node and its transport, and use the rules against the others."""
+"""Members that come between an honest node and its transport, and use the rules against the others.
+
+``KINDS`` has all that need nothing but a place among the others; storms draw from it.
+"""
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 from msgspec.structs import replace
 
 from folkmoot.network.service.node import Node
+from folkmoot.network.session.patience import Health, Patience
 from folkmoot.network.transports.memory import World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import motion_name
 from folkmoot.network.wire.packing import pack, unpack
-from support.network.moot_in_memory import Moot
+from support.network.moot_in_memory import HostileKind, Moot
 
 
 class Equivocating:
@@ -22,14 +30,18 @@ class Equivocating:
     things that it has signed and that contradict each other.
     """
 
-    def __init__(self, victim: int, *, blindly: bool = False) -> None:
-        """``blindly``: commit to something else at once, without having read anything."""
-        self.victim, self.blindly = victim, blindly
+    def __init__(self, victim: int, *, blindly: bool = False, enough: int | None = None) -> None:
+        """``blindly``: commit to something else at once, without having read anything.
+
+        ``enough``: how many must have revealed; all but the victim if it is not said.
+        """
+        self.victim, self.blindly, self.enough = victim, blindly, enough
         self.copied: set[bytes] = set()  # motions in which it came so far
 
     def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None:
         send, receive, key = world.send, node.received, moot.keys[place]
         fingerprint = bytes.fromhex(moot.roster[place].fingerprint)
+        enough = moot.n - 2 if self.enough is None else self.enough
         read: dict[bytes, dict[int, bytes]] = defaultdict(dict)
         second: dict[bytes, tuple[m.Commit, m.Reveal]] = {}
 
@@ -74,11 +86,8 @@ class Equivocating:
             if isinstance(message, m.Reveal) and peer not in (self.victim, place):
                 read[message.motion][peer] = message.first
                 session = node.session(message.motion)
-                if (
-                    session is not None
-                    and message.motion not in second
-                    and len(read[message.motion]) >= moot.n - 2
-                ):
+                ready = len(read[message.motion]) >= enough and message.motion not in second
+                if session is not None and ready:
                     votes = np.stack([
                         unpack(first, session.motion.inputs, session.motion.classes)
                         for first in read[message.motion].values()
@@ -95,7 +104,7 @@ class Equivocating:
 class ClaimsMarks:
     """Says that it holds other commitments of everybody than it does, and has none to show."""
 
-    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None:  # noqa: ARG002
+    def __call__(self, moot: Moot, place: int, _node: Node, world: World) -> None:
         send = world.send
 
         def sent(peer: int, frame: bytes) -> None:
@@ -110,3 +119,136 @@ class ClaimsMarks:
             send(peer, frame)
 
         world.send = sent  # type: ignore[method-assign]
+
+
+class ToHalf:
+    """Speaks to every second of the others only, and is as if it were away to the rest."""
+
+    def __call__(self, _moot: Moot, _place: int, _node: Node, world: World) -> None:
+        send = world.send
+
+        def sent(peer: int, frame: bytes) -> None:
+            if peer % 2:
+                send(peer, frame)
+
+        world.send = sent  # type: ignore[method-assign]
+
+
+class CutsShort:
+    """Passes every announcement on with other times left than there are."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+
+    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None:
+        receive = node.received
+
+        def received(peer: int, frame: bytes) -> None:
+            message = m.decode(frame)
+            if isinstance(message, m.Announce):
+                told = m.encode(replace(message, remaining=message.remaining * self.share))
+                for other in range(moot.n):
+                    if other != place:
+                        world.send(other, told)
+            receive(peer, frame)
+
+        node.received = received  # type: ignore[method-assign]
+
+
+class Replays:
+    """Sends the others again what it has heard, as if it were its own."""
+
+    most = 1000  # frames in all
+
+    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None:
+        receive, rng = node.received, random.Random(f"replays {moot.seed} {place}")
+        heard: list[bytes] = []
+        left = self.most
+
+        def received(peer: int, frame: bytes) -> None:
+            nonlocal left
+            heard.append(frame)
+            if left and rng.random() < 0.3:
+                left -= 1
+                told = rng.choice(heard)
+                if rng.random() < 0.1:
+                    told = told[: rng.randrange(len(told))]  # or what is left of it
+                world.send((place + rng.randrange(1, moot.n)) % moot.n, told)
+            receive(peer, frame)
+
+        node.received = received  # type: ignore[method-assign]
+
+
+class Floods:
+    """Puts many motions at once, each to one of the others, who pass it on when they have voted."""
+
+    def __init__(self, motions: int, at: float, seconds: float) -> None:
+        self.motions, self.at, self.seconds = motions, at, seconds
+
+    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None:
+        receive, inputs = node.received, moot.motion(place)[1]
+        put: set[bytes] = set()
+
+        def received(peer: int, frame: bytes) -> None:
+            message = m.decode(frame)
+            if not isinstance(message, m.Fetch) or message.motion not in put:
+                receive(peer, frame)
+            elif message.index == 0:
+                world.send(peer, m.encode(m.Chunk(message.motion, 0, inputs.read(0))))
+
+        def flood() -> None:
+            for number in range(self.motions):
+                motion, _ = moot.motion(place, nonce=number.to_bytes(16, "big"), seconds=self.seconds)
+                header = motion.encoded()
+                put.add(motion_name(header))
+                signature = moot.keys[place].sign(statements.announcement(motion_name(header), place))
+                told = m.encode(m.Announce(header, signature, motion.seconds))
+                world.send((place + 1 + number % (moot.n - 1)) % moot.n, told)
+
+        node.received = received  # type: ignore[method-assign]
+        world.later(self.at, flood)
+
+
+class Slow:
+    """Says everything just before the patience of who waits for it would end."""
+
+    def __init__(self, seconds: float) -> None:
+        """In motions of this many seconds."""
+        self.patience = Patience(seconds, Health(1), 1, 0.0, seconds).answer
+
+    def __call__(self, _moot: Moot, _place: int, _node: Node, world: World) -> None:
+        send = world.send
+
+        def sent(peer: int, frame: bytes) -> None:
+            world.later(world.now() + 0.9 * self.patience, lambda: send(peer, frame))
+
+        world.send = sent  # type: ignore[method-assign]
+
+
+class Stalls:
+    """Says that it is not as far yet, whatever it is asked, and nothing else."""
+
+    def __call__(self, _moot: Moot, _place: int, node: Node, world: World) -> None:
+        def received(peer: int, frame: bytes) -> None:
+            message = m.decode(frame)
+            if isinstance(message, m.Commit | m.Marks | m.Reveal | m.Want | m.Ask):
+                world.send(peer, m.encode(m.Pending(message.motion)))
+
+        node.received = received  # type: ignore[method-assign]
+
+
+Make = Callable[[random.Random, Sequence[int], float], HostileKind]
+
+# By name: what makes one, of a random source, the places of the honest and the seconds of their motions.
+KINDS: Final[dict[str, Make]] = {
+    "two commitments": lambda rng, honest, _: Equivocating(rng.choice(honest), enough=len(honest) // 2),
+    "two commitments at once": lambda rng, honest, _: Equivocating(rng.choice(honest), blindly=True),
+    "claims marks": lambda *_: ClaimsMarks(),
+    "speaks to half": lambda *_: ToHalf(),
+    "cuts short": lambda rng, *_: CutsShort(rng.choice([1e-4, 0.3, 0.65, 2.0])),
+    "replays": lambda *_: Replays(),
+    "floods": lambda rng, _, seconds: Floods(24, rng.uniform(0.0, 0.5), 2 * seconds),
+    "slow": lambda _rng, _honest, seconds: Slow(seconds),
+    "stalls": lambda *_: Stalls(),
+}
+WITH_TRUST: Final = ("two commitments", "two commitments at once", "claims marks")  # has work only there

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Protocol
@@ -22,12 +23,14 @@ from folkmoot.adversaries import Adversary, Sleeper
 from folkmoot.arrays import Colours
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
+from folkmoot.network.service.driver import AnyVoter, Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
+from folkmoot.network.storage.retention import DISK
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.memory import Network, Weather, World
 from folkmoot.network.wire import messages as m
@@ -99,7 +102,18 @@ class InMemory:
 class HostileKind(Protocol):
     """What a hostile member does: it comes between a node and its transport, at every start of the node."""
 
-    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None: ...
+    def __call__(self, moot: Moot, place: int, node: Node, world: World, /) -> None: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Listened:
+    """A node has listened to first votes: to which, and with whom it had compared commitments."""
+
+    motion: bytes
+    place: int
+    votes: Colours  # (participant, input)
+    salt: bytes  # of its own marks
+    compared: dict[int, bytes]  # with whom: the salts of their marks
 
 
 class Moot:
@@ -117,7 +131,9 @@ class Moot:
         without: Collection[int] = (),
         policies: Mapping[int, Policy] | None = None,
         labels: Mapping[int, Collection[str]] | None = None,
+        disk: int = DISK,
         hostile: Mapping[int, HostileKind] | None = None,
+        voters: Mapping[int, AnyVoter] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -127,7 +143,10 @@ class Moot:
         self.hostile = dict(hostile or {})
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
         self.policies, self.labels = dict(policies or {}), dict(labels or {})
+        self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
+        self.disk = disk
         self.reveals = 0
+        self.listened: list[Listened] = []
         self.network = Network(self.n, seed, weather)
         self.storages = [Storage(":memory:") for _ in range(self.n)]
         self.nodes: list[Node | None] = [None] * self.n
@@ -152,14 +171,30 @@ class Moot:
         if place in self.two_faced:
             forge_closes(world, self.keys[place])
         node = Node(
-            seat, self.roster, storage, world, ChunkVotes(self.votes[place]), rng=rng,
+            seat, self.roster, storage, world, self.voters.get(place, ChunkVotes(self.votes[place])), rng=rng,
             adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
-            policy=self.policies.get(place), labels=self.labels.get(place),
+            policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node
+        self._watch_listening(place, node)
         if place in self.hostile:
             self.hostile[place](self, place, node, world)
         node.start()
+
+    def _watch_listening(self, place: int, node: Node) -> None:
+        listen = node._driver._listen
+
+        def watched(running: Running, votes: Colours) -> None:
+            comparing = running.session._comparing
+            owing = comparing.owing(range(self.n))
+            told = {peer: marks.salt for peer, marks in comparing._told.items() if peer not in owing}
+            assert comparing._own is not None
+            self.listened.append(
+                Listened(running.session.name, place, votes.copy(), comparing._own.salt, told)
+            )
+            listen(running, votes)
+
+        setattr(node._driver, "_listen", watched)  # noqa: B010 (a method is watched)
 
     def make_sleeper(self, place: int, share: float = 1.0) -> None:
         """A participant that votes as it should and, when it is asked, says the opposite on some inputs."""
@@ -202,19 +237,19 @@ class Moot:
         self.network.crash(place)
         self.nodes[place] = None
 
-    def motion(self, asker: int = 0, **changes: Any) -> tuple[Motion, InMemory]:
-        """A motion on all inputs."""
-        inputs = np.arange(self.votes.shape[1], dtype="<i4")[:, None]
-        batch = Batch(inputs)
+    def motion(self, asker: int = 0, batch: Batch | None = None, **changes: Any) -> tuple[Motion, InMemory]:
+        """A motion on all inputs, or on a batch for real models."""
+        if batch is None:
+            batch = Batch(np.arange(self.votes.shape[1], dtype="<i4")[:, None])
         nonce = hashlib.sha256(repr((self.seed, asker, changes)).encode()).digest()[:16]
         settings: dict[str, Any] = {
             "moot": bytes.fromhex(self.roster.digest), "asker": asker, "nonce": nonce,
             "created": 1e9, "seconds": 30.0, "protocol": "slush", "k": 5, "alpha": 3, "beta": 20,
             "rounds": 15,
             "pace": 0.02, "weighted": False, "trust": False,
-            "labels": ("a", "b"), "inputs": len(inputs), "columns": 1,
-            "dtype": "<i4", "chunk_rows": batch.chunk_rows,
-            "chunks": batch.digests(),
+            "labels": ("a", "b"), "inputs": len(batch), "columns": batch.columns,
+            "dtype": batch.dtype, "chunk_rows": batch.chunk_rows,
+            "chunks": batch.digests(), "schema": batch.schema,
         } | changes  # fmt: skip
         return Motion(**settings), InMemory(list(batch.chunks()))
 

@@ -1,60 +1,105 @@
 """Storms on the memory transport, all of it from a seed, and the promises that must hold in each.
 
-    PYTHONPATH=tests python -m support.network.storms SEED NODES
+    PYTHONPATH=tests python -m support.network.storms SEED NODES [KIND...]
 
-plays one storm again.
+plays one storm again, with hostile members of any kind or of these. In two of three storms some members are
+hostile. Such a storm is played a second time with these members switched off: they must not keep the others
+from deciding, or make them wait. Other frames are lost then, by chance, so that only many storms together can
+be compared.
 """
 
 from __future__ import annotations
 
 import random
+import shlex
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
 from folkmoot.adversaries import ATTACKS
 from folkmoot.network.membership.roster import faults
+from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.drill import PLAYABLE
 from folkmoot.network.storage.account import outcome_of
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.statements import proves
-from support.network.moot_in_memory import Moot
+from support.network.hostile_members import KINDS, WITH_TRUST
+from support.network.moot_in_memory import Listened, Moot
 
 SECONDS = 8.0
+LIES: Final = tuple(f"lies: {name}" for name in PLAYABLE)
+TWO_CLOSES: Final = "two closes"
+DRAWN: Final = (*LIES, TWO_CLOSES, *KINDS)
+SURE: Final = Holdout([("a", "a")] * 20 + [("b", "b")] * 20 + [("a", "b")])
 
 
-def play(seed: int, n: int) -> int:
-    """One storm, and its promises; returns on how many inputs some honest node claims a decision."""
+@dataclass
+class Tally:
+    """What came of a motion without trust, or of many: with hostile members, and with these switched off."""
+
+    inputs: int = 0
+    decided: int = 0  # on some honest node
+    decided_without: int = 0  # with the hostile members switched off
+    seconds: float = 0.0  # of honest nodes, from hearing of a motion to its end
+    seconds_without: float = 0.0
+
+    def add(self, other: Tally) -> None:
+        """Count that in."""
+        for name in self.__dataclass_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
+    """One storm, and its promises; beside the same one without its hostile members, if it has any."""
     try:
-        moot = stormy(seed, n)
+        moot = stormy(seed, n, kinds)
         run_through(moot)
-        return assert_promises_hold(moot)
+        found = assert_promises_hold(moot)
+        if not hostile_in(moot):
+            return Tally(found.inputs, found.decided, found.decided, found.seconds, found.seconds)
+        quiet = stormy(seed, n, kinds, switched_off=True)
+        run_through(quiet)
+        without = assert_promises_hold(quiet)
+        return Tally(found.inputs, found.decided, without.decided, found.seconds, without.seconds)
     except Exception as error:
-        again = f"PYTHONPATH=tests python -m support.network.storms {seed} {n}"
+        these = [] if kinds is DRAWN else map(shlex.quote, kinds)
+        again = " ".join([f"PYTHONPATH=tests python -m support.network.storms {seed} {n}", *these])
         error.add_note(f"storm of seed {seed} among {n} nodes: {again}")
         raise
 
 
-def stormy(seed: int, n: int) -> Moot:
-    """Liars, losses, delays, crashes, restarts, a partition, and two motions: all from the seed."""
+def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: bool = False) -> Moot:
+    """Hostile members, losses, delays, crashes, restarts, a partition, and two motions: all from the seed."""
     rng = random.Random(f"storm {seed}")
     votes = (np.random.default_rng(seed).random((n, 6)) < rng.choice([0.3, 0.5, 0.7, 0.9])).astype(np.int8)
     votes[rng.randrange(n), :] = -1  # somebody has no model for this
     weather = Weather(delay=rng.choice([0.0, 0.002, 0.02, 0.1]), drop=rng.choice([0.0, 0.0, 0.03, 0.15]))
-    bad = rng.sample(range(n), rng.randint(0, faults(n)))
-    two_faced = [place for place in bad if rng.random() < 0.3]
-    adversaries = {p: ATTACKS[rng.choice(PLAYABLE)]() for p in bad if p not in two_faced}
+    drawn = hostile_kinds(seed, n, kinds)
+    honest = [place for place in range(n) if place not in drawn]
+    hostile = {p: KINDS[kind](rng, honest, SECONDS) for p, kind in drawn.items() if kind in KINDS}
     # What is promised holds for every k and alpha, those too that a node would not play by default.
     anything = dict.fromkeys(range(n), Policy(least_alpha=1, least_k=1))
-    moot = Moot(votes, seed, adversaries=adversaries, weather=weather, two_faced=two_faced, policies=anything)
+    moot = Moot(
+        votes, seed, weather=weather, hostile=hostile, policies=anything,
+        holdouts=dict.fromkeys(range(n), SURE),
+        adversaries={p: ATTACKS[kind.removeprefix("lies: ")]() for p, kind in drawn.items() if kind in LIES},
+        two_faced=[place for place, kind in drawn.items() if kind == TWO_CLOSES],
+    )  # fmt: skip
+    if switched_off:
+        for place in drawn:
+            moot.crash(place)
     protocol = rng.choice(["slush", "slush", "snowball", "snowflake"])
     k = min(n - 1, rng.choice([3, 5, 10]))
+    trust = rng.random() < 0.1 or any(kind in WITH_TRUST for kind in drawn.values())
     for number in range(2):
         moot.put(
-            rng.randrange(n),
+            rng.choice(honest),
             at=number * rng.uniform(0, 4),
             seconds=SECONDS,
             protocol=protocol,
@@ -64,8 +109,9 @@ def stormy(seed: int, n: int) -> Moot:
             rounds=10,
             pace=rng.choice([0.0, 0.02]),
             created=1e9 + number,
+            trust=trust and number == 0,
         )
-    for place in rng.sample(range(n), rng.randint(0, n // 4)):
+    for place in rng.sample(honest, rng.randint(0, n // 4)):
         when = rng.uniform(0, SECONDS)
         moot.at(when, lambda p=place: moot.crash(p))  # type: ignore[misc]
         if rng.random() < 0.8:
@@ -77,19 +123,34 @@ def stormy(seed: int, n: int) -> Moot:
     return moot
 
 
-def assert_promises_hold(moot: Moot) -> int:
-    """All that is promised with f < n/5; returns on how many inputs some honest node claims a decision."""
-    honest = [p for p in range(moot.n) if p not in moot.adversaries and p not in moot.two_faced]
-    claimed = 0
+def hostile_kinds(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> dict[int, str]:
+    """Who is hostile in a storm, and how."""
+    rng = random.Random(f"hostile {seed}")
+    bad = rng.sample(range(n), rng.randint(1, faults(n))) if seed % 3 else []
+    return {place: rng.choice(kinds) for place in bad}
+
+
+def hostile_in(moot: Moot) -> set[int]:
+    """The places of the members that are not honest."""
+    return {*moot.adversaries, *moot.two_faced, *moot.hostile}
+
+
+def assert_promises_hold(moot: Moot) -> Tally:
+    """All that is promised with f < n/5; returns what the honest's motions without trust came to."""
+    honest = [place for place in range(moot.n) if place not in hostile_in(moot)]
     frames: dict[tuple[bytes, int], bytes] = {}
     verdicts: dict[bytes, list[list[int]]] = {}
+    seconds: dict[bytes, list[float]] = {}
     for place in honest:
         storage = moot.storages[place]
         for stored in storage.motions():
-            decisions = outcome_of(storage, stored).decisions.tolist()
-            for i, colour in enumerate([] if stored.motion.trust else decisions):
-                assert colour in (-1, *moot.votes[honest, i]), "no honest participant voted so at first"
-            verdicts.setdefault(stored.name, []).append(decisions)
+            if not stored.motion.trust:
+                decisions = outcome_of(storage, stored).decisions.tolist()
+                for i, colour in enumerate(decisions):
+                    assert colour in (-1, *moot.votes[honest, i]), "no honest participant voted so at first"
+                verdicts.setdefault(stored.name, []).append(decisions)
+                if "seconds" in stored.summary and stored.motion.asker in honest:
+                    seconds.setdefault(stored.name, []).append(stored.summary["seconds"])
             for signer, close in storage.closes(stored.name).items():
                 if signer in honest:  # wherever it is kept, it is the same close
                     assert frames.setdefault((stored.name, signer), m.encode(close)) == m.encode(close)
@@ -98,11 +159,25 @@ def assert_promises_hold(moot: Moot) -> int:
                 participant = moot.roster[accused]
                 assert proves(proof, participant.public_key, bytes.fromhex(participant.fingerprint))
             assert stored.closed is not None or moot.nodes[place] is None
-    for claims in verdicts.values():
+    assert_heard_the_same([each for each in moot.listened if each.place in honest])
+    found = Tally()
+    for name, claims in verdicts.items():
         for one, other in combinations(claims, 2):
             assert all(a == b or -1 in (a, b) for a, b in zip(one, other, strict=True))
-        claimed += sum(max(column) >= 0 for column in zip(*claims, strict=True))
-    return claimed
+        if name in seconds:
+            found.inputs += len(claims[0])
+            found.decided += sum(max(column) >= 0 for column in zip(*claims, strict=True))
+            found.seconds += sum(seconds[name]) / len(seconds[name])
+    return found
+
+
+def assert_heard_the_same(heard: list[Listened]) -> None:
+    """Two nodes of which one compared with the other listened to no different votes of one participant."""
+    for one in heard:
+        for other in heard:
+            if one.motion == other.motion and one.compared.get(other.place) == other.salt:
+                both = (one.votes >= 0).any(axis=1) & (other.votes >= 0).any(axis=1)
+                assert np.array_equal(one.votes[both], other.votes[both])
 
 
 def run_through(moot: Moot) -> None:
@@ -114,9 +189,10 @@ def run_through(moot: Moot) -> None:
     moot.network.run(until=4.0 + SECONDS + 2.0)
     for node in moot.nodes:
         if node is not None:
-            assert node.open_motions == 0
+            under_way = [running.session.motion.asker for running in node._driver.under_way()]
+            assert hostile_in(moot).issuperset(under_way)
     moot.network.run(until=40.0)
 
 
 if __name__ == "__main__":
-    print(play(*map(int, sys.argv[1:])), "inputs are decided, and all promises hold")
+    print(play(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:] or DRAWN), "and all promises hold")
