@@ -49,9 +49,8 @@ class Gathering:
             return patience.commit_by
         if self._most_since is None:
             self._most_since = now
-            half = (
-                patience.others_by(now) - now
-            ) / 2  # what they said may be lost: they are reminded in time
+            # What they said may be lost: they are reminded when there is still time for a reply.
+            half = (patience.others_by(now) - now) / 2
             patience.next_try = min(patience.next_try, now + half)
         return min(patience.commit_by, patience.others_by(self._most_since))
 

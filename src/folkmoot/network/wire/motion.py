@@ -27,8 +27,8 @@ MOST_STEPS: Final = 400_000  # of the table of a protocol that decides: labels^3
 MOST_VOTERS: Final = 4096  # places in a roster
 # A node works on all inputs of a motion at a time and does nothing else meanwhile: with these a step takes a
 # tenth of a second at the most.
-MOST_INPUTS: Final = 200_000
-MOST_CELLS: Final = 2_000_000  # inputs times labels
+MOST_INPUTS: Final = 100_000
+MOST_CELLS: Final = 1_000_000  # inputs times labels
 MOST_SECONDS: Final = 86_400.0
 OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 
