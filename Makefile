@@ -63,6 +63,7 @@ bench: $(VENV)/dev
 	$(BIN)/python benchmarks/trust.py --json
 	$(BIN)/python benchmarks/network.py --json
 	$(BIN)/python benchmarks/network_hostile.py --json
+	$(BIN)/python benchmarks/network_largest.py --json
 
 clean:
 	rm -rf $(VENV) build

@@ -6,6 +6,7 @@ wins (Snowball) they keep the counts, and the table says what follows from the c
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -49,25 +50,23 @@ def tabulate(protocol: SnowProtocol[Any], classes: int, *, most_states: int = 10
     number: dict[Any, int] = {}
     for state in firsts:
         number.setdefault(state, len(number))
-    after: list[list[list[int]]] = []
+    after = array("q")  # flat: a list for every step would keep the garbage collector busy for a second
     queue = list(number)
     for state in queue:  # grows while it is read
-        row = []
         for won in winners:
-            follow = [protocol.finite(state, won, ahead) for ahead in (False, won != UNCOLOURED)]
-            for new in follow:
+            for ahead in (False, won != UNCOLOURED):
+                new = protocol.finite(state, won, ahead)
                 if new not in number:
                     number[new] = len(number)
                     queue.append(new)
-            row.append([number[new] for new in follow])
-        after.append(row)
+                after.append(number[new])
         if len(number) > most_states:
             raise ValueError(
                 f"{type(protocol).__name__} with {classes} classes has more than {most_states:,} states: "
                 "use a smaller beta, or Slush"
             )
     return Machine(
-        after=np.array(after, dtype=np.int64),
+        after=np.array(after, dtype=np.int64).reshape(len(queue), len(winners), 2),
         colour=np.array([protocol.colour(state) for state in queue], dtype=np.int64),
         asking=np.array([not protocol.decided(state) for state in queue], dtype=np.int64),
         start=np.array([number[state] for state in firsts], dtype=np.int64),

@@ -61,7 +61,7 @@ class Opinions:
         self._step = 2 * (classes + 1)
         self._state = self._machine.start[first.astype(np.int64) + 1]
         self._colours = self._colour.take(self._state)
-        self._wins = np.zeros((first.size, classes), np.int64) if self._machine.counts_wins else None
+        self._wins = np.zeros((first.size, classes), np.int32) if self._machine.counts_wins else None
 
     @property
     def colours(self) -> Colours:

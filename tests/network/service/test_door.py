@@ -86,12 +86,12 @@ def test_idle_connections_take_neither_descriptors_nor_the_door(
             most = max(most, descriptors(node.process.pid))
         assert most <= before + MOST_VISITORS + 128  # of which 128 the kernel's queue may hand over at once
         if way == "control":  # the owner's own door is another one: it is free
-            assert run_json("ask", x, "--via", settings.folder, "--deadline", "1s")["inputs"] == 4
+            assert run_json("ask", x, "--via", settings.folder, "--deadline", "2s")["inputs"] == 4
         until(lambda: descriptors(node.process.pid) <= before + 8, "those who say nothing are sent away")
         why = "metrics_full" if way == "metrics" else "door_full"
         assert counted(port, why) >= IDLE - 8 * MOST_VISITORS
         assert counted(port, why) + counted(port, "door_late") <= IDLE
-        assert run_json("ask", x, "--via", settings.folder, "--deadline", "1s")["inputs"] == 4
+        assert run_json("ask", x, "--via", settings.folder, "--deadline", "2s")["inputs"] == 4
         stopped_quietly(node)
 
 
@@ -145,7 +145,7 @@ def test_a_folder_too_deep_for_a_socket(tmp_path: Path, monkeypatch: pytest.Monk
             assert settings.folder not in elsewhere.parents
             assert elsewhere.parent.stat().st_mode & 0o777 == 0o700
             np.save(tmp_path / "x.npy", np.arange(4, dtype="<i4")[:, None])
-            answer = run_json("ask", tmp_path / "x.npy", "--via", settings.folder, "--deadline", "1s")
+            answer = run_json("ask", tmp_path / "x.npy", "--via", settings.folder, "--deadline", "2s")
             assert answer["inputs"] == 4
             stopped_quietly(node)
             assert not elsewhere.parent.exists()
@@ -189,7 +189,7 @@ def test_tcp_wants_the_token_and_wants_it_soon(alone: Nodes, tmp_path: Path) -> 
             settings.folder, settings.roster, *options, model="shell_models:odd", cwd=tmp_path
         ) as node:
             node.wait_for("listening")
-            ask = ["ask", x, "--deadline", "1s", "--via"]
+            ask = ["ask", x, "--deadline", "2s", "--via"]
             assert_refused("the token is wrong", *ask, address)
             assert_refused("the token is wrong", *ask, address, "--token", wrong)
             assert_refused("must hold a token, 48 digits", *ask, address, "--token", broken)

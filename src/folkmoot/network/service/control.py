@@ -29,7 +29,7 @@ from folkmoot.network.service import door as doors
 from folkmoot.network.service.door import UNIX, Door
 from folkmoot.network.service.node import Node
 from folkmoot.network.session.session import Session
-from folkmoot.network.storage.account import Account, account, find
+from folkmoot.network.storage.account import Account, account_of, find
 from folkmoot.network.wire.motion import CHUNK_BYTES, Motion
 
 TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
@@ -260,7 +260,10 @@ class ControlServer:
                 _write(writer, progress)
                 await writer.drain()
             await asyncio.wait([done], timeout=0.25)
-        _write(writer, Over(account(self._node.storage, find(self._node.storage, name.hex()))))
+        storage = self._node.storage
+        stored, held = find(storage, name.hex()), storage.held(name)
+        # A label for every input takes long: a thread makes it, and the node goes on.
+        writer.write(await asyncio.to_thread(lambda: _framed(Over(account_of(stored, held)))))
         await writer.drain()
 
 

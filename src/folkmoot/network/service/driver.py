@@ -17,6 +17,7 @@ import numpy as np
 from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Colours
 from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.drawing import answer_size
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.drill import Liar, LyingSession
@@ -64,6 +65,7 @@ class Running:
     announce: m.Announce
     started: float
     confirmed: bool  # has its asker itself told us of it?
+    answer_size: int  # bytes of what a peer is told, at most
     inputs: Inputs | None = None
     over: Callable[[Session, dict[str, Any]], None] | None = None
     wake: float = float("inf")
@@ -140,7 +142,7 @@ class Driver:
             weights=self._records.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
         )
-        running = Running(session, announce, now, confirmed, inputs, over)
+        running = Running(session, announce, now, confirmed, answer_size(session), inputs, over)
         self.running[session.name] = running
         if len(self.running) > MOST_KEPT:
             ended = [name for name, each in self.running.items() if each.session.phase is Phase.OVER]
@@ -225,6 +227,7 @@ class Driver:
 
         def job() -> ChunkVotes:
             try:
+                running.session.prepare()
                 inputs = running.inputs
                 chunk = inputs.read(index) if data is None and inputs is not None else data
                 if chunk is None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from folkmoot.network.service.door import limited
+from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.node import Node
 from folkmoot.network.transports.mesh import Mesh
 
@@ -23,7 +24,7 @@ _HELP = {
 }
 
 
-def metrics(node: Node, mesh: Mesh) -> str:
+def metrics(node: Node, mesh: Mesh, delay: LoopDelay) -> str:
     """All counters and gauges in Prometheus's text format."""
     lines: list[str] = []
     counts = dict.fromkeys(_HELP, 0) | dict(node.counts) | dict(mesh.counts)
@@ -44,6 +45,9 @@ def metrics(node: Node, mesh: Mesh) -> str:
     skew = max((abs(skew) for skew in mesh.skews().values()), default=0.0)
     text = "Largest difference from a peer's clock."
     lines += _metric("folkmoot_clock_skew_seconds", "gauge", text, {"": round(skew, 3)})
+    quantiles = {f'{{quantile="{share:g}"}}': round(delay.quantile(share), 4) for share in (0.5, 0.99, 1.0)}
+    text = "How long what arrives waits until the node looks at it, in the last minute."
+    lines += _metric("folkmoot_loop_delay_seconds", "gauge", text, quantiles)
     return "\n".join(lines) + "\n"
 
 
@@ -51,7 +55,7 @@ def _metric(name: str, kind: str, text: str, values: Mapping[str, float]) -> lis
     return [f"# HELP {name} {text}", f"# TYPE {name} {kind}", *(f"{name}{k} {v}" for k, v in values.items())]
 
 
-async def serve_metrics(node: Node, mesh: Mesh, host: str, port: int) -> asyncio.Server:
+async def serve_metrics(node: Node, mesh: Mesh, delay: LoopDelay, host: str, port: int) -> asyncio.Server:
     """Answer GET /metrics, and nothing else."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -61,7 +65,7 @@ async def serve_metrics(node: Node, mesh: Mesh, host: str, port: int) -> asyncio
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5.0)
             request = head.split(b"\r\n", 1)[0].split()
             found = len(request) == 3 and request[0] == b"GET" and request[1].split(b"?")[0] == b"/metrics"
-            body = metrics(node, mesh).encode() if found else b"only GET /metrics is answered here\n"
+            body = metrics(node, mesh, delay).encode() if found else b"only GET /metrics is answered here\n"
             status = "200 OK" if found else "404 Not Found"
             header = (
                 f"HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"

@@ -16,6 +16,7 @@ import msgspec
 from folkmoot.adversaries import Adversary
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.admission import DISK_FULL, FETCHES, REASONS, TOO_MANY, Admission, Taken
+from folkmoot.network.service.drawing import Drawing, relayed_size
 from folkmoot.network.service.driver import AnyVoter, Driver, Inputs, Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.policy import Policy
@@ -63,6 +64,7 @@ class Node:
             seat, roster, storage, transport, votes, rng=rng, health=self.health, counts=self.counts,
             log=self._log, adversary=adversary, holdout=holdout,
         )  # fmt: skip
+        self._drawing = Drawing(seat.n)
         self._running = self._driver.running
         self._asked_for: dict[tuple[bytes, int], float] = {}
         self._complained = -1e9
@@ -147,7 +149,12 @@ class Node:
             running = self._running.get(message.motion)
             if running is not None:
                 running.received += len(frame)
-                running.session.receive(self.transport.now(), peer, message)
+                now = self.transport.now()
+                if type(message) is m.Ask and not self._drawing.allows(peer, now, running.answer_size):
+                    self.refuse(peer, "drew_too_much")  # it is told so, and does not wait
+                    self._driver.send(running, peer, m.Unready(message.motion, message.round))
+                    return
+                running.session.receive(now, peer, message)
                 self._driver.settle(running)
                 return
         if isinstance(message, m.Announce):
@@ -164,11 +171,11 @@ class Node:
             self._on_fetch(running, peer, message)
         elif isinstance(message, m.Unknown):
             remaining = running.session.end - self.transport.now()
-            if remaining > 0 and self._favour(peer):
+            if remaining > 0 and self._favour(peer, len(running.announce.header)):
                 self._driver.send(
                     running, peer, m.Announce(running.announce.header, running.announce.signature, remaining)
                 )
-        elif not isinstance(message, m.Want) or self._favour(peer):
+        elif not isinstance(message, m.Want) or self._favour(peer, relayed_size(running.session)):
             running.session.receive(self.transport.now(), peer, message)
             self._driver.settle(running)
 
@@ -255,12 +262,16 @@ class Node:
         """The motions under way, as they count."""
         return [Taken(each.session.motion.asker, each.confirmed) for each in self._driver.under_way()]
 
-    def _favour(self, peer: int) -> bool:
-        """Whether a peer may have another long reply to a short question."""
-        if self._admission.favour(peer, self.transport.now()):
-            return True
-        self.refuse(peer, "too_often")
-        return False
+    def _favour(self, peer: int, size: int) -> bool:
+        """Whether a peer may have another long reply to a short question, of so many bytes at most."""
+        now = self.transport.now()
+        if not self._admission.favour(peer, now):
+            self.refuse(peer, "too_often")
+            return False
+        if not self._drawing.allows(peer, now, size):
+            self.refuse(peer, "drew_too_much")
+            return False
+        return True
 
     def _on_stranger(self, peer: int, message: m.AnyMessage) -> None:
         """About a motion that is not under way here: an old one, or one that we have not heard of."""
@@ -268,7 +279,7 @@ class Node:
         name = message.motion
         if self.storage.knows(name):
             if isinstance(message, m.Want):
-                if not self._favour(peer):
+                if not self._favour(peer, RELAYED_BYTES):
                     return
                 room = RELAYED_BYTES
                 try:

@@ -25,6 +25,7 @@ from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Ide
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.control import ControlServer, loopback
 from folkmoot.network.service.holdout import Holdout, read_holdout
+from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Node
@@ -125,7 +126,8 @@ async def _serve(
     )
     door = ControlServer(node, settings.folder, labels)
     servers = []
-    tending: asyncio.Task[None] | None = None
+    delay = LoopDelay()
+    tasks: list[asyncio.Task[None]] = []
     try:
         listen = settings.listen or me.listen
         await _bound(mesh.listen(*parse_address(listen, any_port=True)), listen, "--listen")
@@ -134,20 +136,23 @@ async def _serve(
             await _bound(door.open_tcp(settings.control), settings.control, "--control")
         if settings.metrics is not None:
             host, port = loopback(settings.metrics, "--metrics")
-            servers.append(await _bound(serve_metrics(node, mesh, host, port), settings.metrics, "--metrics"))
+            servers.append(
+                await _bound(serve_metrics(node, mesh, delay, host, port), settings.metrics, "--metrics")
+            )
         log.write(
             "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
             participants=len(roster), model=settings.model, loop=type(loop).__module__.split(".")[0],
         )  # fmt: skip
         node.start()
-        tending = loop.create_task(_tend(node, Watermarks(settings.disk, LEAST_FREE), log))
+        tasks.append(loop.create_task(_tend(node, Watermarks(settings.disk, LEAST_FREE), log)))
         # What is loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
+        tasks.append(loop.create_task(delay.watch()))
         await stop
     finally:
-        if tending is not None:
-            tending.cancel()
+        for task in tasks:
+            task.cancel()
         door.close()
         with suppress(sqlite3.Error):
             node.stop()

@@ -120,6 +120,10 @@ class Session:
         weights = None if self.judgement is None else self.judgement.weights
         return verdict(self.motion, self.seat.n, self.closes, self.cheats, self.seat.place, weights)
 
+    def prepare(self) -> None:
+        """What the talk needs and takes long: to be called in the model's thread, before the talk."""
+        self._talking.prepare()
+
     # ---- what a driver tells -----------------------------------------------------------------
 
     def tick(self, now: float) -> None:

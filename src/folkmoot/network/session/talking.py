@@ -17,6 +17,7 @@ from folkmoot.network.session.punctuality import Punctuality
 from folkmoot.network.session.stance import Stance, is_first
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.testimony import Testimony
+from folkmoot.protocols.machine import machine_of
 from folkmoot.protocols.many import winners
 from folkmoot.sampling import draw, trust_weights
 from folkmoot.trust import heeded
@@ -54,6 +55,10 @@ class Talking:
         self._most_closed: float | None = None  # when all but f had closed
         self._asked_at, self._all_measured = 0.0, False  # when somebody was last asked in this round
         self._asked_by = [0] * seat.n
+
+    def prepare(self) -> None:
+        """Tabulate the rule, which is remembered: two seconds, with many labels."""
+        machine_of(self._stance.rule, self._minutes.motion.classes)
 
     def begin(self, now: float) -> None:
         """The first round comes as if one had just ended."""

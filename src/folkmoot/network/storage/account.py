@@ -134,7 +134,7 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
 
 
 def account_of(stored: StoredMotion, held: Held) -> Account:
-    """What is known of a motion, from what is held of it."""
+    """The same, of what was read already: no database is needed, so that a thread may do it."""
     motion, names, said = stored.motion, stored.names, stored.summary
     proofs, outcome = held.evidence, _outcome(stored, held)
     first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)

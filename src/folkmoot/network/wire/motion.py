@@ -15,7 +15,6 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Array
-from folkmoot.network.wire.packing import packed_size
 from folkmoot.protocols import SnowProtocol, named_protocol, protocol_called
 
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
@@ -24,11 +23,13 @@ CHUNK_BYTES: Final = 256 * 1024
 MOST_LABELS: Final = 127
 MOST_ROUNDS: Final = 10_000
 MOST_STEPS: Final = 400_000  # of the table of a protocol that decides: labels^3 beta
-MOST_COUNTS: Final = 10_000_000  # of wins that such a protocol keeps: inputs times labels
 MOST_VOTERS: Final = 4096  # places in a roster
+# A node works on all inputs of a motion at a time and does nothing else meanwhile: with these a step takes a
+# tenth of a second at the most.
+MOST_INPUTS: Final = 200_000
+MOST_CELLS: Final = 2_000_000  # inputs times labels
 MOST_SECONDS: Final = 86_400.0
 OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
-MOST_VOTE_BYTES: Final = 450_000  # a close carries two vectors of votes in one frame
 
 
 class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -106,7 +107,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError("a motion must name its moot in 32 bytes and hold a nonce of 16")
 
     def _check_decisions(self) -> None:
-        """Protocols that decide have tables and counters, which a node must be able to hold."""
+        """Protocols that decide have tables, which a node must be able to hold."""
         if not protocol_called(self.protocol).decides:
             return
         if self.classes**3 * self.beta > MOST_STEPS:
@@ -114,19 +115,18 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
                 f"{self.protocol} must have labels^3 beta <= {MOST_STEPS:,}: got {self.classes} labels and "
                 f"beta={self.beta}; take a smaller beta, or slush"
             )
-        if self.inputs * self.classes > MOST_COUNTS:
-            raise ValueError(
-                f"{self.protocol} must have inputs times labels <= {MOST_COUNTS:,}: got {self.inputs:,} "
-                f"inputs and {self.classes} labels; put them in two motions, or take slush"
-            )
 
     def _check_inputs(self) -> None:
         if self.inputs < 1 or self.columns < 1:
             raise ValueError(f"a motion must hold inputs: got {self.inputs} rows of {self.columns} columns")
         if self.dtype not in DTYPES:
             raise ValueError(f"inputs must be numbers ({', '.join(DTYPES)}): got {self.dtype!r}")
-        if packed_size(self.inputs, self.classes, open_votes=True) > MOST_VOTE_BYTES:
-            raise ValueError(f"a motion must hold fewer inputs: got {self.inputs:,}; put them in two motions")
+        most = min(MOST_INPUTS, MOST_CELLS // self.classes)
+        if self.inputs > most:
+            raise ValueError(
+                f"a motion with {self.classes} labels must hold at most {most:,} inputs: "
+                f"got {self.inputs:,}; put them in several motions"
+            )
         row = self.columns * np.dtype(self.dtype).itemsize
         if not 1 <= self.chunk_rows <= max(1, CHUNK_BYTES // row):
             raise ValueError(
