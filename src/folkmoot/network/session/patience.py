@@ -92,8 +92,8 @@ class Patience:
     def last_by(self, by: float, now: float, *, most: bool) -> float:
         """Until when those who owe something are waited for.
 
-        Until ``by`` as long as more than f owe it. Once ``most`` have given it, each of the rest may be one that
-        only says that it is not as far yet: they have as long again as the others took.
+        Until ``by`` as long as more than f owe it. Once ``most`` have given it, each of the rest may be one
+        that only says that it is not as far yet: they have as long again as the others took.
         """
         if self._most_since is None:
             if not most:
