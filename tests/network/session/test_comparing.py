@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from folkmoot.network.session.comparing import _MOST_VECTORS
@@ -142,9 +143,29 @@ def test_marks_of_nobody_are_not_compared() -> None:
     everybody_reveals(table)
     table.out()
     for place in table.others:
-        table.session.receive(0.0, place, table.marks(place, {place: table.session.commits[place]}))
+        table.session.receive(0.0, place, table.marks(place, {}))
     assert table.session.minutes.study is not None
     assert not table.sent(m.Commit)
+
+
+@pytest.mark.parametrize("lacking", [1, 2, 3])
+def test_a_commitment_that_several_did_not_hold_is_late(lacking: int) -> None:
+    """Its author may have seen what they showed; one of them may just have missed it."""
+    table = revealing()
+    everybody_reveals(table)
+    table.saves()
+    for place in table.others:
+        held = dict(table.session.commits)
+        if place < lacking + (lacking > 1):  # of 0, 2, 3
+            del held[4]
+        table.session.receive(0.0, place, table.marks(place, held))
+    study = table.session.minutes.study
+    assert study is not None
+    assert study[4].tolist() == (THEIRS.tolist() if lacking == 1 else [-1] * 4)
+    assert study[:4].tolist() == [THEIRS.tolist(), OWN.tolist(), THEIRS.tolist(), THEIRS.tolist()]
+    assert table.session.late == (set() if lacking == 1 else {4})
+    assert not table.session.cheats, "absence is no evidence"
+    assert table.saves() == []
 
 
 def test_wrong_marks_are_ignored() -> None:

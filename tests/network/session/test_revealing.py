@@ -122,7 +122,7 @@ def test_votes_that_were_not_committed_to_are_evidence_and_not_heard() -> None:
     assert study[3].tolist() == [-1] * 4
 
 
-def test_who_commits_late_is_shown_nothing_and_not_heard() -> None:
+def test_who_commits_late_is_not_heard_and_shown_nothing_before_all_have_compared() -> None:
     """Or it could read these votes, and commit to a copy of them where the gathering still goes on."""
     table = Table(trust=True)
     table.vote(OWN)
@@ -141,3 +141,26 @@ def test_who_commits_late_is_shown_nothing_and_not_heard() -> None:
     study = table.session.minutes.study
     assert study is not None
     assert study[3].tolist() == [-1] * 4
+    table.out()
+    table.session.receive(now, 3, table.reveal(3, THEIRS, want=True))
+    ((peer, shown),) = table.out()
+    assert peer == 3
+    assert isinstance(shown, m.Reveal)
+    assert unpack(shown.first, 4, 2).tolist() == OWN.tolist()
+
+
+def test_who_only_says_that_it_is_not_as_far_holds_nobody_up() -> None:
+    """Of six one may be a liar: the others took no time, so it has a second."""
+    table = Table(6, trust=True)
+    table.vote(OWN)
+    table.gather(THEIRS)
+    for place in (0, 2, 3, 4):
+        show(table, 0.0, place)
+    table.session.receive(0.9, 5, m.Pending(table.name))
+    table.session.tick(0.9)
+    assert table.session.minutes.study is None
+    table.session.tick(1.0)
+    study = table.session.minutes.study
+    assert study is not None
+    assert study[5].tolist() == [-1] * 4
+    assert not table.session.cheats

@@ -22,6 +22,10 @@ chance of 2^-64; a commitment made after, with the salt known, would have to hit
 2^64 hashes.) Neither mark is zero. So i has seen j's commitment of p beside its own; both are signed by p
 and prove that p contradicts itself; i does not listen to p.
 
+A participant whose commitment more than f of the others (or more than one, if f is 0) did not hold when they
+froze is late, too. So what a node listens to was fixed before all but so many of those that it compared with
+had shown their votes to anybody: neither its author nor an ally who passed them on can have copied more.
+
 A participant that stays silent, holds nothing, or claims a mark that it cannot show proves nothing against
 anybody: absence is never evidence, and a mark by itself is none.
 """
@@ -29,11 +33,13 @@ anybody: absence is never evidence, and a mark by itself is none.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
 from msgspec.structs import replace
 
+from folkmoot.network.membership.roster import faults
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.wire import messages as m
@@ -73,6 +79,15 @@ class Comparing:
     def owing(self, peers: Iterable[int]) -> set[int]:
         """Those with whom this node has not compared yet."""
         return {p for p in peers if p not in self._told or self._differ[p] - self._minutes.cheats}
+
+    def late_elsewhere(self) -> set[int]:
+        """Participants whose commitments more than f of the others did not hold when they froze."""
+        n = self._minutes.seat.n
+        most = max(1, faults(n))  # a single one may just have missed it
+        lacking = Counter(
+            place for marks in self._told.values() for place in range(n) if _mark_of(marks, place) == NONE
+        )
+        return {place for place, count in lacking.items() if count > most} - {self._minutes.seat.place}
 
     def tell(self, peer: int, *, want: bool) -> None:
         """Send a peer our marks."""
@@ -120,8 +135,8 @@ class Comparing:
         assert self._frozen is not None  # noqa: S101
         differ = set()
         for place, commit in self._frozen.items():
-            mark = theirs.marks[8 * place : 8 * place + 8]
-            if place != minutes.seat.place and mark not in (NONE, self._mark(theirs.salt, place)):
+            same = (NONE, self._mark(theirs.salt, place))
+            if place != minutes.seat.place and _mark_of(theirs, place) not in same:
                 differ.add(place)
                 minutes.tell(peer, replace(commit, want=False))
         self._differ[peer] = differ
@@ -129,3 +144,7 @@ class Comparing:
     def _mark(self, salt: bytes, place: int) -> bytes:
         assert self._frozen is not None  # noqa: S101
         return statements.mark(salt, self._frozen[place]) if place in self._frozen else NONE
+
+
+def _mark_of(marks: m.Marks, place: int) -> bytes:
+    return marks.marks[8 * place : 8 * place + 8]

@@ -17,7 +17,6 @@ class Gathering:
         self._minutes, self._patience = minutes, patience
         self._sent = False  # has everybody been sent our commitment?
         self._since = 0.0
-        self._most_since: float | None = None  # when all but f had committed
 
     def begin(self, now: float) -> None:
         """Everybody is to be told at once."""
@@ -35,24 +34,13 @@ class Gathering:
                 minutes.tell(peer, self._commit(want=peer not in minutes.commits))
             missing = [peer for peer in missing if peer in asked]
             self._sent = True
-        by = self._others_by(now)
+        most = len(minutes.commits) >= minutes.seat.n - faults(minutes.seat.n)
+        by = patience.last_by(patience.commit_by, now, most=most)
         grace = self._since + patience.grace
         complete = not missing and (len(told) == minutes.seat.n or now >= grace)
         if complete or now >= by:
             return Event.GATHERED
         return min(patience.next_try if missing else grace, by)
-
-    def _others_by(self, now: float) -> float:
-        """Until when commitments are waited for: f peers may be ones that only say that they are voting."""
-        minutes, patience = self._minutes, self._patience
-        if len(minutes.commits) < minutes.seat.n - faults(minutes.seat.n):
-            return patience.commit_by
-        if self._most_since is None:
-            self._most_since = now
-            # What they said may be lost: they are reminded when there is still time for a reply.
-            half = (patience.others_by(now) - now) / 2
-            patience.next_try = min(patience.next_try, now + half)
-        return min(patience.commit_by, patience.others_by(self._most_since))
 
     def on_commit(self, peer: int, message: m.Commit) -> bool:
         """A peer's commitment, at any time; whether it is one."""

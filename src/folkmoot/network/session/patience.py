@@ -80,6 +80,7 @@ class Patience:
         self._seconds, self._began = seconds, now
         self._health = health
         self._tries = [0] * n
+        self._most_since: float | None = None  # when all but f had given what they owe
 
     def prolong(self, end: float) -> None:
         """There is more time than was said at first."""
@@ -87,6 +88,20 @@ class Patience:
         self.commit_by += more
         self.reveal_by += more
         self.talk_by += more
+
+    def last_by(self, by: float, now: float, *, most: bool) -> float:
+        """Until when those who owe something are waited for.
+
+        Until ``by`` as long as more than f owe it. Once ``most`` have given it, each of the rest may be one
+        that only says that it is not as far yet: they have as long again as the others took.
+        """
+        if self._most_since is None:
+            if not most:
+                return by
+            self._most_since = now
+            half = (self.others_by(now) - now) / 2  # what they said may be lost: they are reminded in time
+            self.next_try = min(self.next_try, now + half)
+        return min(by, self.others_by(self._most_since))
 
     def others_by(self, since: float) -> float:
         """Until when the last are waited for, if most had come by then: as long again as these took.
@@ -113,6 +128,7 @@ class Patience:
     def begin(self, first: float) -> None:
         """Nobody has been reminded yet; the first to be are so at this time."""
         self.next_try = first
+        self._most_since = None
         self._tries = [0] * len(self._tries)
 
     @property

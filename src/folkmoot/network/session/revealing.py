@@ -1,7 +1,7 @@
 """REVEALING: first votes are shown and listened to, so that a node knows whom to trust in the talk.
 
-They are shown to those alone whose commitment was there when the gathering ended, and listened to after the
-commitments were compared (``comparing.py``).
+They are listened to after the commitments were compared (``comparing.py``). Those whose commitment was not
+there when the gathering ended are shown them only then.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from folkmoot.arrays import Colours
+from folkmoot.network.membership.roster import faults
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.judgement import Judgement
 from folkmoot.network.session.minutes import Minutes
@@ -56,12 +57,15 @@ class Revealing:
                 if everybody or peer not in self._revealed:
                     minutes.tell(peer, self._reveal(want=peer not in self._revealed))
             owed = [peer for peer in owed if peer in asked]
-        if owed and now < patience.reveal_by:
-            return min(patience.next_try, patience.reveal_by)
+        most = 1 + len(live) - len(owed) >= minutes.seat.n - faults(minutes.seat.n)
+        by = patience.last_by(patience.reveal_by, now, most=most)
+        if owed and now < by:
+            return min(patience.next_try, by)
         self._listening = True
+        minutes.late |= self._comparing.late_elsewhere()
         minutes.study = np.full((minutes.seat.n, minutes.motion.inputs), UNCOLOURED, dtype=np.int8)
         for place, votes in self._revealed.items():
-            if place not in minutes.cheats:
+            if place not in minutes.cheats and place not in minutes.late:
                 minutes.study[place] = votes
         peers = [votes for place, votes in enumerate(minutes.study) if place != minutes.seat.place]
         self._stance.settle_threshold(peers)
@@ -100,9 +104,10 @@ class Revealing:
                 return False
             self._revealed[peer] = votes
         if message.want:
-            # Only who has all commitments it will wait for shows its votes, and only to those who had
-            # committed by then: another could commit to a copy of them elsewhere.
-            early = minutes.phase in (Phase.VOTING, Phase.GATHERING) or peer in minutes.late
+            # Only who has all commitments it will wait for shows its votes. Who had not committed by then
+            # waits until the others are as far, too, or it could commit to a copy elsewhere.
+            waits = peer in minutes.late and minutes.phase is Phase.REVEALING and not self._listening
+            early = minutes.phase in (Phase.VOTING, Phase.GATHERING) or waits
             minutes.tell(peer, m.Pending(minutes.name) if early else self._reveal(want=False))
         return True
 
