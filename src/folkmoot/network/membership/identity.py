@@ -258,6 +258,7 @@ def _toml(settings: dict[str, Any]) -> str:
         "# What folkmoot node run needs may stand here too; paths are seen from this folder.\n"
         '# roster = "../roster.toml"\n'
         '# model = "model.skops"\n'
+        '# schema = "model.schema.toml"\n'
         '# labels = ["no", "yes"]\n'
         '# allow = ["package.module.Type"]\n'
         "# [policy]\n"
