@@ -2,7 +2,8 @@
 
 1. VOTING. Fetch the inputs from the asker, chunk by chunk, and let the model vote. What is missing when the
    time for votes is over stays uncoloured.
-2. GATHERING. Commit to the first votes; go on when every live peer has committed, or at the deadline.
+2. GATHERING. Commit to the first votes; go on when every live peer has committed, as long again after all but
+   f have, or at the deadline.
 3. REVEALING, if the motion wants trust. Freeze the commitments that are there, and tell all which they are
    (``comparing.py``). Show the first votes to those who had committed, compare commitments with all who
    answer, then listen to the first votes of those not caught with two, and learn whom to trust. A node that
