@@ -9,6 +9,7 @@ import numpy as np
 from folkmoot.network import Terms
 from folkmoot.network.service.admission import MOST_OPEN_EACH
 from folkmoot.network.service.drawing import BURST, RATE, Drawing, answer_size
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import MOST_CELLS, MOST_INPUTS
 from folkmoot.network.wire.packing import pack
@@ -42,7 +43,8 @@ def asking(hall: Moot, **changes: Any) -> bytes:
 
 def test_short_questions_do_not_draw_answers_without_limit() -> None:
     votes = np.tile(np.arange(100_000) % 2, (7, 1)).astype(np.int8)
-    hall = Moot(votes, 1)
+    longer = Policy(most_rounds=10_000)  # more rounds, so that more questions may be answered
+    hall = Moot(votes, 1, policies=dict.fromkeys(range(7), longer))
     name = asking(hall)
     sizes = carried(hall, 1, 6)
     node, seconds = hall.nodes[1], 4

@@ -26,6 +26,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "north"
 
 
+UNNAMED = "takes any number of columns, unchecked, as they have no names (give --schema); labels even, odd"
+
+
 def say(folder: Path, *lines: str) -> None:
     with (folder / "node.toml").open("a") as file:
         file.write("\n".join(lines) + "\n")
@@ -104,8 +107,8 @@ def test_a_node_is_checked_with_what_stands_there(
         (line,) = (each for each in json.loads(found.stdout)["checks"] if each["what"] == "model")
         return line["fine"], line["note"]
 
-    assert model_line() == (True, "takes any number of columns; labels even, odd")
-    assert model_line("--model", "odd_models:odd") == (True, "takes any number of columns; labels even, odd")
+    assert model_line() == (True, UNNAMED)
+    assert model_line("--model", "odd_models:odd") == (True, UNNAMED)
     text = (folder / "node.toml").read_text()
     (folder / "node.toml").write_text(text.replace('"even", "odd"]', '"even", "uneven"]'))
     fine, note = model_line("--model", "odd_models:odd")
