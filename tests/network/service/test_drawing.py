@@ -43,7 +43,8 @@ def asking(hall: Moot, **changes: Any) -> bytes:
 
 def test_short_questions_do_not_draw_answers_without_limit() -> None:
     votes = np.tile(np.arange(100_000) % 2, (7, 1)).astype(np.int8)
-    hall = Moot(votes, 1, policies=dict.fromkeys(range(7), Policy(most_rounds=10_000)))
+    longer = Policy(most_rounds=10_000)  # more rounds, so that more questions may be answered
+    hall = Moot(votes, 1, policies=dict.fromkeys(range(7), longer))
     name = asking(hall)
     sizes = carried(hall, 1, 6)
     node, seconds = hall.nodes[1], 4

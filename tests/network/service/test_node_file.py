@@ -26,6 +26,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "north"
 
 
+UNNAMED = "takes any number of columns, unchecked, as they have no names (give --schema); labels even, odd"
+
+
 def say(folder: Path, *lines: str) -> None:
     with (folder / "node.toml").open("a") as file:
         file.write("\n".join(lines) + "\n")

@@ -188,8 +188,7 @@ class Node:
         if isinstance(message, m.Fetch):
             self._on_fetch(running, peer, message)
         elif isinstance(message, m.Unknown):
-            if self._favour(peer, len(running.announce.header)):
-                self._tell_again(running, peer)
+            self._tell_again(running, peer)
         elif not isinstance(message, m.Want) or self._favour(peer, relayed_size(running.session)):
             running.session.receive(self.transport.now(), peer, message)
             self._driver.settle(running)
@@ -287,7 +286,7 @@ class Node:
         running.told[peer] += 1
         if running.told[peer] > ANNOUNCEMENTS:
             self.refuse(peer, "too_often")
-        elif remaining > 0:
+        elif remaining > 0 and self._favour(peer, len(running.announce.header)):
             announce = m.Announce(running.announce.header, running.announce.signature, remaining)
             self._driver.send(running, peer, announce)
 
