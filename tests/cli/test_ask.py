@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import http.client
 import json
 import os
 import re
@@ -20,9 +19,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from folkmoot import __version__
 from folkmoot.cli.network.input_files import read_inputs
 from folkmoot.cli.network.motions import print_account
 from folkmoot.network import Asker, Terms
+from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.door import DOOR
 from folkmoot.network.storage.account import Account
@@ -30,6 +31,7 @@ from folkmoot.network.storage.storage import DATABASE
 from folkmoot.runs.processes import Nodes, prepare
 from support.command import assert_refused, run, run_json
 from support.network.hostile_peer import Hall, within
+from support.network.metrics import metrics, request
 from support.network.ports import held_port
 from support.network.real_moot import check_consistency, rows_of_closed_motions, until
 from support.network.shell_nodes import MODELS, ShellNode, stopped_quietly
@@ -336,6 +338,16 @@ def test_a_node_that_runs(network: tuple[Path, Path], tmp_path: Path) -> None:
                     pass
         samples = metrics(port)
         assert samples['folkmoot_refused_total{why="handshake_refused"}'] == 3
+        peers = [f'{{peer="{participant.name}"}}' for participant in Roster.read(roster)]
+        connected = [samples.get(f"folkmoot_peer_connected{peer}") for peer in peers]
+        assert sorted(connected, key=str) == [
+            0.0,
+            0.0,
+            None,
+        ]  # nobody else runs; a node is no peer of its own
+        assert all(samples[f"folkmoot_peer_abstentions_total{peer}"] == 0 for peer in peers)
+        assert samples[f'folkmoot_info{{version="{__version__}"}}'] == 1
+        assert samples["folkmoot_motion_seconds_total"] == 0
         assert samples["folkmoot_participants"] == 3
         assert samples["folkmoot_motions_open"] == 0
         assert request(port, "GET /metrics?x=1 HTTP/1.1\r\n\r\n").startswith("HTTP/1.1 200 OK")
@@ -347,41 +359,6 @@ def test_a_node_that_runs(network: tuple[Path, Path], tmp_path: Path) -> None:
     with ShellNode(folder, roster, model="shell_models:odd", cwd=tmp_path) as node:
         node.wait_for("listening")
         stopped_quietly(node, signal.SIGTERM)
-
-
-def metrics(port: int) -> dict[str, float]:
-    """What /metrics says, read as Prometheus reads it."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10.0)
-    connection.request("GET", "/metrics")
-    response = connection.getresponse()
-    text = response.read().decode()
-    assert response.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-    connection.close()
-    types: dict[str, str] = {}
-    samples: dict[str, float] = {}
-    assert text.endswith("\n")
-    for line in text.splitlines():
-        if line.startswith("#"):
-            word, name, rest = line[2:].split(" ", 2)
-            assert word in ("HELP", "TYPE")
-            if word == "TYPE":
-                assert name not in types
-                assert rest in ("counter", "gauge")
-                types[name] = rest
-            continue
-        match = re.fullmatch(r'([a-z_]+)(\{[a-z]+="[^"\\\n]*"\})? (\S+)', line)
-        assert match, line
-        assert match[1] in types
-        assert (types[match[1]] == "counter") == match[1].endswith("_total")
-        assert match[1] + (match[2] or "") not in samples
-        samples[match[1] + (match[2] or "")] = float(match[3])
-    return samples
-
-
-def request(port: int, text: str) -> str:
-    with socket.create_connection(("127.0.0.1", port), timeout=10.0) as connection:
-        connection.sendall(text.encode())
-        return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
 
 
 def test_a_full_disk_stops_a_node_in_one_line_and_loses_nothing(

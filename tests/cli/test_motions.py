@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 
 from folkmoot.cli.network.motions import write_decisions
@@ -14,6 +15,8 @@ from folkmoot.network.storage.account import Account
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.wire.motion import Motion, motion_name
 from support.command import assert_refused, run, run_json
+from support.network.moot_in_memory import Moot
+from support.network.stored_motion import folder_of
 
 
 @pytest.fixture
@@ -63,11 +66,34 @@ def test_truths_that_cannot_be_read(node: Path, tmp_path: Path) -> None:
         (b"label\n\n", "has a header and no truths"),
         (b"label\n", "has a header and no rows"),
         (b"label\nmaybe\n", "label must be one of no, yes: got 'maybe'"),
+        (b"label\nno\nno\nno\n", "line 4: the motion has 2 inputs, and here is a label more"),
+        (b"0,no\n1,yes\n", "got '0, no'; its first line names them"),
+        (b"label,weight\nno,1\n", "must have the columns input,label or label: got 'label, weight'"),
     ):
         told.write_bytes(data)
         assert_refused(message, "truth", "last", told, "--via", node)
     told.write_bytes(b"1," * 200)
     assert len(run("truth", "last", told, "--via", node).stderr) < 200
+
+
+@pytest.mark.parametrize(
+    ("text", "truths"),
+    [
+        ("input,label,agreement\n0,3,1.0000\n1,,0.5000\n", {0: "3"}),  # as --out writes it, one undecided
+        ("Label,Input\n4,1\n3,0\n", {0: "3", 1: "4"}),
+        ("input,label\n0,3.0\n1,4.0\n", {0: "3", 1: "4"}),  # as pandas writes labels when some are missing
+        ("label\n\n4\n", {1: "4"}),
+    ],
+)
+def test_truths_as_people_have_them(text: str, truths: dict[int, str], tmp_path: Path) -> None:
+    folder = heard(tmp_path / "south", ("3", "4"))
+    (tmp_path / "truth.csv").write_text(text)
+    told = run_json("truth", "last", tmp_path / "truth.csv", "--via", folder)
+    storage = Storage(folder / "moot.db")
+    assert storage.truths(bytes.fromhex(told["motion"])) == truths
+    storage.close()
+    (tmp_path / "truth.csv").write_text("input,label\n0,3.5\n")
+    assert_refused("must be one of 3, 4: got '3.5'", "truth", "last", tmp_path / "truth.csv", "--via", folder)
 
 
 def test_labels_that_are_formulas_are_written_harmless_and_read_back(tmp_path: Path) -> None:
@@ -80,10 +106,21 @@ def test_labels_that_are_formulas_are_written_harmless_and_read_back(tmp_path: P
     write_decisions(out, decided)
     lines = out.read_text().splitlines()
     assert lines[1:] == ["0,'=cmd|' /C calc'!A0,0.0000", "1,''@x,0.0000"]
-    told = tmp_path / "truth.csv"
-    told.write_text("\n".join(line.rpartition(",")[0] for line in lines))
-    told_of = run_json("truth", "last", told, "--via", folder)
+    told_of = run_json("truth", "last", out, "--via", folder)
     assert told_of["told"] == 2
     storage = Storage(folder / "moot.db")
     assert storage.truths(bytes.fromhex(account["motion"])) == dict(enumerate(labels))
     storage.close()
+
+
+def test_decisions_told_as_truth_unchanged_are_doubted(tmp_path: Path) -> None:
+    moot = Moot(np.array([[0, 1, 0, 1]] * 5, dtype=np.int8), seed=2)
+    moot.put(k=4)
+    moot.network.run(40.0)
+    folder, out = folder_of(moot, 0, tmp_path / "p000"), tmp_path / "out.csv"
+    assert run("motions", "last", "--via", folder, "--out", out).returncode == 0
+    told = run("truth", "last", out, "--via", folder)
+    assert told.returncode == 0
+    assert "agreement is not truth" in told.stderr
+    out.write_text(out.read_text().replace("0,a,", "0,b,", 1))
+    assert run("truth", "last", out, "--via", folder).stderr == ""

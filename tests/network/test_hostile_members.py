@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.network.service.admission import FETCHES, MOST_OPEN_EACH
+from folkmoot.network.service.admission import ANNOUNCEMENTS, FETCHES, MOST_OPEN_EACH
 from folkmoot.network.service.driver import MOST_KEPT, Driver, Running
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.transports.memory import Weather
@@ -194,6 +194,44 @@ def test_an_asker_gets_no_more_places_by_confirming_what_others_passed_on() -> N
     assert MOST_OPEN_EACH <= node.open_motions <= 2 * MOST_OPEN_EACH
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_one_asker_cannot_fill_the_disk_of_the_others(restarted: bool) -> None:
+    """As many motions of two seconds and 240 kB as there are places for, for a minute."""
+    disk = 20_000_000
+    hall = moot(disk=disk)
+    hall.crash(5)
+    long_header: dict[str, Any] = {
+        "seconds": 2.0, "inputs": 7000, "chunk_rows": 1, "chunks": (bytes(32),) * 7000,
+    }  # fmt: skip
+
+    def flood(number: int) -> None:
+        told = announced(hall, 5, 2.0, nonce=number.to_bytes(16, "big"), **long_header)
+        assert len(told.header) > 230_000
+        for node in hall.nodes[1:5]:
+            assert node is not None
+            node.received(5, m.encode(told))
+
+    def restart() -> None:
+        for place in range(1, 5):
+            hall.start(place)
+
+    for number in range(120):
+        hall.at(number * 0.5, lambda number=number: flood(number))  # type: ignore[misc]
+    if restarted:
+        hall.at(30.0, restart)
+    hall.put(0, at=50.0)
+    hall.network.run(90.0)
+    for place in range(1, 5):
+        node = hall.nodes[place]
+        assert node is not None
+        theirs = [each for each in hall.storages[place].motions() if each.motion.asker == 5]
+        assert len(theirs) >= 2
+        assert hall.storages[place].used() <= 0.8 * disk / 6 + 500_000  # and what the other motion takes
+        assert node.counts["refused_over_budget"] > 40
+    ((name, _),) = hall.over.items()
+    assert decided_by(hall, name) == [0, 1, 2, 3, 4]
+
+
 def test_who_has_forgotten_a_motion_does_not_keep_others_waiting() -> None:
     hall = moot()
     hall.put(0)
@@ -206,6 +244,33 @@ def test_who_has_forgotten_a_motion_does_not_keep_others_waiting() -> None:
     assert node is not None
     node.received(2, m.encode(m.Ask(name, 7, None)))
     assert sent == [m.Unready(name, 7)]
+
+
+@pytest.mark.parametrize("when", [0.3, 10.0])
+def test_a_member_away_at_the_announcement_is_told_when_it_comes_back(when: float) -> None:
+    hall = moot()
+    hall.crash(4)
+    hall.put(0, rounds=400, pace=0.05)
+    hall.at(when, lambda: hall.start(4))
+    hall.network.run(40.0)
+    ((name, _),) = hall.over.items()
+    assert decided_by(hall, name) == [0, 1, 2, 3, 4, 5]
+    session = hall.over[name][0]
+    assert session.late == ({4} if when > 5.0 else set())
+
+
+def test_a_member_that_comes_back_again_and_again_is_not_told_for_ever() -> None:
+    hall = moot()
+    hall.crash(4)
+    hall.put(0, rounds=400, pace=0.05)
+    hall.network.run(1.0)
+    node = hall.nodes[0]
+    assert node is not None
+    before = node.counts["frames_sent"]
+    for _ in range(1000):
+        node.reached(4)
+    assert node.counts["frames_sent"] == before + ANNOUNCEMENTS
+    assert node.counts["refused_too_often"] == 1000 - ANNOUNCEMENTS
 
 
 def test_fetches_are_counted_and_end_with_the_motion() -> None:

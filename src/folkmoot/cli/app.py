@@ -8,7 +8,17 @@ import typer
 
 from folkmoot import __version__
 from folkmoot.cli import deliberate, demo, learn, reproduce, theory
-from folkmoot.cli.network import ask, init_node, local, manage_roster, motions, run_node, verify
+from folkmoot.cli.network import (
+    ask,
+    evidence,
+    init_node,
+    local,
+    manage_roster,
+    motions,
+    node_status,
+    run_node,
+    verify,
+)
 from folkmoot.cli.options import ListingCommand
 
 app = typer.Typer(
@@ -29,10 +39,11 @@ app.command()(local.local)
 app.command(cls=ListingCommand)(ask.ask)
 app.command()(motions.motions)
 app.command()(motions.truth)
-app.command()(motions.evidence)
+app.command()(evidence.evidence)
 app.command()(verify.verify)
 init_node.app.command()(run_node.run)
 init_node.app.command()(run_node.check)
+init_node.app.command()(node_status.status)
 
 
 def _show_version(wanted: bool) -> None:

@@ -5,5 +5,6 @@ from .service.asking import Terms as Terms
 from .service.asking import ask as ask
 from .storage.account import Account as Account
 from .wire.batch import Batch as Batch
+from .wire.schema import Column as Column
 
 __all__: list[str]

@@ -45,7 +45,7 @@ def winners(
     for colour in range(classes):
         tally = np.zeros(won.shape)
         for answer, weight in zip(answers, weights, strict=False):
-            tally[answer == colour] += weight
+            np.add(tally, weight, out=tally, where=answer == colour)
         won[reaches(tally, alpha, whole, asked)] = colour
     return won
 

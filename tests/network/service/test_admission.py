@@ -8,8 +8,17 @@ import msgspec
 import numpy as np
 import pytest
 
-from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH, TOO_MANY, Admission, Taken
+from folkmoot.network.service.admission import (
+    MOST_OPEN,
+    MOST_OPEN_EACH,
+    OVER_BUDGET,
+    TOO_FAST,
+    TOO_MANY,
+    Admission,
+    Taken,
+)
 from folkmoot.network.session.minutes import Seat
+from folkmoot.network.storage.retention import stored_bytes
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import OLD, Motion, motion_name
@@ -103,13 +112,51 @@ def test_what_is_passed_on_takes_no_place_of_its_asker(hall: Moot, admission: Ad
 
 def test_what_a_node_may_put_itself(hall: Moot, admission: Admission) -> None:
     own: Motion = hall.motion(1)[0]
-    admission.check_own(own, taken(0) * 50)
+    admission.check_own(own, taken(0) * 50, 0.0, CLOCK)
     with pytest.raises(ValueError, match="put by this node"):
-        admission.check_own(hall.motion(2)[0], [])
+        admission.check_own(hall.motion(2)[0], [], 0.0, CLOCK)
     with pytest.raises(ValueError, match="4 motions under way"):
-        admission.check_own(own, taken(1) * MOST_OPEN_EACH)
+        admission.check_own(own, taken(1) * MOST_OPEN_EACH, 0.0, CLOCK)
     with pytest.raises(ValueError, match="must differ"):
-        admission.check_own(msgspec.structs.replace(own, labels=("a", "a")), [])
+        admission.check_own(msgspec.structs.replace(own, labels=("a", "a")), [], 0.0, CLOCK)
+
+
+def test_motions_cost_their_asker_and_nobody_else(hall: Moot) -> None:
+    node = hall.nodes[1]
+    assert node is not None
+    disk = 10_000_000
+    admission = Admission(node.seat, bytes.fromhex(hall.roster.digest), disk=disk)
+    motion, _ = hall.motion(2)
+    each = stored_bytes(motion, 200_000, 6)
+    most = int(0.8 * disk / 6 // each)
+    assert 4 <= most < 120
+    paid = [admission.afford(motion, 200_000, 0.0, CLOCK) for _ in range(most + 1)]
+    assert paid == [None] * most + [OVER_BUDGET]
+    assert admission.afford(hall.motion(3)[0], 200_000, 0.0, CLOCK) is None
+    assert admission.afford(motion, 200_000, 1e4, CLOCK + 30.0 + OLD - 1.0) == OVER_BUDGET
+    later = CLOCK + 30.0 + OLD  # the first ones may be forgotten
+    assert admission.afford(msgspec.structs.replace(motion, created=later), 200_000, 2e4, later) is None
+
+
+def test_motions_come_no_faster_than_they_may(hall: Moot, admission: Admission) -> None:
+    motion, _ = hall.motion(2)
+    assert [admission.afford(motion, 300, 0.0, CLOCK) for _ in range(121)] == [None] * 120 + [TOO_FAST]
+    assert admission.afford(hall.motion(3)[0], 300, 0.0, CLOCK) is None
+    paid = [admission.afford(motion, 300, 3.0, CLOCK) for _ in range(7)]  # after three seconds
+    assert paid == [None] * 6 + [TOO_FAST]
+
+
+def test_what_is_stored_counts_after_a_restart(hall: Moot) -> None:
+    node = hall.nodes[1]
+    assert node is not None
+    admission = Admission(node.seat, bytes.fromhex(hall.roster.digest), disk=10_000_000)
+    motion, _ = hall.motion(2, chunk_rows=1, chunks=(bytes(32),) * 4)
+    large = msgspec.structs.replace(motion, inputs=6000, chunks=(bytes(32),) * 6000)
+    other = msgspec.structs.replace(large, moot=bytes(32))
+    admission.remember([other.encoded()] * 50 + [b"damaged"])
+    assert admission.afford(motion, 300, 0.0, CLOCK) is None
+    admission.remember([large.encoded()] * 50)
+    assert admission.afford(motion, 300, 0.0, CLOCK) == OVER_BUDGET
 
 
 def test_favours_run_out_and_come_back(admission: Admission) -> None:

@@ -44,7 +44,7 @@ def test_a_folder_without_a_node(tmp_path: Path) -> None:
 
 
 def test_every_public_name_is_there() -> None:
-    assert set(folkmoot.network.__all__) == {"Account", "Asker", "Batch", "Terms", "ask"}
+    assert set(folkmoot.network.__all__) == {"Account", "Asker", "Batch", "Column", "Terms", "ask"}
     for name in folkmoot.network.__all__:
         assert getattr(folkmoot.network, name) is not None
 

@@ -9,6 +9,7 @@ import numpy as np
 from folkmoot.network import Terms
 from folkmoot.network.service.admission import MOST_OPEN_EACH
 from folkmoot.network.service.drawing import BURST, RATE, Drawing, answer_size
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import MOST_CELLS, MOST_INPUTS
 from folkmoot.network.wire.packing import pack
@@ -42,7 +43,7 @@ def asking(hall: Moot, **changes: Any) -> bytes:
 
 def test_short_questions_do_not_draw_answers_without_limit() -> None:
     votes = np.tile(np.arange(100_000) % 2, (7, 1)).astype(np.int8)
-    hall = Moot(votes, 1)
+    hall = Moot(votes, 1, policies=dict.fromkeys(range(7), Policy(most_rounds=10_000)))
     name = asking(hall)
     sizes = carried(hall, 1, 6)
     node, seconds = hall.nodes[1], 4
@@ -63,9 +64,9 @@ def test_short_questions_do_not_draw_answers_without_limit() -> None:
 
 
 def test_wants_are_counted_with_what_they_draw() -> None:
-    votes = np.tile(np.arange(200_000) % 2, (7, 1)).astype(np.int8)
+    votes = np.tile(np.arange(100_000) % 10, (7, 1)).astype(np.int8)
     hall = Moot(votes, 1)
-    hall.put(0, k=5, alpha=3, rounds=3)
+    hall.put(0, k=5, alpha=3, rounds=3, labels=tuple("0123456789"))
     hall.network.run(29.0)
     (name,) = hall.over
     sizes = carried(hall, 1, 6)

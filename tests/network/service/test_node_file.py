@@ -34,7 +34,7 @@ def say(folder: Path, *lines: str) -> None:
 def test_a_new_node_says_nothing_of_it_and_loads(folder: Path) -> None:
     assert read_node_file(folder) == NodeFile(folder / "node.toml")
     text = (folder / "node.toml").read_text()
-    for key in ("# roster =", "# model =", "# labels =", "# allow =", "# [policy]"):
+    for key in ("# roster =", "# model =", "# schema =", "# labels =", "# allow =", "# [policy]"):
         assert key in text
     shown = text.replace("# roster", "roster").replace("# model", "model").replace("# labels", "labels")
     shown = shown.replace("# allow", "allow").replace("# [policy]", "[policy]").replace("# most", "most")
@@ -46,11 +46,14 @@ def test_a_new_node_says_nothing_of_it_and_loads(folder: Path) -> None:
 
 def test_paths_are_seen_from_the_folder_and_functions_are_none(folder: Path) -> None:
     say(folder, 'roster = "../roster.toml"', 'model = "m.skops"', "labels = [3, 4.0]", 'allow = ["a.B"]')
-    say(folder, "[policy]", "most_rounds = 7", "known_labels = false")
+    assert read_node_file(folder).chosen_schema(None) is None
+    say(folder, 'schema = "s.toml"', "[policy]", "most_rounds = 7", "known_labels = false")
     read = read_node_file(folder)
     assert read.roster == folder / "../roster.toml"
     assert read.model == str(folder / "m.skops")
     assert (read.labels, read.allow) == (("3", "4"), ("a.B",))
+    assert read.chosen_schema(None) == folder / "s.toml"
+    assert read.chosen_schema(folder / "other.toml") == folder / "other.toml"
     assert read.policy == Policy(most_rounds=7, known_labels=False)
     assert read.chosen_roster(Path("other.toml")) == Path("other.toml")
     assert read.chosen_model("a:b") == "a:b"
@@ -68,6 +71,7 @@ def test_paths_are_seen_from_the_folder_and_functions_are_none(folder: Path) -> 
         ('labels = ["no", "no"]', "labels must be a list of two or more different labels"),
         ("labels = [[1], 2]", "text and finite numbers can be labels; got [1]"),
         ('allow = "a.B"', "allow must be a list of texts"),
+        ("schema = 3", "schema must be text: got 3"),
         ("policy = 3", "node.toml: policy must be a table"),
         (
             "[policy]\nmost_rounds = 0",
@@ -104,8 +108,13 @@ def test_a_node_is_checked_with_what_stands_there(
         (line,) = (each for each in json.loads(found.stdout)["checks"] if each["what"] == "model")
         return line["fine"], line["note"]
 
-    assert model_line() == (True, "takes any number of columns; labels even, odd")
-    assert model_line("--model", "odd_models:odd") == (True, "takes any number of columns; labels even, odd")
+    told = "takes any number of columns, unchecked, as they have no names (give --schema); labels even, odd"
+    assert model_line() == (True, told)
+    assert model_line("--model", "odd_models:odd") == (True, told)
+    schema = tmp_path / "s.toml"
+    schema.write_text("[[column]]\nname = 'number'\n")
+    told = "takes 1 columns, checked by name; labels even, odd"
+    assert model_line("--schema", str(schema)) == (True, told)
     text = (folder / "node.toml").read_text()
     (folder / "node.toml").write_text(text.replace('"even", "odd"]', '"even", "uneven"]'))
     fine, note = model_line("--model", "odd_models:odd")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 
 import msgspec
@@ -229,25 +228,26 @@ def test_what_a_motion_takes_is_at_most_what_is_charged(
 @given(
     st.integers(1, 9),
     st.integers(1000, 10**9),
-    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 7200), st.integers(1, 10**8)), max_size=80),
+    st.lists(
+        st.tuples(st.integers(0, 8), st.integers(0, 7200), st.integers(1, 10**8), st.integers(1, 180_000)),
+        max_size=80,
+    ),
 )
 def test_askers_never_have_more_stored_than_there_is(
-    askers: int, most: int, wishes: list[tuple[int, int, int]]
+    askers: int, most: int, wishes: list[tuple[int, int, int, int]]
 ) -> None:
-    """In every window of the time that things are kept, by adding up; and nobody pays for another."""
-    seconds = 100 * HOUR
-    together, alone = Allowances(askers, most, seconds), Allowances(askers, most, seconds)
-    now, taken = 0, list[tuple[int, int, int]]()
-    for asker, wait, cost in wishes:
-        now += wait
-        paid = together.pay(asker % askers, now, cost) == 0.0
-        if asker % askers == 0:
-            assert (alone.pay(0, now, cost) == 0.0) == paid
+    """At every time, by adding up what must be kept; and each wish is granted if and only if it fits."""
+    allowances = Allowances(askers, most)
+    now, taken = 0, list[tuple[int, int, int, int]]()
+    for asker, wait, cost, kept in wishes:
+        now, place = now + wait, asker % askers
+        held = sum(size for whose, _, size, until in taken if whose == place and until > now)
+        paid = allowances.pay(place, now, cost, now + kept)
+        assert paid == (held + cost <= most // askers)
         if paid:
-            taken.append((now, asker % askers, cost))
-    for start, _, _ in taken:
-        window = [each for each in taken if start <= each[0] < start + seconds]
-        assert sum(cost for *_, cost in window) <= Fraction(most) * Fraction(1_000_001, 1_000_000)
+            taken.append((place, now, cost, now + kept))
+    for _, start, _, _ in taken:
+        assert sum(cost for _, since, cost, until in taken if since <= start < until) <= most
 
 
 def test_how_long_things_are_kept_at_the_most() -> None:

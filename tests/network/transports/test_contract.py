@@ -173,3 +173,16 @@ def test_sending_to_a_node_that_is_gone_neither_waits_nor_fails_and_it_may_come_
         return (0, b"again") in hall.ears[1].frames and (1, b"here") in hall.ears[0].frames
 
     hall.wait(call, "it hears and is heard")
+
+
+def test_a_node_that_comes_back_and_the_others_reach_each_other(hall: TransportHall) -> None:
+    hall.wait(
+        lambda: all({*ear.reached_peers} == {*range(N)} - {i} for i, ear in enumerate(hall.ears)), "at first"
+    )
+    before = [len(ear.reached_peers) for ear in hall.ears]
+    hall.leave(2)
+    hall.come_back(2)
+    hall.wait(lambda: {*hall.ears[2].reached_peers} == {0, 1}, "it reaches the others")
+    for place in (0, 1):
+        more = hall.ears[place].reached_peers
+        hall.wait(lambda more=more, old=before[place]: 2 in more[old:], "they reach it")  # type: ignore[misc]

@@ -23,13 +23,14 @@ from folkmoot.adversaries import Adversary, Sleeper
 from folkmoot.arrays import Colours
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
-from folkmoot.network.service.driver import Running
+from folkmoot.network.service.driver import AnyVoter, Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
+from folkmoot.network.storage.retention import DISK
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.memory import Network, Weather, World
 from folkmoot.network.wire import messages as m
@@ -130,7 +131,9 @@ class Moot:
         without: Collection[int] = (),
         policies: Mapping[int, Policy] | None = None,
         labels: Mapping[int, Collection[str]] | None = None,
+        disk: int = DISK,
         hostile: Mapping[int, HostileKind] | None = None,
+        voters: Mapping[int, AnyVoter] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -140,6 +143,8 @@ class Moot:
         self.hostile = dict(hostile or {})
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
         self.policies, self.labels = dict(policies or {}), dict(labels or {})
+        self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
+        self.disk = disk
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(self.n, seed, weather)
@@ -166,9 +171,9 @@ class Moot:
         if place in self.two_faced:
             forge_closes(world, self.keys[place])
         node = Node(
-            seat, self.roster, storage, world, ChunkVotes(self.votes[place]), rng=rng,
+            seat, self.roster, storage, world, self.voters.get(place, ChunkVotes(self.votes[place])), rng=rng,
             adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
-            policy=self.policies.get(place), labels=self.labels.get(place),
+            policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node
         self._watch_listening(place, node)
@@ -232,19 +237,19 @@ class Moot:
         self.network.crash(place)
         self.nodes[place] = None
 
-    def motion(self, asker: int = 0, **changes: Any) -> tuple[Motion, InMemory]:
-        """A motion on all inputs."""
-        inputs = np.arange(self.votes.shape[1], dtype="<i4")[:, None]
-        batch = Batch(inputs)
+    def motion(self, asker: int = 0, batch: Batch | None = None, **changes: Any) -> tuple[Motion, InMemory]:
+        """A motion on all inputs, or on a batch for real models."""
+        if batch is None:
+            batch = Batch(np.arange(self.votes.shape[1], dtype="<i4")[:, None])
         nonce = hashlib.sha256(repr((self.seed, asker, changes)).encode()).digest()[:16]
         settings: dict[str, Any] = {
             "moot": bytes.fromhex(self.roster.digest), "asker": asker, "nonce": nonce,
             "created": 1e9, "seconds": 30.0, "protocol": "slush", "k": 5, "alpha": 3, "beta": 20,
             "rounds": 15,
             "pace": 0.02, "weighted": False, "trust": False,
-            "labels": ("a", "b"), "inputs": len(inputs), "columns": 1,
-            "dtype": "<i4", "chunk_rows": batch.chunk_rows,
-            "chunks": batch.digests(),
+            "labels": ("a", "b"), "inputs": len(batch), "columns": batch.columns,
+            "dtype": batch.dtype, "chunk_rows": batch.chunk_rows,
+            "chunks": batch.digests(), "schema": batch.schema,
         } | changes  # fmt: skip
         return Motion(**settings), InMemory(list(batch.chunks()))
 

@@ -74,6 +74,15 @@ def ask(
             "--labels", help="The possible answers: a,b,c", show_default="those of the node's own model"
         ),
     ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            "--schema",
+            metavar="FILE",
+            help="Names, units and ranges of the columns (.schema.toml).",
+            show_default="names in the header",
+        ),
+    ] = None,
     least_voters: Annotated[
         int | None,
         typer.Option(
@@ -109,7 +118,7 @@ def ask(
         labels=None if labels is None else [label.strip() for label in labels.split(",")],
         least_voters=least_voters,
     )
-    batch = read_inputs(inputs)
+    batch = read_inputs(inputs, schema)
     missing = batch.missing
     if missing:
         warn(

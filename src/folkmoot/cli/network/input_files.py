@@ -6,29 +6,45 @@ from pathlib import Path
 
 import numpy as np
 
-from folkmoot.network import Batch
+from folkmoot.network import Batch, Column
+from folkmoot.network.service.schema_files import read_schema
+from folkmoot.network.wire.schema import Schema, described
 from folkmoot.tabular import open_table
 
 
-def read_inputs(path: Path) -> Batch:
-    """Rows of numbers; .npy files are mapped, not read, so they may be larger than memory."""
+def read_inputs(path: Path, schema: Path | None = None) -> Batch:
+    """Rows of numbers; .npy files are mapped, not read, so they may be larger than memory.
+
+    A table's header names the columns. ``schema`` is a file that declares them: those of a table by name,
+    those of an array in their order.
+    """
+    declared = () if schema is None else read_schema(schema)
     suffix = path.suffix.lower()
     if suffix == ".npz":
         raise ValueError(f"inputs must be one array in a .npy file, or a table: got {path}")
-    return _read_npy(path) if suffix == ".npy" else _read_table(path)
+    return _read_npy(path, declared) if suffix == ".npy" else _read_table(path, declared)
 
 
-def _read_npy(path: Path) -> Batch:
+def _read_npy(path: Path, declared: Schema) -> Batch:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError) as error:
         if isinstance(error, EOFError) or "magic" in str(error) or "pickle" in str(error).lower():
             raise ValueError(f"{path} is not an array of numbers in NumPy's format") from None
         raise ValueError(f"{path}: {error}") from None
-    return Batch(array, str(path))
+    return Batch(array, str(path), declared)
 
 
-def _read_table(path: Path) -> Batch:
+def _read_table(path: Path, declared: Schema) -> Batch:
     with open_table(path, header=False) as table:
+        names = table.columns if any(table.columns) else []
+        unnamed = [number for number, name in enumerate(names, start=1) if not name]
+        if unnamed:
+            raise ValueError(
+                f"{path}: column {unnamed[0]} must have a name, as the others have: or leave it out"
+            )
+        schema = declared or tuple(Column(name) for name in names)
+        if declared and names:
+            schema = described(names, declared, f"{path} does not have the columns of the schema")
         rows = [np.array(table.reals(line, cells)) for line, cells in table.rows()]
-    return Batch(np.stack(rows), str(path))
+    return Batch(np.stack(rows), str(path), schema)

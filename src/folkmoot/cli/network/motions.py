@@ -1,24 +1,23 @@
-"""``folkmoot motions``, ``truth`` and ``evidence``: what a node remembers, and what it is told afterwards."""
+"""``folkmoot motions`` and ``truth``: what a node remembers, and what it is told afterwards."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from folkmoot.cli.options import Everything, Json
-from folkmoot.cli.output import print_json, print_table, say
+from folkmoot.cli.output import print_json, print_table, say, warn
 
 if TYPE_CHECKING:
     from folkmoot.network.storage.account import Account
     from folkmoot.network.storage.storage import Storage, StoredMotion
 
 Node = Annotated[
-    Path, typer.Option("--via", metavar="DIR", help="The folder of the own node, running or not.")
+    Path, typer.Option("--via", metavar="DIR", help="Your node's folder; the node may be running or not.")
 ]
 _SHOWN = 20
 
@@ -61,7 +60,7 @@ def motions(
 
     if last is not None and (last < 1 or everything or motion is not None):
         raise ValueError(f"--last must be a number of at least 1, without --all and MOTION: got {last}")
-    storage = _storage(via)
+    storage = storage_of(via)
     if motion is not None:
         stored = find(storage, motion)
         found = account(storage, stored)
@@ -144,12 +143,18 @@ def truth(
     """Tell the node what was right: each participant's track record, for --alpha local and --weights
     record.
     """
-    from folkmoot.network.storage.account import find
+    from folkmoot.network.storage.account import account, find
     from folkmoot.network.storage.records import TrackRecords
 
-    storage = _storage(via)
+    storage = storage_of(via)
     stored = find(storage, motion)
     labels = _read_truth(file, stored.motion.inputs, stored.motion.labels)
+    decisions = account(storage, stored).decisions
+    if labels == {place: label for place, label in enumerate(decisions) if label is not None}:
+        warn(
+            f"{file} holds all decisions of the moot and nothing else: agreement is not truth; "
+            "if nobody has looked at what was right, put it right and tell it again"
+        )
     storage.tell(stored.name, labels)
     records = TrackRecords(storage).read()
     names = dict(zip(stored.members, stored.names, strict=True))
@@ -164,62 +169,13 @@ def truth(
     rows = [
         [name, str(x["right"]), str(x["voted"]), f"{x['accuracy']:.3f}"] for name, x in sorted(lines.items())
     ]
+    truths = "1 truth" if len(labels) == 1 else f"{len(labels)} truths"
     print_table(
-        f"{len(labels)} truths told about {stored.name.hex()[:12]}; track records at this node:",
+        f"{truths} told about {stored.name.hex()[:12]}; track records at this node:",
         ["participant", "right", "voted", "accuracy"],
         rows,
-        "accuracy is (right + 1) / (voted + 2); ask --weights record uses it, --alpha local the own record",
+        "accuracy is (right + 1) / (voted + 2); ask --weights record uses it, --alpha local its own record",
     )
-
-
-def evidence(
-    source: Annotated[
-        Path, typer.Argument(metavar="DIR|FILE", help="A node's folder, or a file of evidence from one.")
-    ],
-    roster: Annotated[
-        Path, typer.Option("--roster", metavar="ROSTER.toml", help="Whose keys the evidence is held against.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", help="Write each piece into this folder, to show to others.", show_default=False
-        ),
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Show who contradicted itself, and verify it: by signatures alone, offline, by anybody with the
-    roster.
-    """
-    from folkmoot.network.membership.roster import Roster
-    from folkmoot.network.wire import statements
-
-    moot = Roster.read(roster)
-    pieces = _evidence_in(source)
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-    lines: list[dict[str, Any]] = []
-    for motion, fingerprint, proof in pieces:
-        place = moot.position(fingerprint)
-        holds = place is not None and statements.proves(
-            proof, moot[place].public_key, bytes.fromhex(fingerprint)
-        )
-        name = fingerprint[:16] if place is None else moot[place].name
-        lines.append({"against": name, "what": statements.kind(proof), "motion": motion, "holds": holds})
-        if out is not None:
-            (out / f"{motion[:12]}-{name}.evidence").write_bytes(_packed(fingerprint, proof))
-    if json:
-        print_json({"evidence": lines})
-    elif not lines:
-        say("no evidence: nobody has been seen to contradict itself")
-    else:
-        rows = [
-            [x["against"], x["what"], x["motion"][:12], "holds" if x["holds"] else "DOES NOT HOLD"]
-            for x in lines
-        ]
-        title = f"{len(lines)} piece{'' if len(lines) == 1 else 's'} of evidence"
-        print_table(title, ["against", "what", "motion", "verified"], rows)
-    if not all(line["holds"] for line in lines):
-        raise ValueError("some evidence does not hold against the keys in this roster")
 
 
 def print_account(account: Account, *, everything: bool = False) -> None:
@@ -266,6 +222,8 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
         notes.append(f"voted late: {_names(account.late)}")
     notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
     notes += [f"refused: {name}: {why}" for name, why in account.refused.items()]
+    if not account.columns:
+        notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     notes += more
     rule = f"{account.protocol}, k={account.k}, alpha={account.alpha}"
@@ -328,7 +286,8 @@ def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> No
     say(f"wrote {path}: anybody can check it with folkmoot verify {path} --roster ROSTER.toml", error=True)
 
 
-def _storage(via: Path) -> Storage:
+def storage_of(via: Path) -> Storage:
+    """What the node in a folder has stored; ValueError if there is none."""
     from folkmoot.network.storage.storage import DATABASE, Storage
 
     if not (via / "node.toml").is_file():
@@ -339,62 +298,52 @@ def _storage(via: Path) -> Storage:
 
 
 def _read_truth(path: Path, inputs: int, known: tuple[str, ...]) -> dict[int, str]:
-    """The label of each input that a file names; where it has labels only, a blank line is an unknown one."""
+    """The label of each input that a file names; where a label is blank, it is unknown.
+
+    A file of ``--out`` with its labels put right can be told as it is: other columns are not looked at.
+    """
     from folkmoot.tabular import open_table, shortened
 
     labels: dict[int, str] = {}
     with open_table(path) as table:
-        header = [name.lower() for name in table.columns]
-        if header not in (["input", "label"], ["label"]):
+        columns = {name.lower(): name for name in table.columns}
+        if "label" not in columns or ("input" not in columns and len(columns) > 1):
             raise ValueError(
-                f"{path} must have the columns input,label or label: got {shortened(table.columns)!r:.40}"
+                f"{path} must have the columns input,label or label: got {shortened(table.columns)!r:.40}; "
+                "its first line names them"
             )
-        for number, (line, cells) in enumerate(table.rows(blank=True)):
-            if not any(cells):
+        numbered = "input" in columns
+        wanted = [columns[name] for name in ("input", "label") if name in columns]
+        for number, (line, cells) in enumerate(table.rows(wanted, blank=True)):
+            if not cells[-1]:
                 continue
-            where = table.where(line)
-            place = cells[0] if len(header) == 2 else str(number)
+            where, place = table.where(line), cells[0] if numbered else str(number)
+            if not numbered and number >= inputs:
+                raise ValueError(f"{where}: the motion has {inputs} inputs, and here is a label more")
             if not place.isdigit() or int(place) >= inputs:
                 raise ValueError(f"{where}: input must be 0 to {inputs - 1}: got {place!r}")
             if int(place) in labels:
                 raise ValueError(f"{where}: input {place} has a truth already")
-            if cells[-1] not in known:
-                raise ValueError(f"{where}: label must be one of {', '.join(known)}: got {cells[-1]!r}")
-            labels[int(place)] = cells[-1]
+            label = _known_label(cells[-1], known)
+            if label is None:
+                raise ValueError(f"{where}: label must be one of {shortened(known)}: got {cells[-1]!r}")
+            labels[int(place)] = label
     if not labels:
         raise ValueError(f"{path} has a header and no truths")
     return labels
 
 
-def _evidence_in(source: Path) -> list[tuple[str, str, Any]]:
-    """(motion, fingerprint of the accused, evidence) of a node's folder or of a file."""
-    import msgspec
+def _known_label(cell: str, known: tuple[str, ...]) -> str | None:
+    """The label that a cell means: 3.0, as tables with missing values have it, is 3. None if it is none."""
+    if cell in known:
+        return cell
+    from folkmoot.network.service.models import as_labels
 
-    from folkmoot.network.wire import statements
-
-    if source.is_dir():
-        storage = _storage(source)
-        return [
-            (name.hex(), storage.motion(name).members[node], proof)
-            for name in storage.names("with evidence")
-            for node, proof in storage.evidence(name)
-        ]
     try:
-        fingerprint, data = msgspec.msgpack.decode(source.read_bytes(), type=tuple[str, bytes])
-        proof = statements.read_evidence(data)
-        if not re.fullmatch(r"[0-9a-f]{64}", fingerprint):  # it becomes part of a file's name
-            raise ValueError("no fingerprint")
+        (label,) = as_labels([float(cell)])
     except ValueError:
-        raise ValueError(f"{source} is not a file of evidence (folkmoot evidence DIR --out FOLDER)") from None
-    return [(statements.motion_of(proof).hex(), fingerprint, proof)]
-
-
-def _packed(fingerprint: str, proof: Any) -> bytes:
-    import msgspec
-
-    from folkmoot.network.wire import statements
-
-    return msgspec.msgpack.encode((fingerprint, statements.write_evidence(proof)))
+        return None
+    return label if label in known else None
 
 
 def _names(names: list[str], most: int = 8) -> str:

@@ -27,6 +27,15 @@ Listen = Annotated[
     str | None,
     typer.Option("--listen", metavar="HOST:PORT", help="Where to listen.", show_default="as in node.toml"),
 ]
+SchemaFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema",
+        metavar="FILE",
+        help="Names, units and ranges of the model's columns, in its order.",
+        show_default="MODEL.schema.toml beside the model, if it is there",
+    ),
+]
 
 
 def run(
@@ -74,6 +83,7 @@ def run(
             "--disk", metavar="SIZE", help="What it may store, 500MB or 2GB: then old motions are forgotten."
         ),
     ] = "4GB",
+    schema: SchemaFile = None,
     attack: Annotated[
         str | None,
         typer.Option("--attack", help="For drills: play this adversary instead.", show_default=False),
@@ -102,6 +112,7 @@ def run(
             most,
             told.labels,
             told.policy,
+            told.chosen_schema(schema),
         )
     )
 
@@ -118,6 +129,7 @@ def check(
     allow: Allow = None,
     trust_pickle: TrustPickle = False,
     listen: Listen = None,
+    schema: SchemaFile = None,
     json: Json = False,
 ) -> None:
     """Say what is wrong before the node is started: key, port, model, roster, peers, clock."""
@@ -138,6 +150,7 @@ def check(
         trust_pickle,
         listen,
         labels=told.labels,
+        schema=told.chosen_schema(schema),
     )
 
     async def all_lines() -> list[Check]:

@@ -46,7 +46,7 @@ DEFAULT_LISTEN = "127.0.0.1:7654"
 KEY, CERTIFICATE, SETTINGS = "key.pem", "certificate.pem", "node.toml"
 
 _KEYS = ("name", "organisation", "listen", "addresses")
-_RUNNING = ("roster", "model", "labels", "allow", "policy")  # how it is run: service/node_file.py reads them
+_RUNNING = ("roster", "model", "schema", "labels", "allow", "policy")  # service/node_file.py reads them
 
 
 @dataclass(frozen=True)
@@ -258,6 +258,7 @@ def _toml(settings: dict[str, Any]) -> str:
         "# What folkmoot node run needs may stand here too; paths are seen from this folder.\n"
         '# roster = "../roster.toml"\n'
         '# model = "model.skops"\n'
+        '# schema = "model.schema.toml"\n'
         '# labels = ["no", "yes"]\n'
         '# allow = ["package.module.Type"]\n'
         "# [policy]\n"

@@ -8,7 +8,7 @@ which every node that hears of a motion by another asks it to do.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,8 @@ import msgspec
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import COMMIT_SHARE
-from folkmoot.network.transports.budget import Budget
+from folkmoot.network.storage.retention import DISK, stored_bytes
+from folkmoot.network.transports.budget import Allowances, Budget
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import OLD, Motion, motion_name, read_header
@@ -26,12 +27,19 @@ MOST_OPEN_EACH: Final = 4  # motions of one asker at a time; as many more of it 
 MOST_OPEN: Final = 16  # in all; beyond these one of each asker, so that nobody can take up others' room
 FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer gets: a second, and at once
 FETCHES: Final = 8  # times that a peer may have a chunk
+ANNOUNCEMENTS: Final = 64  # times that a peer may be told of a motion again
+RATE: Final = (2.0, 120.0)  # motions that an asker may put: a second, and at once
 TOO_MANY: Final = "too_many_motions"
 DISK_FULL: Final = "disk_full"
+TOO_FAST: Final = "too_fast"
+OVER_BUDGET: Final = "over_budget"
 REASONS: Final = {  # what the asker is told of refusals that may be other ones later
     TOO_MANY: "too many motions are under way at this node",
     DISK_FULL: "the disk of this node is nearly full",
+    TOO_FAST: f"a member may put {RATE[0]:g} motions a second, and {RATE[1]:g} at once",
+    OVER_BUDGET: "there is no more room for motions of this asker among those that must be kept",
 }
+KEPT_SHARE: Final = 0.8  # of --disk for what must be kept: the rest is for what may go when room is needed
 MOST_REMEMBERED: Final = 1000  # motions that were refused
 
 
@@ -52,18 +60,18 @@ class Admission:
         moot: bytes,
         policy: Policy | None = None,
         labels: Collection[str] | None = None,
+        disk: int = DISK,
     ) -> None:
         self._seat, self._moot, self._policy, self._labels = seat, moot, policy or Policy(), labels
+        self._rates = [Budget(*RATE) for _ in range(seat.n)]
+        self._stored = Allowances(seat.n, int(KEPT_SHARE * disk))
         self._refused: dict[bytes, m.Refuse] = {}
         self._favours = [Budget(*FAVOURS) for _ in range(seat.n)]
 
     def motion_in(self, announce: m.Announce, clock: float) -> Motion | None:
         """The motion of an announcement; None unless its asker has signed it, for this moot and lately."""
-        try:
-            motion = read_header(announce.header)
-        except (msgspec.DecodeError, ValueError, TypeError):
-            return None
-        if motion.moot != self._moot or not 0 <= motion.asker < self._seat.n:
+        motion = _read(announce.header)
+        if motion is None or motion.moot != self._moot or not 0 <= motion.asker < self._seat.n:
             return None
         # Clocks may be wrong, by an hour and more; a motion of last week is a replay.
         if not abs(clock - motion.created) < motion.seconds + OLD:
@@ -107,8 +115,23 @@ class Admission:
             return "late_announcement"
         return None if _has_place(motion.asker, open_, confirmed=confirmed) else TOO_MANY
 
-    def check_own(self, motion: Motion, open_: Sequence[Taken]) -> None:
-        """ValueError, with what is wrong, unless this node itself may put the motion."""
+    def afford(self, motion: Motion, header_bytes: int, now: float, clock: float) -> str | None:
+        """Take what a motion costs off its asker's budgets; or why that cannot be."""
+        cost = stored_bytes(motion, header_bytes, self._seat.n)
+        if self._rates[motion.asker].pay(now) > 0:
+            return TOO_FAST
+        return None if self._stored.pay(motion.asker, clock, cost, motion.until) else OVER_BUDGET
+
+    def remember(self, headers: Iterable[bytes]) -> None:
+        """What is stored and must be kept counts after a restart too."""
+        for header in headers:
+            motion = _read(header)
+            if motion is not None and motion.moot == self._moot:
+                cost = stored_bytes(motion, len(header), self._seat.n)
+                self._stored.count(motion.asker, cost, motion.until)
+
+    def check_own(self, motion: Motion, open_: Sequence[Taken], now: float, clock: float) -> None:
+        """ValueError, with what is wrong, unless this node itself may put the motion; it is paid for then."""
         motion.check()
         if motion.asker != self._seat.place or motion.moot != self._moot:
             raise ValueError("a motion must be put by this node, to the moot of its roster")
@@ -122,10 +145,27 @@ class Admission:
         why = self._policy.objection(motion, size, self._seat.n)  # others may know labels that it does not
         if why is not None:
             raise ValueError(f"{why}; others refuse it too, unless [policy] in their node.toml allows it")
+        unpaid = self.afford(motion, size, now, clock)
+        if unpaid == TOO_FAST:
+            raise ValueError(f"{REASONS[TOO_FAST]}: wait a moment")
+        if unpaid is not None:
+            needed, most = stored_bytes(motion, size, self._seat.n) / 2**20, self._stored.share / 2**20
+            raise ValueError(
+                f"this motion takes up to {needed:.1f} MB of the {most:.1f} MB that each member may have on "
+                "a node's disk, and what it put lately takes the rest: wait, put fewer inputs, or run the "
+                "nodes with more --disk"
+            )
 
     def favour(self, peer: int, now: float) -> bool:
         """Whether a peer may have another long reply to a short question."""
         return not self._favours[peer].pay(now)
+
+
+def _read(header: bytes) -> Motion | None:
+    try:
+        return read_header(header)
+    except (msgspec.DecodeError, ValueError, TypeError):
+        return None
 
 
 def _has_place(asker: int, open_: Sequence[Taken], *, confirmed: bool) -> bool:

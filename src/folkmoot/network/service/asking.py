@@ -10,8 +10,9 @@ from typing import Literal, TypeAlias, get_args
 import numpy.typing as npt
 
 from folkmoot.network.membership.identity import SETTINGS
-from folkmoot.network.service.control import MotionProgress, Put, put
+from folkmoot.network.service.control import MotionProgress, Put, look, put
 from folkmoot.network.service.door import door_of
+from folkmoot.network.service.status import Status
 from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import LOCAL
@@ -110,6 +111,16 @@ class Asker:
             raise ValueError(f"--via must be a node's folder or HOST:PORT: there is no node in {via}")
         self._door = door_of(str(via), token)
 
+    def status(self) -> Status:
+        """How the node is at this moment: peers, motions under way, budgets.
+
+        Returns
+        -------
+        Status
+            What ``folkmoot node status`` shows.
+        """
+        return look(self._door)
+
     def ask(
         self,
         X: npt.ArrayLike | Batch,
@@ -121,7 +132,7 @@ class Asker:
         Parameters
         ----------
         X : array-like or Batch
-            The inputs, shape (input, column).
+            The inputs, shape (input, column). The names of a data frame's columns are sent along.
         terms : Terms or None
             How it is to be played; None are the defaults.
         progress : callable or None
@@ -188,4 +199,5 @@ def _put(batch: Batch, terms: Terms) -> Put:
         chunk_rows=batch.chunk_rows,
         chunks=batch.digests(),
         least_voters=terms.least_voters,
+        schema=batch.schema,
     )

@@ -14,8 +14,7 @@ from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster, quorum
-from folkmoot.network.service.models import load_model
-from folkmoot.network.service.operation import Settings, is_running, labels_of, place_of
+from folkmoot.network.service.operation import Settings, is_running, labels_of, model_of, place_of
 from folkmoot.network.transports.mesh import SKEW_SECONDS, Mesh
 
 
@@ -74,13 +73,14 @@ def _port(listen: str, running: bool) -> Check:
 
 def _model(settings: Settings) -> Check:
     try:
-        model = load_model(settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle)
+        model = model_of(settings)
         known = labels_of(model, settings)
     except (ValueError, OSError, ImportError) as error:
         return Check("model", False, str(error))
     columns = "any number of" if model.columns is None else str(model.columns)
     labels = "unknown (give --labels when asking)" if known is None else ", ".join(known[:12])
-    return Check("model", True, f"takes {columns} columns; labels {labels}")
+    named = "checked by name" if model.schema else "unchecked, as they have no names (give --schema)"
+    return Check("model", True, f"takes {columns} columns, {named}; labels {labels}")
 
 
 async def _peers(folder: Path, roster: Roster, place: int) -> AsyncIterator[Check]:

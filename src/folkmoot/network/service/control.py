@@ -28,9 +28,11 @@ from folkmoot.network.membership.roster import faults
 from folkmoot.network.service import door as doors
 from folkmoot.network.service.door import UNIX, Door
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.status import Status
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account_of, find
 from folkmoot.network.wire.motion import CHUNK_BYTES, Motion
+from folkmoot.network.wire.schema import Schema
 
 TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
 _MOST: Final = 2 << 20  # a motion must fit into a frame of the network, which is shorter
@@ -56,7 +58,14 @@ class Put(msgspec.Struct, frozen=True, tag=True):
     chunk_rows: int
     chunks: tuple[bytes, ...]
     least_voters: int | None = None  # None: one more than may lie
+    schema: Schema = ()
     token: str = ""  # put shows that of the door
+
+
+class Look(msgspec.Struct, frozen=True, tag=True):
+    """How is the node?"""
+
+    token: str = ""
 
 
 class Refused(msgspec.Struct, frozen=True, tag=True):
@@ -80,9 +89,10 @@ class Over(msgspec.Struct, frozen=True, tag=True):
     account: Account
 
 
-Reply: TypeAlias = Refused | MotionProgress | Over
+Request: TypeAlias = Put | Look
+Reply: TypeAlias = Refused | MotionProgress | Over | Status
 _ENCODER: Final = msgspec.msgpack.Encoder()
-_PUT: Final = msgspec.msgpack.Decoder(Put)
+_REQUEST: Final = msgspec.msgpack.Decoder(Request)
 _REPLY: Final = msgspec.msgpack.Decoder(Reply)
 
 
@@ -116,8 +126,10 @@ class Spool:
 class ControlServer:
     """Answers those who want to put a motion."""
 
-    def __init__(self, node: Node, folder: Path, labels: list[str] | None) -> None:
-        self._node, self._folder, self._labels = node, folder, labels
+    def __init__(
+        self, node: Node, folder: Path, labels: list[str] | None, look: Callable[[], Status]
+    ) -> None:
+        self._node, self._folder, self._labels, self._look = node, folder, labels, look
         self._token = doors.own_token(folder)
         self._servers: list[asyncio.Server] = []
 
@@ -153,12 +165,16 @@ class ControlServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         spool = None
         try:
-            put = _PUT.decode(await self._first(reader))
-            if not hmac.compare_digest(put.token.encode(), self._token.encode()):
+            asked = _REQUEST.decode(await self._first(reader))
+            if not hmac.compare_digest(asked.token.encode(), self._token.encode()):
                 self._node.counts["refused_door_token"] += 1
                 raise ValueError("the token is wrong: use --via with the node's folder, or --token FILE")
-            motion = self._motion(put)
-            spool = await self._receive(put, motion, reader)
+            if isinstance(asked, Look):
+                _write(writer, self._look())
+                await writer.drain()
+                return
+            motion = self._motion(asked)
+            spool = await self._receive(asked, motion, reader)
             inputs, spool = spool, None
             await self._play(motion, inputs, writer)
         except (ValueError, TypeError, OSError) as error:  # a DecodeError is a ValueError
@@ -217,6 +233,7 @@ class ControlServer:
             chunk_rows=put.chunk_rows,
             chunks=put.chunks,
             least_voters=put.least_voters or 0,
+            schema=put.schema,
         )
         motion.check()
         return motion
@@ -313,8 +330,18 @@ def put(
                 raise ValueError(reply.why)
             if isinstance(reply, Over):
                 return reply.account
-            if progress is not None:
+            if progress is not None and isinstance(reply, MotionProgress):
                 progress(reply)
+
+
+def look(door: Door) -> Status:
+    """How a node is now; ValueError if it does not say."""
+    with doors.connect(door) as connection:
+        _send(connection, _ENCODER.encode(Look(door.token)))
+        reply = _REPLY.decode(_receive(connection, door.address))
+    if isinstance(reply, Status):
+        return reply
+    raise ValueError(reply.why if isinstance(reply, Refused) else f"{door.address} is not a node's door")
 
 
 def _send(connection: socket, data: bytes) -> None:

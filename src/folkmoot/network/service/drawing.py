@@ -1,6 +1,6 @@
 """What a peer may draw from a node: long replies to short questions, counted in bytes.
 
-A question of 38 bytes is answered with all votes of a motion, up to 100 kB. The honest ask once a round, and
+A question of 38 bytes is answered with all votes of a motion, up to 50 kB. The honest ask once a round, and
 are never near these limits (``tests/network/service/test_drawing.py`` has the largest motions).
 """
 

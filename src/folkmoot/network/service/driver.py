@@ -32,6 +32,7 @@ from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL, Motion
+from folkmoot.network.wire.schema import Schema
 from folkmoot.trust import Anchor
 from folkmoot.votes import UNCOLOURED
 
@@ -43,7 +44,9 @@ LINGER: Final = 60.0  # seconds after the end of a motion in which others may st
 class AnyVoter(Protocol):
     """Who votes on a chunk of inputs: a ``Voter``."""
 
-    def vote(self, inputs: Any, labels: Sequence[str], wanted: Callable[[], bool]) -> ChunkVotes:
+    def vote(
+        self, inputs: Any, labels: Sequence[str], wanted: Callable[[], bool], schema: Schema
+    ) -> ChunkVotes:
         """A colour for every row, and why some have none; ``wanted`` says whether they still are."""
 
 
@@ -73,6 +76,7 @@ class Running:
     sent: int = 0
     received: int = 0
     unsaved: list[Save] = field(default_factory=list)
+    told: Counter[int] = field(default_factory=Counter)  # announcements that each peer had after the first
     fetched: Counter[int] = field(default_factory=Counter)  # chunks that each peer had
     jobs: list[tuple[Phase, Callable[[], None]]] = field(default_factory=list)  # until when, what cancels it
 
@@ -91,6 +95,7 @@ class Driver:
         rng: random.Random,
         health: Health,
         counts: Counter[str],
+        by_peer: Sequence[Counter[str]],
         log: Callable[..., None],
         adversary: Adversary | None,
         holdout: Holdout | None,
@@ -100,6 +105,7 @@ class Driver:
         self._seat, self._roster, self._storage, self._transport = seat, roster, storage, transport
         self._members = [participant.fingerprint for participant in roster]
         self._votes, self._rng, self._health, self._counts, self._log = votes, rng, health, counts, log
+        self._by_peer = by_peer
         self._session: Callable[..., Session] = Session
         if adversary is not None:
             self._session = partial(LyingSession, Liar(adversary, rng))
@@ -232,12 +238,17 @@ class Driver:
                 chunk = inputs.read(index) if data is None and inputs is not None else data
                 if chunk is None:
                     raise ValueError("the inputs of this motion are gone")
-                return self._votes.vote(motion.read_chunk(index, chunk), motion.labels, wanted)
+                rows = motion.read_chunk(index, chunk)
+                return self._votes.vote(rows, motion.labels, wanted, motion.schema)
             except (ValueError, OSError) as error:
                 none = np.full(motion.rows(index), UNCOLOURED, dtype=np.int8)
                 return ChunkVotes(none, "the inputs did not arrive as they were announced", str(error))
 
         def done(ballot: ChunkVotes) -> None:
+            if ballot.unchecked and index == 0:
+                self._log(
+                    "info", "columns unchecked", motion=running.session.name.hex(), why=ballot.unchecked
+                )
             if ballot.reason:
                 self._log(
                     "warning", "abstains", motion=running.session.name.hex(), why=ballot.reason,
@@ -306,6 +317,9 @@ class Driver:
             running.inputs.discard()
             running.inputs = None
         outcome = session.verdict()
+        self._counts["motion_milliseconds"] += round(1000 * summary["seconds"])
+        for place in outcome.abstained:
+            self._by_peer[place]["abstained"] += 1
         self._log(
             "info", "motion over", motion=session.name.hex(), undecided=outcome.undecided,
             closed=len(outcome.closed), **summary,

@@ -12,6 +12,7 @@ import numpy as np
 
 from folkmoot.arrays import Floats
 from folkmoot.network.service.models import Model, as_labels
+from folkmoot.network.wire.schema import Column, MismatchError
 from folkmoot.tabular import open_table, shortened
 from folkmoot.trust import Anchor
 
@@ -46,7 +47,11 @@ def read_holdout(path: Path, model: Model) -> Holdout:
     answer them all too well; so one that was fitted again on all rows is given the answers from before
     instead: an .npz file with y and answers, or a table with the columns ``label`` and ``answer`` alone.
     """
-    rows, truths, answers = _read_npz(path) if path.suffix.lower() == ".npz" else _read_table(path)
+    names: list[str] = []
+    if path.suffix.lower() == ".npz":
+        rows, truths, answers = _read_npz(path)
+    else:
+        rows, truths, answers, names = _read_table(path)
     if answers is None:
         if len(rows) != len(truths) or not len(rows):
             raise ValueError(
@@ -57,7 +62,11 @@ def read_holdout(path: Path, model: Model) -> Holdout:
                 f"{path} must have the {model.columns} columns of the model, and the label: "
                 f"got {rows.shape[1]}"
             )
-        answers = model.predict(rows)
+        try:
+            fit = model.fit(tuple(Column(name) for name in names), rows.shape[1])
+        except MismatchError as error:
+            raise ValueError(f"{path} must have the columns of the model, and the label: {error}") from None
+        answers = model.predict(fit.arranged(rows))
     elif len(answers) != len(truths) or not truths:
         raise ValueError(
             f"{path} must hold an answer for every label: got {len(answers)} answers, {len(truths)} labels"
@@ -83,7 +92,7 @@ def _read_npz(path: Path) -> tuple[Floats, list[str], list[str] | None]:
     return rows, as_labels(truths), None
 
 
-def _read_table(path: Path) -> tuple[Floats, list[str], list[str] | None]:
+def _read_table(path: Path) -> tuple[Floats, list[str], list[str] | None, list[str]]:
     rows, truths, answers = [], [], []
     with open_table(path) as table:
         if "label" not in table.columns:
@@ -96,4 +105,4 @@ def _read_table(path: Path) -> tuple[Floats, list[str], list[str] | None]:
             else:
                 rows.append(table.reals(line, cells[:-1]))
             truths.append(cells[-1])
-    return np.array(rows, dtype=np.float64), truths, answers if told else None
+    return np.array(rows, dtype=np.float64), truths, answers if told else None, features

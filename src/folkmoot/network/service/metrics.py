@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 
+from folkmoot import __version__
 from folkmoot.network.service.door import limited
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.node import Node
@@ -39,6 +40,9 @@ def metrics(node: Node, mesh: Mesh, delay: LoopDelay) -> str:
     benched = len(node.health.benched(mesh.now()))
     lines += _metric("folkmoot_peers_benched", "gauge", "Peers not asked at present.", {"": benched})
     lines += _metric("folkmoot_motions_open", "gauge", "Motions under way.", {"": node.open_motions})
+    seconds = {"": node.counts["motion_milliseconds"] / 1000}
+    text = "Seconds that the motions that are over took at this node."
+    lines += _metric("folkmoot_motion_seconds_total", "counter", text, seconds)
     lines += _metric(
         "folkmoot_stored_bytes", "gauge", "Bytes that what is stored takes.", {"": node.storage.used()}
     )
@@ -48,7 +52,39 @@ def metrics(node: Node, mesh: Mesh, delay: LoopDelay) -> str:
     quantiles = {f'{{quantile="{share:g}"}}': round(delay.quantile(share), 4) for share in (0.5, 0.99, 1.0)}
     text = "How long what arrives waits until the node looks at it, in the last minute."
     lines += _metric("folkmoot_loop_delay_seconds", "gauge", text, quantiles)
+    lines += _metric("folkmoot_info", "gauge", "The version.", {f'{{version="{__version__}"}}': 1})
+    lines += _of_peers(node, mesh)
     return "\n".join(lines) + "\n"
+
+
+def _of_peers(node: Node, mesh: Mesh) -> list[str]:
+    """What is known of each participant; a name has no character that would have to be escaped."""
+    own, now = node.seat.place, mesh.now()
+    connected, latencies, skews = set(mesh.connected()), mesh.latencies(), mesh.skews()
+    others = [peer for peer in range(node.seat.n) if peer != own]
+
+    def each(values: Mapping[int, float]) -> dict[str, float]:
+        return {f'{{peer="{node.roster[peer].name}"}}': value for peer, value in values.items()}
+
+    benched = node.health.benched(now)
+    gauges: dict[str, tuple[str, Mapping[int, float]]] = {
+        "connected": ("1 if there is a connection.", {peer: int(peer in connected) for peer in others}),
+        "benched": ("1 if it is not asked at present.", {peer: int(peer in benched) for peer in others}),
+        "latency_seconds": ("To it and back, as the kernel measures.", latencies),
+        "clock_skew_seconds": ("That its clock was ahead.", {p: round(s, 3) for p, s in skews.items()}),
+    }
+    lines: list[str] = []
+    for name, (text, values) in gauges.items():
+        lines += _metric(f"folkmoot_peer_{name}", "gauge", text, each(values))
+    told = {peer: node.by_peer[peer] for peer in range(node.seat.n)}
+    for name, key, text in (
+        ("frames_received", "frames", "Frames that came from it."),
+        ("refused", "refused", "Messages of it that were not acted on."),
+        ("abstentions", "abstained", "Motions in which it had no vote on some inputs; this node too."),
+    ):
+        counts = {p: count[key] for p, count in told.items() if p != own or key == "abstained"}
+        lines += _metric(f"folkmoot_peer_{name}_total", "counter", text, each(counts))
+    return lines
 
 
 def _metric(name: str, kind: str, text: str, values: Mapping[str, float]) -> list[str]:

@@ -21,6 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Array
+from folkmoot.network.service.schema_files import read_schema, schema_beside
+from folkmoot.network.wire.schema import (
+    Alignment,
+    Column,
+    Schema,
+    align,
+    another_number,
+    check_schema,
+    described,
+)
 
 KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib or package.module:function"
 
@@ -38,8 +48,21 @@ _ONNX_TYPES = {
 }
 
 
-def load_model(spec: str, *, allow: Sequence[str] = (), trust_pickle: bool = False) -> Model:
-    """The model that ``spec`` names; ``allow`` has types that a skops file may hold besides harmless ones."""
+def load_model(
+    spec: str, *, allow: Sequence[str] = (), trust_pickle: bool = False, schema: Path | None = None
+) -> Model:
+    """The model that ``spec`` names; ``allow`` has types that a skops file may hold besides harmless ones.
+
+    ``schema`` is a file that declares its columns; without one, that beside the model, if there is any.
+    """
+    model = _loaded(spec, allow, trust_pickle)
+    declared = schema if schema is not None else schema_beside(spec)
+    if declared is not None:
+        model.declare(read_schema(declared), str(declared))
+    return model
+
+
+def _loaded(spec: str, allow: Sequence[str], trust_pickle: bool) -> Model:
     path, suffix = Path(spec), Path(spec).suffix.lower()
     if suffix in (".skops", ".onnx", *_PICKLES):
         if suffix in _PICKLES and not trust_pickle:
@@ -72,11 +95,27 @@ class Model:
         *,
         labels: Iterable[object] | None = None,
         columns: int | None = None,
+        names: Sequence[str] = (),
     ) -> None:
         self.spec = spec
         self.columns = columns
+        self.schema: Schema = tuple(Column(name) for name in names)
         self.labels = None if labels is None else self._texts(labels)
         self._answer = answer
+
+    def declare(self, schema: Schema, source: str) -> None:
+        """Say what the columns are: their names, if the model has none, and units and ranges."""
+        if self.columns is not None:
+            check_schema(schema, self.columns, f"{source}, the schema of {self.spec},")
+        names = [column.name for column in self.schema or schema]
+        self.schema = described(names, schema, f"{source} does not have the columns of {self.spec}")
+        self.columns = len(schema)
+
+    def fit(self, schema: Schema, columns: int) -> Alignment:
+        """How inputs with this schema become what the model takes; MismatchError if they cannot."""
+        if not self.schema and self.columns is not None and self.columns != columns:
+            raise another_number(self.columns, columns)
+        return align(self.schema, schema, columns)
 
     def predict(self, X: npt.ArrayLike) -> list[str]:
         """One label a row."""
@@ -156,6 +195,7 @@ def _estimator(spec: str, estimator: Any) -> Model:
         estimator.predict,
         labels=getattr(estimator, "classes_", None),
         columns=_columns(spec, getattr(estimator, "n_features_in_", None)),
+        names=_names(getattr(estimator, "feature_names_in_", None)),
     )
 
 
@@ -265,6 +305,11 @@ def _columns(spec: str, value: object) -> int | None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise ValueError(f"columns of {spec} must be a number of at least 1: got {value!r}")
     return int(value)
+
+
+def _names(value: Any) -> list[str]:
+    """The names of the columns that an estimator was fitted on, if they were named."""
+    return [] if value is None else [str(name) for name in value]
 
 
 def _make_current_folder_importable() -> None:

@@ -15,7 +15,15 @@ import msgspec
 
 from folkmoot.adversaries import Adversary
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.admission import DISK_FULL, FETCHES, REASONS, TOO_MANY, Admission, Taken
+from folkmoot.network.service.admission import (
+    ANNOUNCEMENTS,
+    DISK_FULL,
+    FETCHES,
+    REASONS,
+    TOO_MANY,
+    Admission,
+    Taken,
+)
 from folkmoot.network.service.drawing import Drawing, relayed_size
 from folkmoot.network.service.driver import AnyVoter, Driver, Inputs, Running
 from folkmoot.network.service.holdout import Holdout
@@ -27,6 +35,7 @@ from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.journal import Journal
+from folkmoot.network.storage.retention import DISK
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
@@ -51,18 +60,21 @@ class Node:
         holdout: Holdout | None = None,
         policy: Policy | None = None,
         labels: Collection[str] | None = None,
+        disk: int = DISK,
     ) -> None:
         self.seat, self.roster, self.storage, self.transport = seat, roster, storage, transport
         self.health = Health(seat.n)
         self.counts: Counter[str] = Counter()
+        self.by_peer: list[Counter[str]] = [Counter() for _ in range(seat.n)]
+        self.since = transport.now()
         self._members = [participant.fingerprint for participant in roster]
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
-        self._admission = Admission(seat, self._moot, policy, labels)
+        self._admission = Admission(seat, self._moot, policy, labels, disk)
         self._driver = Driver(
             seat, roster, storage, transport, votes, rng=rng, health=self.health, counts=self.counts,
-            log=self._log, adversary=adversary, holdout=holdout,
+            by_peer=self.by_peer, log=self._log, adversary=adversary, holdout=holdout,
         )  # fmt: skip
         self._drawing = Drawing(seat.n)
         self._running = self._driver.running
@@ -73,6 +85,7 @@ class Node:
     def start(self) -> None:
         """Take up the motions that were under way when this node last stopped."""
         now, clock = self.transport.now(), self.transport.clock()
+        self._admission.remember(self.storage.kept(clock))
         for stored in map(self.storage.motion, self.storage.names("open")):
             if stored.members != self._members:  # the roster has changed: that moot is no more
                 self.storage.save(stored.name, [Ended(0, 0)], {})
@@ -98,6 +111,10 @@ class Node:
         """Store what others have said lately."""
         self._driver.stop()
 
+    def sessions(self) -> list[Session]:
+        """The sessions of the motions under way."""
+        return [running.session for running in self._driver.under_way()]
+
     @property
     def open_motions(self) -> int:
         """Motions under way."""
@@ -116,7 +133,7 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
-        self._admission.check_own(motion, self._taken())
+        self._admission.check_own(motion, self._taken(), self.transport.now(), self.transport.clock())
         header = motion.encoded()
         name = motion_name(header)
         signature = self.seat.key.sign(statements.announcement(name, self.seat.place))
@@ -139,6 +156,7 @@ class Node:
             return
         self.counts["frames_received"] += 1
         self.counts["bytes_received"] += len(frame)
+        self.by_peer[peer]["frames"] += 1
         try:
             message = m.decode(frame)
         except (msgspec.DecodeError, ValueError, RecursionError):
@@ -170,18 +188,19 @@ class Node:
         if isinstance(message, m.Fetch):
             self._on_fetch(running, peer, message)
         elif isinstance(message, m.Unknown):
-            remaining = running.session.end - self.transport.now()
-            if remaining > 0 and self._favour(peer, len(running.announce.header)):
-                self._driver.send(
-                    running, peer, m.Announce(running.announce.header, running.announce.signature, remaining)
-                )
+            if self._favour(peer, len(running.announce.header)):
+                self._tell_again(running, peer)
         elif not isinstance(message, m.Want) or self._favour(peer, relayed_size(running.session)):
             running.session.receive(self.transport.now(), peer, message)
             self._driver.settle(running)
 
     def reached(self, peer: int) -> None:
-        """A peer is there (again)."""
+        """A peer is there (again): if it was away when this node put a motion, it has not heard of it."""
         self.health.alive(peer)
+        for running in self._driver.under_way():
+            session = running.session
+            if session.motion.asker == self.seat.place and peer not in session.commits:
+                self._tell_again(running, peer)
 
     def unreachable(self, peer: int) -> None:
         """A peer that cannot be connected to is benched, and nobody waits for it."""
@@ -194,6 +213,7 @@ class Node:
     def refuse(self, peer: int, why: str) -> None:
         """Count what was not acted on."""
         self.counts[f"refused_{why}"] += 1
+        self.by_peer[peer]["refused"] += 1
         self._log("debug", "refused", peer=self.roster[peer].name, why=why)
 
     # ---- messages that no session has --------------------------------------------------------
@@ -222,6 +242,9 @@ class Node:
         refusal = self._admission.refusal(motion, peer, remaining, self._taken())
         if refusal is None and not self.storage.has_room:
             refusal = DISK_FULL
+        if refusal is None:
+            now, clock = self.transport.now(), self.transport.clock()
+            refusal = self._admission.afford(motion, len(message.header), now, clock)
         if refusal is not None:
             self.refuse(peer, refusal)
             if refusal in REASONS and peer == motion.asker:
@@ -257,6 +280,16 @@ class Node:
         self.storage.prolong(session.name, self.transport.clock() + end - now)
         session.prolong(now, end)
         self._driver.settle(running)
+
+    def _tell_again(self, running: Running, peer: int) -> None:
+        """Announce a motion to a peer that has missed it; not for ever, since headers may be long."""
+        remaining = running.session.end - self.transport.now()
+        running.told[peer] += 1
+        if running.told[peer] > ANNOUNCEMENTS:
+            self.refuse(peer, "too_often")
+        elif remaining > 0:
+            announce = m.Announce(running.announce.header, running.announce.signature, remaining)
+            self._driver.send(running, peer, announce)
 
     def _taken(self) -> list[Taken]:
         """The motions under way, as they count."""

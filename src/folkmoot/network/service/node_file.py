@@ -34,6 +34,8 @@ class NodeFile:
         Types that a skops file may hold besides harmless ones.
     policy : Policy
         Which motions the node plays.
+    schema : Path or None
+        A file that declares the model's columns; None is the one beside the model, if there is one.
     """
 
     path: Path
@@ -42,6 +44,7 @@ class NodeFile:
     labels: tuple[str, ...] | None = None
     allow: tuple[str, ...] = ()
     policy: Policy = field(default_factory=Policy)
+    schema: Path | None = None
 
     def chosen_roster(self, option: Path | None) -> Path:
         """The roster given at the prompt, or that of the file; ValueError if there is none."""
@@ -57,6 +60,10 @@ class NodeFile:
             raise ValueError(_needed("model", "--model MODEL", "model.skops", self.path))
         return found
 
+    def chosen_schema(self, option: Path | None) -> Path | None:
+        """The schema given at the prompt, or that of the file."""
+        return self.schema if option is None else option
+
 
 def read_node_file(folder: Path) -> NodeFile:
     """What stands in the ``node.toml`` of a folder; ValueError, with the file's name, if it is wrong."""
@@ -65,7 +72,7 @@ def read_node_file(folder: Path) -> NodeFile:
         identity.load(folder)  # says what there is instead
     table = read_toml(path)
     try:
-        roster, model = (_text(table, key) for key in ("roster", "model"))
+        roster, model, schema = (_text(table, key) for key in ("roster", "model", "schema"))
         return NodeFile(
             path,
             None if roster is None else folder / roster,
@@ -73,6 +80,7 @@ def read_node_file(folder: Path) -> NodeFile:
             _labels(table["labels"]) if "labels" in table else None,
             _texts(table.get("allow", []), "allow", '["package.module.Type"]'),
             Policy.read(table.get("policy", {})),
+            None if schema is None else folder / schema,
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

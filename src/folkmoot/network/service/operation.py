@@ -30,16 +30,16 @@ from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.policy import Policy
+from folkmoot.network.service.status import status
 from folkmoot.network.service.voter import Voter
 from folkmoot.network.session.drill import PLAYABLE, Liar
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.storage.journal import Journal
-from folkmoot.network.storage.retention import Watermarks
+from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 
 LOCK: Final = "lock"
-DISK: Final = 4 << 30
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others
 TENDED: Final = 20.0  # seconds after which the database is looked at again
 
@@ -62,6 +62,7 @@ class Settings:
     disk: int = DISK  # bytes that what it stores may take
     labels: Sequence[str] | None = None  # that the model knows, where it does not say so
     policy: Policy = field(default_factory=Policy)  # which motions it plays
+    schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
 
 
 class NodeError(RuntimeError):
@@ -81,7 +82,7 @@ def run(settings: Settings, journal: Journal | None = None) -> None:
     if settings.metrics is not None:
         loopback(settings.metrics, "--metrics")
     with locked(settings.folder):
-        model = load_model(settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle)
+        model = model_of(settings)
         holdout = None if settings.holdout is None else read_holdout(settings.holdout, model)
         storage = Storage(settings.folder / DATABASE)
         try:
@@ -122,9 +123,10 @@ async def _serve(
         adversary=adversary,
         holdout=holdout,
         policy=settings.policy,
+        disk=settings.disk,
         labels=labels,
     )
-    door = ControlServer(node, settings.folder, labels)
+    door = ControlServer(node, settings.folder, labels, lambda: status(node, mesh, settings.disk))
     servers = []
     delay = LoopDelay()
     tasks: list[asyncio.Task[None]] = []
@@ -211,6 +213,13 @@ async def _bound(opening: Any, address: str, option: str) -> Any:
                 f"{address} is in use by another program: stop it, or give another address with {option}"
             ) from None
         raise ValueError(f"cannot listen on {address}: {error.strerror or error}") from None
+
+
+def model_of(settings: Settings) -> Model:
+    """The model of a node, with what is declared of its columns."""
+    return load_model(
+        settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle, schema=settings.schema
+    )
 
 
 def place_of(me: Identity, roster: Roster, settings: Settings) -> int:

@@ -15,7 +15,7 @@ from folkmoot import checks
 from folkmoot.network.membership.fields import check_keys
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.wire.messages import MOST_BYTES
-from folkmoot.network.wire.motion import LOCAL, MOST_LABELS, MOST_ROUNDS, MOST_SECONDS, Motion
+from folkmoot.network.wire.motion import LOCAL, MOST_INPUTS, MOST_LABELS, MOST_ROUNDS, MOST_SECONDS, Motion
 
 LEAST_ALPHA: Final = 6  # is enough in a moot of any size
 LEAST_K: Final = 3
@@ -24,7 +24,7 @@ _BOUNDS: Final[dict[str, tuple[float, float]]] = {  # beyond these the format of
     "least_k": (1, 1000),
     "most_rounds": (1, MOST_ROUNDS),
     "least_seconds": (1.0, MOST_SECONDS),
-    "most_inputs": (1, 3_600_000),
+    "most_inputs": (1, MOST_INPUTS),
     "most_labels": (2, MOST_LABELS),
     "most_header_bytes": (1000, MOST_BYTES),
 }
@@ -69,7 +69,7 @@ class Policy:
     least_k: int | None = None
     most_rounds: int = 500
     least_seconds: float = 2.0
-    most_inputs: int = 1_000_000
+    most_inputs: int = MOST_INPUTS
     most_labels: int = 100
     most_header_bytes: int = 256 * 1024
     known_labels: bool = True

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from folkmoot.arrays import Array, Colours
 from folkmoot.network.service.models import Model
+from folkmoot.network.wire.schema import Alignment, MismatchError, Schema
 from folkmoot.votes import UNCOLOURED
 
 MOST_CALLS: Final = 64  # of the model for one chunk, to find the rows that it fails on
@@ -24,6 +25,7 @@ class ChunkVotes(NamedTuple):
     votes: Colours
     reason: str = ""
     detail: str = ""
+    unchecked: str = ""  # why columns were taken by position
 
 
 class Voter:
@@ -33,17 +35,37 @@ class Voter:
         self.model = model
 
     def vote(
-        self, inputs: Array, labels: Sequence[str], wanted: Callable[[], bool] = lambda: True
+        self,
+        inputs: Array,
+        labels: Sequence[str],
+        wanted: Callable[[], bool] = lambda: True,
+        schema: Schema = (),
     ) -> ChunkVotes:
         """A colour for every row, or -1; and why, if the model could not answer some of them.
 
         ``wanted`` is asked before every call of the model: once the votes are not, it is not called again.
+        ``schema`` says what the columns are. They are put in the model's order; a model that has other ones,
+        or another unit, answers nothing, and no row with a value out of range is shown to it.
         """
-        columns = self.model.columns
-        if columns is not None and columns != inputs.shape[1]:
-            why = "the inputs do not have the columns that its model takes"
-            detail = f"the model takes {columns} columns, and the inputs have {inputs.shape[1]}"
-            return ChunkVotes(np.full(len(inputs), UNCOLOURED, dtype=np.int8), why, detail)
+        none = np.full(len(inputs), UNCOLOURED, dtype=np.int8)
+        try:
+            fit = self.model.fit(schema, inputs.shape[1])
+        except MismatchError as error:
+            return ChunkVotes(none, error.why, str(error))
+        arranged = fit.arranged(inputs)
+        outside = fit.outside(arranged)
+        within = ~outside.any(axis=1)
+        if within.all():
+            return self._votes(arranged, labels, wanted)._replace(unchecked=fit.unchecked)
+        why, detail = _out_of_range(fit, arranged, outside)
+        if within.any():
+            ballot = self._votes(arranged[within], labels, wanted)
+            none[within] = ballot.votes
+            why = f"{why}; {ballot.reason}" if ballot.reason else why
+            detail = f"{detail}; {ballot.detail}" if ballot.detail else detail
+        return ChunkVotes(none, why, detail, fit.unchecked)
+
+    def _votes(self, inputs: Array, labels: Sequence[str], wanted: Callable[[], bool]) -> ChunkVotes:
         questions = _Questions(self.model, inputs, wanted)
         said, why, detail = questions.put()
         colour = {label: number for number, label in enumerate(labels)}
@@ -53,6 +75,17 @@ class Voter:
             why = "its model gives labels that are not among those of the motion"
             detail = f"the model says {strange!r:.60}, and the motion has {', '.join(labels):.200}"
         return ChunkVotes(np.array(votes, dtype=np.int8), why, detail)
+
+
+def _out_of_range(fit: Alignment, inputs: Array, outside: npt.NDArray[np.bool_]) -> tuple[str, str]:
+    """What is told to all, and what stays here: the first value, and the range that it is out of."""
+    rows = int(outside.any(axis=1).sum())
+    row, column = (int(each[0]) for each in np.nonzero(outside))
+    what = "1 input has a value" if rows == 1 else f"{rows} inputs have values"
+    such = f", such as that of {fit.names[column]!r:.80}" if fit.names else ""
+    value, low, high = inputs[row, column], fit.low[column], fit.high[column]
+    detail = f"the model's column {column} is {value} in one, and must be {low} to {high}"
+    return f"{what} outside a declared range{such}", detail
 
 
 class _Questions:

@@ -84,6 +84,8 @@ class Account(msgspec.Struct, frozen=True):
         How long it took.
     refused : dict
         Who told this node that it takes no part, and why.
+    columns : list of str
+        What the columns of the inputs are called; none if they have no names, and nobody could check them.
 
     Examples
     --------
@@ -126,6 +128,7 @@ class Account(msgspec.Struct, frozen=True):
     bytes_received: int
     seconds: float
     refused: dict[str, str] = {}  # msgspec makes a new one for each account
+    columns: list[str] = []
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -172,6 +175,7 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         bytes_received=said.get("bytes_received", 0),
         seconds=said.get("seconds", 0.0),
         refused={names[int(place)]: why for place, why in said.get("refused", {}).items()},
+        columns=[column.name for column in motion.schema],
     )
 
 

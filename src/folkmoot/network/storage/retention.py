@@ -13,6 +13,7 @@ from typing import Final
 from folkmoot.network.wire.motion import MOST_SECONDS, OLD, Motion
 from folkmoot.network.wire.packing import packed_size
 
+DISK: Final = 4 << 30  # bytes that a database may take, unless its operator says otherwise
 LONGEST_KEPT: Final = 2 * (MOST_SECONDS + OLD)  # seconds from hearing of a motion until it can be forgotten
 _COMMIT: Final = 300  # bytes of a commitment, with its place in the index
 _CLOSE: Final = 350  # of a close besides its votes

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -211,6 +211,13 @@ class Storage:
     def evidence(self, motion: bytes) -> list[tuple[int, Evidence]]:
         """Who contradicted itself in a motion, and what shows it."""
         return self.held(motion).evidence
+
+    def kept(self, clock: float) -> Iterator[bytes]:
+        """The headers of the motions that must not be forgotten yet, one at a time: they may be long."""
+        for (name,) in self._db.all("SELECT motion FROM seals WHERE until > ?", clock):
+            found = self._db.one("SELECT header FROM motions WHERE name = ?", name)
+            if found is not None:
+                yield found[0]
 
     # ---- forgetting --------------------------------------------------------------------------
 

@@ -62,6 +62,14 @@ class Network:
             world.alive = False
             self._worlds[place] = None
 
+    def greet(self, place: int) -> None:
+        """There are connections between a node and all others on its side, as after a start."""
+        for peer, world in enumerate(self._worlds):
+            if peer != place and self._sides[peer] == self._sides[place]:
+                for one, other in ((self._worlds[place], world), (world, self._worlds[place])):
+                    if one is not None and one.receiver is not None and other is not None:
+                        one.receiver.reached(other.place)
+
     def divide(self, *sides: Collection[int]) -> None:
         """Cut the network: frames stay on their side. Without sides, heal it."""
         self._sides = [0] * len(self._worlds)
@@ -104,16 +112,17 @@ class World:
         self.alive = True
         self.receiver: Receiver | None = None
         self._network = network
-        self._place = place
+        self.place = place
 
     def attach(self, receiver: Receiver) -> None:
-        """Who is told what arrives."""
+        """Who is told what arrives; it and the others are told that they reach each other."""
         self.receiver = receiver
+        self._network.at(self._network.time, lambda: self._network.greet(self.place))
 
     def send(self, peer: int, frame: bytes) -> None:
         """Into the weather."""
         if self.alive:
-            self._network.carry(self._place, peer, frame)
+            self._network.carry(self.place, peer, frame)
 
     def now(self) -> float:
         """The virtual clock."""

@@ -172,6 +172,11 @@ class Mesh:
         """Peers that we have a connection with."""
         return [i for i, state in enumerate(self._peers) if any(c.ready for c in state.connections)]
 
+    def latencies(self) -> dict[int, float]:
+        """Seconds to each connected peer and back, where the kernel says."""
+        found = {i: self._peers[i].connections[-1].round_trip() for i in self.connected()}
+        return {i: seconds for i, seconds in found.items() if seconds is not None}
+
     def skews(self) -> dict[int, float]:
         """How far each peer's clock was ahead of ours when it said hello."""
         return {i: state.skew for i, state in enumerate(self._peers) if state.skew is not None}

@@ -18,6 +18,8 @@ import hashlib
 import socket
 import ssl
 import struct
+import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
@@ -28,6 +30,7 @@ _HELLO_BYTES: Final = 1024
 _HANDSHAKE_BYTES: Final = 64 * 1024
 _RECORD: Final = 16 * 1024  # the most that one TLS record holds
 _LENGTH: Final = struct.Struct(">I")
+_ROUND_TRIP: Final = 68  # where Linux's struct tcp_info has tcpi_rtt, four bytes, microseconds
 
 
 @dataclass(frozen=True)
@@ -267,6 +270,17 @@ class Connection(asyncio.Protocol):
             if self._secure:
                 self._socket.close()
             self._loop.call_later(0.2, self._socket.abort)
+
+    def round_trip(self) -> float | None:
+        """Seconds to the peer and back, as the kernel measures them; None where it does not say."""
+        if self._socket is None or self.over or not hasattr(socket, "TCP_INFO"):
+            return None
+        with suppress(OSError):
+            plain = self._socket.get_extra_info("socket")
+            told = plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _ROUND_TRIP + 4)
+            if len(told) == _ROUND_TRIP + 4:
+                return int.from_bytes(told[_ROUND_TRIP:], sys.byteorder) / 1e6
+        return None
 
     def abort(self) -> None:
         """Close without a last word."""

@@ -15,6 +15,7 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Array
+from folkmoot.network.wire.schema import Schema, check_schema
 from folkmoot.protocols import SnowProtocol, named_protocol, protocol_called
 
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
@@ -26,8 +27,8 @@ MOST_STEPS: Final = 400_000  # of the table of a protocol that decides: labels^3
 MOST_VOTERS: Final = 4096  # places in a roster
 # A node works on all inputs of a motion at a time and does nothing else meanwhile: with these a step takes a
 # tenth of a second at the most.
-MOST_INPUTS: Final = 200_000
-MOST_CELLS: Final = 2_000_000  # inputs times labels
+MOST_INPUTS: Final = 100_000
+MOST_CELLS: Final = 1_000_000  # inputs times labels
 MOST_SECONDS: Final = 86_400.0
 OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 
@@ -55,6 +56,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     chunk_rows: int
     chunks: tuple[bytes, ...]
     least_voters: int = 0  # first votes that a decision needs; 0: one more than may lie, which is the least
+    schema: Schema = ()  # what the columns are; empty: they have no names
 
     def encoded(self) -> bytes:
         """The bytes that are signed and sent; the last fields are left out where nothing is asked of them."""
@@ -138,6 +140,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(f"{self.inputs} inputs must come in whole chunks: got {len(self.chunks)} chunks")
         if any(len(digest) != 32 for digest in self.chunks):
             raise ValueError("chunks must be named by 32 bytes")
+        check_schema(self.schema, self.columns, "a motion")
 
     def rows(self, index: int) -> int:
         """How many inputs chunk ``index`` holds."""

@@ -1,0 +1,73 @@
+"""``folkmoot node status``: how a running node is, its peers and the motions under way."""
+
+from __future__ import annotations
+
+from folkmoot.cli.network.init_node import Folder
+from folkmoot.cli.options import Json
+from folkmoot.cli.output import print_json, print_table, say
+
+
+def status(folder: Folder, json: Json = False) -> None:
+    """Show a running node: peers with latency, motions under way with phase and rounds, budgets, disk."""
+    from folkmoot.network.membership.identity import SETTINGS
+    from folkmoot.network.service.asking import Asker
+    from folkmoot.network.service.status import as_dict
+
+    if not (folder / SETTINGS).is_file():
+        raise ValueError(f"there is no node in {folder}: give the folder that folkmoot node init has made")
+    now = Asker(folder).status()
+    if json:
+        print_json(as_dict(now))
+        return
+    reached = sum(peer.connected for peer in now.peers) + 1
+    title = (
+        f"{now.node}, folkmoot {now.version}, up {_time(now.seconds)}: {reached} of {now.participants} "
+        f"participants connected, a quorum needs {now.quorum}"
+    )
+    rows = [
+        [
+            peer.name,
+            ("benched" if peer.benched else "connected") if peer.connected else "away",
+            "" if peer.latency is None else f"{1000 * peer.latency:.1f} ms",
+            "" if peer.skew is None else f"{round(peer.skew, 1) + 0.0:+.1f} s",
+            f"{peer.frames:,}",
+            f"{peer.refused:,}",
+            f"{peer.abstained:,}",
+        ]
+        for peer in now.peers
+    ]
+    print_table(title, ["peer", "state", "latency", "clock", "frames", "refused", "abstained"], rows)
+    (own, most_own), (all_, most), (used, disk) = now.own_motions, now.all_motions, now.disk
+    notes = [
+        f"motions under way: {all_} of {most}, of its own {own} of {most_own}",
+        f"disk: {used / (1 << 20):,.1f} of {disk / (1 << 20):,.0f} MB"
+        + ("" if now.has_room else "; NO ROOM for new motions"),
+    ]
+    motions = [
+        [
+            motion.motion[:12],
+            motion.asker,
+            motion.phase,
+            f"{motion.inputs:,}",
+            f"{motion.round} of {motion.rounds}",
+            f"{motion.closes} of {now.participants}",
+            f"{max(0.0, motion.remaining):.1f} s",
+        ]
+        for motion in now.motions
+    ]
+    if motions:
+        print_table("", ["motion", "by", "phase", "inputs", "round", "closes", "left"], motions, notes)
+    else:
+        say(*notes)
+
+
+def _time(seconds: float) -> str:
+    whole = int(seconds)
+    days, hours, minutes = whole // 86_400, whole // 3600 % 24, whole // 60 % 60
+    return (
+        f"{days} d {hours} h"
+        if days
+        else f"{hours} h {minutes} m"
+        if hours
+        else f"{minutes} m {whole % 60} s"
+    )

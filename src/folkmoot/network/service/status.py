@@ -1,0 +1,110 @@
+"""How a running node is at this moment: its peers, the motions under way, and how near its limits are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from folkmoot import __version__
+from folkmoot.network.membership.roster import quorum
+from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH
+from folkmoot.network.service.node import Node
+from folkmoot.network.transports.mesh import Mesh
+
+
+class PeerStatus(msgspec.Struct, frozen=True):
+    """One of the others, as this node sees it."""
+
+    name: str
+    connected: bool
+    benched: bool  # did not answer lately, and is not asked at present
+    latency: float | None  # seconds to it and back, as the kernel measures them; None if it does not say
+    skew: float | None  # seconds that its clock was ahead when it said hello
+    frames: int  # that came from it since the start
+    refused: int  # of its messages that were not acted on
+    abstained: int  # motions since the start in which it had no vote on some inputs
+
+
+class MotionStatus(msgspec.Struct, frozen=True):
+    """A motion under way."""
+
+    motion: str
+    asker: str
+    phase: str
+    inputs: int
+    round: int
+    rounds: int  # at the most
+    closes: int
+    remaining: float  # seconds
+
+
+class Status(msgspec.Struct, frozen=True, tag=True):
+    """A node at one moment. Budgets come in pairs: what is used, and the most."""
+
+    node: str
+    version: str
+    moot: str
+    participants: int
+    quorum: int
+    seconds: float  # since its start
+    peers: list[PeerStatus]
+    motions: list[MotionStatus]
+    own_motions: tuple[int, int]
+    all_motions: tuple[int, int]
+    disk: tuple[int, int]  # bytes
+    has_room: bool  # for new motions
+
+
+def status(node: Node, mesh: Mesh, disk: int) -> Status:
+    """How a node is now; ``disk`` are the bytes that it may store."""
+    now, place = node.transport.now(), node.seat.place
+    connected, benched = set(mesh.connected()), set(node.health.benched(now))
+    latencies, skews = mesh.latencies(), mesh.skews()
+    sessions = node.sessions()
+    return Status(
+        node=node.roster[place].name,
+        version=__version__,
+        moot=node.roster.digest,
+        participants=node.seat.n,
+        quorum=quorum(node.seat.n),
+        seconds=round(now - node.since, 3),
+        peers=[
+            PeerStatus(
+                name=member.name,
+                connected=peer in connected,
+                benched=peer in benched,
+                latency=latencies.get(peer),
+                skew=skews.get(peer),
+                frames=node.by_peer[peer]["frames"],
+                refused=node.by_peer[peer]["refused"],
+                abstained=node.by_peer[peer]["abstained"],
+            )
+            for peer, member in enumerate(node.roster)
+            if peer != place
+        ],
+        motions=[
+            MotionStatus(
+                motion=session.name.hex(),
+                asker=node.roster[session.motion.asker].name,
+                phase=session.phase.value,
+                inputs=session.motion.inputs,
+                round=session.rounds,
+                rounds=session.motion.rounds,
+                closes=len(session.closes),
+                remaining=round(session.end - now, 3),
+            )
+            for session in sessions
+        ],
+        own_motions=(sum(session.motion.asker == place for session in sessions), MOST_OPEN_EACH),
+        all_motions=(len(sessions), MOST_OPEN),
+        disk=(node.storage.used(), disk),
+        has_room=node.storage.has_room,
+    )
+
+
+def as_dict(value: Status) -> dict[str, Any]:
+    """For ``--json``."""
+    told = msgspec.to_builtins(value)
+    del told["type"]
+    return dict(told)
