@@ -34,9 +34,9 @@ QUICK = [*((seed, 7) for seed in range(188)), *((seed, 25) for seed in range(188
 ALL = [*((seed, 7) for seed in range(1200)), *((seed, 25) for seed in range(1200, 2000))]
 
 
-@pytest.mark.parametrize("part", range(10))
+@pytest.mark.parametrize("part", range(5))  # each of so many storms that chance does not decide
 def test_the_promises_hold_in_every_storm(part: int) -> None:
-    found = total(play(seed, n) for seed, n in QUICK[part::10])
+    found = total(play(seed, n) for seed, n in QUICK[part::5])
     assert found.decided > found.inputs / 4  # the storms leave something to agree on
     assert_not_held_up(found)
 
