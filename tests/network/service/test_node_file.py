@@ -111,9 +111,8 @@ def test_a_node_is_checked_with_what_stands_there(
         (line,) = (each for each in json.loads(found.stdout)["checks"] if each["what"] == "model")
         return line["fine"], line["note"]
 
-    told = "takes any number of columns, unchecked, as they have no names (give --schema); labels even, odd"
-    assert model_line() == (True, told)
-    assert model_line("--model", "odd_models:odd") == (True, told)
+    assert model_line() == (True, UNNAMED)
+    assert model_line("--model", "odd_models:odd") == (True, UNNAMED)
     schema = tmp_path / "s.toml"
     schema.write_text("[[column]]\nname = 'number'\n")
     told = "takes 1 columns, checked by name; labels even, odd"
