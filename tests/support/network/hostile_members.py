@@ -23,6 +23,14 @@ from folkmoot.network.wire.packing import pack, unpack
 from support.network.moot_in_memory import HostileKind, Moot
 
 
+def _message(frame: bytes) -> m.AnyMessage | None:
+    """What a frame says; None if it says nothing: another hostile member may have sent it."""
+    try:
+        return m.decode(frame)
+    except ValueError:
+        return None
+
+
 class Equivocating:
     """Commits to all but its victim, reads what these reveal, and commits to the victim with copied votes.
 
@@ -82,7 +90,7 @@ class Equivocating:
                 send(peer, frame)
 
         def received(peer: int, frame: bytes) -> None:
-            message = m.decode(frame)
+            message = _message(frame)
             if isinstance(message, m.Reveal) and peer not in (self.victim, place):
                 read[message.motion][peer] = message.first
                 session = node.session(message.motion)
@@ -144,7 +152,7 @@ class CutsShort:
         receive = node.received
 
         def received(peer: int, frame: bytes) -> None:
-            message = m.decode(frame)
+            message = _message(frame)
             if isinstance(message, m.Announce):
                 told = m.encode(replace(message, remaining=message.remaining * self.share))
                 for other in range(moot.n):
@@ -190,7 +198,7 @@ class Floods:
         put: set[bytes] = set()
 
         def received(peer: int, frame: bytes) -> None:
-            message = m.decode(frame)
+            message = _message(frame)
             if not isinstance(message, m.Fetch) or message.motion not in put:
                 receive(peer, frame)
             elif message.index == 0:
@@ -230,7 +238,7 @@ class Stalls:
 
     def __call__(self, _moot: Moot, _place: int, node: Node, world: World) -> None:
         def received(peer: int, frame: bytes) -> None:
-            message = m.decode(frame)
+            message = _message(frame)
             if isinstance(message, m.Commit | m.Marks | m.Reveal | m.Want | m.Ask):
                 world.send(peer, m.encode(m.Pending(message.motion)))
 
