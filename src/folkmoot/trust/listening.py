@@ -234,9 +234,12 @@ def _by_evidence(own: int, heard: Heard, anchor: Anchor, terms: _Terms, *, refin
     base = _by_answer(own, heard, anchor, terms.doubt) if refined else _by_agreement(own, heard, anchor)
     if not base.anchored:
         return base
-    views = _views(own, heard, anchor, terms.doubt, refined=refined)
+    views = _views(own, heard, anchor, base.weight if refined else None)
     views = {name: weight for name, weight in views.items() if weight.any()}
-    learnt = [_views(own, each, anchor, terms.doubt, refined=refined) for each in heard.without_a_fold]
+    learnt = [
+        _views(own, each, anchor, _by_answer(own, each, anchor, terms.doubt).weight if refined else None)
+        for each in heard.without_a_fold
+    ]
     others = heard.original != heard.original[own]
     shares = shares_of(own, heard.votes, anchor, learnt, views, others, terms.gold)
     scale = sum(shares[name] * np.abs(weight).sum() for name, weight in views.items())
@@ -245,7 +248,7 @@ def _by_evidence(own: int, heard: Heard, anchor: Anchor, terms: _Terms, *, refin
     return replace(base, weight=mixed(views, shares) * scale, why=why)
 
 
-def _views(own: int, heard: Heard, anchor: Anchor, doubt: float, *, refined: bool) -> dict[str, Floats]:
+def _views(own: int, heard: Heard, anchor: Anchor, refined: Floats | None) -> dict[str, Floats]:
     """What everybody's vote is worth, seen in each way; 0 all over where a view cannot be had."""
     agreeing = _by_agreement(own, heard, anchor).weight
     voices = (heard.cast > 0) / heard.sharing
@@ -254,8 +257,8 @@ def _views(own: int, heard: Heard, anchor: Anchor, doubt: float, *, refined: boo
     alike = voices * worth / voices.sum()
     alike[own] *= 1 + _TIE_BREAK
     views = {"everybody alike": alike, "by agreement": agreeing}
-    if refined:
-        views["by the answer of all camps"] = _by_answer(own, heard, anchor, doubt).weight
+    if refined is not None:
+        views["by the answer of all camps"] = refined
     return views
 
 
