@@ -15,9 +15,14 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from folkmoot.adversaries import Adversary, PerfectlyMalicious
 from folkmoot.arrays import Array, Floats, Progress
-from folkmoot.learning.ballot import Ballot, absorption, has_closed_form
+from folkmoot.learning.ballot import absorption, has_closed_form
 from folkmoot.learning.composition import has_names
-from folkmoot.learning.consensus_estimator import ProtocolWarning, check_weights, rows_by_group
+from folkmoot.learning.consensus_estimator import (
+    ConsensusWarning,
+    ProtocolWarning,
+    check_weights,
+    rows_by_group,
+)
 from folkmoot.learning.deliberation import SELF_ANCHORED
 from folkmoot.learning.labels import (
     as_truth,
@@ -37,12 +42,12 @@ from folkmoot.learning.participants import (
 )
 from folkmoot.learning.reports import ReportingEstimator
 from folkmoot.learning.tables import check_inputs, rows_of
-from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
 
-_REPEATS = 100  # deliberations behind predict_proba where theory has no closed form
+_REPEATS = 100  # deliberations behind answer_law where theory has no closed form
+_LEVEL = 1e-9  # probabilities that differ by less are level
 
 
 class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
@@ -291,10 +296,10 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
     def predict(self, X: Any) -> Array:
         """Answer each row with the label that the moot agrees on in one talk, drawn by ``random_state``.
 
-        Where no label has more than half of the honest participants, it is the one that most of them
-        hold, or the first of several that are level, as in ``VotingClassifier``; ``deliberate`` tells which
-        inputs those are. With ``trust`` it is what most of those who anchor hold, and depends on the other
-        rows of X: trust is learnt from the whole batch.
+        Where the talk decides nothing, because no label has more than half of the honest participants, it is
+        the likeliest label by ``predict_proba``, or the first of several; ``deliberate`` tells which inputs
+        those are. With ``trust`` it is what most of those who anchor hold, and depends on the other rows of
+        X: trust is learnt from the whole batch.
 
         Parameters
         ----------
@@ -318,16 +323,57 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         TrustWarning
             If there are fewer than 50 inputs or nobody anchors: the talk goes on without trust.
         OpenInputsWarning
-            If more than a tenth of the inputs was not decided and has the most common label instead; it says
+            If more than a tenth of the inputs was not decided and has the likeliest label instead; it says
             why and what to try.
+        ConsensusWarning
+            If the talk decided rows otherwise than ``predict_proba`` would; it says how many.
         """
         ballot = self._ballot(X)
-        return self._labels(ballot, self._talk(ballot, self._byzantine(ballot), None))
-
-    def _labels(self, ballot: Ballot, outcome: Outcome) -> Array:
-        return np.asarray(ballot.labels[ballot.answers(outcome)])
+        adversaries = self._byzantine(ballot)
+        ballot, outcome = self._talk(ballot, adversaries, None)
+        likely = ballot.probabilities(adversaries, None)
+        colours = ballot.answers(outcome, likely)
+        chosen = np.take_along_axis(likely, colours[:, None], axis=1)[:, 0]
+        differ = int((chosen < likely.max(axis=1) - _LEVEL).sum())
+        if differ:
+            warnings.warn(
+                f"predict differs from the likeliest class by predict_proba on {differ:,} of "
+                f"{len(colours):,} rows: it is what the talk decided",
+                ConsensusWarning,
+                stacklevel=2,
+            )
+        return np.asarray(ballot.labels[colours])
 
     def predict_proba(self, X: Any) -> Floats:
+        """Estimate how likely each class is to be the right one.
+
+        It is (count + 1/C) / (n + 1) for a class that ``count`` of the n participants who answered a row
+        voted for, of C classes. All votes count, as liars hand them in, too: nobody knows who lies. With
+        ``trust`` it is what those who anchor make of these votes by their trust
+        (``folkmoot.trust.class_probabilities``), on average; only then does it depend on the other rows of X.
+
+        How likely each answer of the talk is, over its randomness, is another question: ``answer_law``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of float, shape (input, class)
+            The probabilities, in the order of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            If no participant can answer, or an adversary must know the truth.
+        """
+        ballot = self._ballot(X)
+        adversaries = self._byzantine(ballot)
+        return self._heard(ballot, adversaries, None)[0].probabilities(adversaries, None)
+
+    def answer_law(self, X: Any) -> Floats:
         """Compute how likely each answer of the moot is, over the randomness of its talk.
 
         With two classes, Slush with one alpha for all and everybody honest, these are the exact absorption
@@ -348,9 +394,7 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         """
         ballot = self._ballot(X)
         adversaries = self._byzantine(ballot)
-        protocol = self._protocol_on(ballot, adversaries, None)
-        if self.trust is not None:
-            ballot = self._listened(ballot, adversaries, None)
+        ballot, protocol = self._heard(ballot, adversaries, None)
         if not adversaries and has_closed_form(protocol, self.sampling, ballot):
             return absorption(protocol, ballot.votes)
         if ballot.listeners is not None:  # who is heeded hangs on the whole batch
@@ -379,8 +423,10 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         """
         labels = with_strangers(self.classes_, check_labels(y))
         ballot = self._ballot(X, labels)
-        outcome = self._talk(ballot, self._byzantine(ballot), as_truth(y, labels))
-        return float(accuracy_score(y, self._labels(ballot, outcome), sample_weight=sample_weight))
+        truth, adversaries = as_truth(y, labels), self._byzantine(ballot)
+        ballot, outcome = self._talk(ballot, adversaries, truth)
+        colours = ballot.answers(outcome, ballot.probabilities(adversaries, truth))
+        return float(accuracy_score(y, labels[colours], sample_weight=sample_weight))
 
     # ---- scikit-learn's tags -----------------------------------------------------------------
 

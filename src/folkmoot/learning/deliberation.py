@@ -201,7 +201,7 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         """
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
-        outcome = self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+        _, outcome = self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
         names = tuple(participant.name for participant in self.participants_)
         return replace(outcome, labels=ballot.labels, names=names)
 
@@ -241,10 +241,9 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
 
     def _talk(
         self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None, **options: Any
-    ) -> Outcome:
-        protocol = self._protocol_on(ballot, adversaries, truth)
-        if self.trust is not None:
-            ballot = self._listened(ballot, adversaries, truth)
+    ) -> tuple[Ballot, Outcome]:
+        """The ballot as it was talked about, and what came of it."""
+        ballot, protocol = self._heard(ballot, adversaries, truth)
         outcome = self._play(ballot, protocol, adversaries, truth, **options)
         there = ballot.there
         warn_of_open_inputs(
@@ -257,7 +256,17 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
             by_trust=ballot.listeners is not None,
             stacklevel=4,
         )
-        return outcome
+        return ballot, outcome
+
+    def _heard(
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
+    ) -> tuple[Ballot, SnowProtocol[Any]]:
+        """The ballot once everybody has listened, if they do, and the protocol that first votes ask for."""
+        protocol = self._protocol_on(ballot, adversaries, truth)
+        self._check_seers(adversaries, truth)
+        if self.trust is not None:
+            ballot = self._listened(ballot, adversaries, truth)
+        return ballot, protocol
 
     def _listened(self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
         self._check_seers(adversaries, truth)

@@ -42,7 +42,7 @@ class ReportingEstimator(DeliberatingEstimator):
         -------
         Report
             A line for each way to answer. Undecided inputs count as wrong in it and level labels share, while
-            ``predict`` and ``score`` take the most common label, the first of several that are level.
+            ``predict`` and ``score`` take the likeliest label, the first of several that are level.
         """
         return next(iter(self._reports(X, y, [self.adversaries], repeats, stacking)))
 
@@ -122,4 +122,4 @@ class ReportingEstimator(DeliberatingEstimator):
                 missing="uncoloured",
                 stacking=stacking,
             )
-            yield replace(report, advice="predict gives the most common label instead")
+            yield replace(report, advice="predict gives the likeliest label instead")

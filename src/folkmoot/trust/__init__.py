@@ -7,7 +7,7 @@ from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
 from folkmoot.trust.gold import Gold, split_gold
 from folkmoot.trust.listening import LEAST_INPUTS, TrustWarning, listen, listen_all
-from folkmoot.trust.trusting import Trust, decide, margins, reputation
+from folkmoot.trust.trusting import Trust, class_probabilities, decide, margins, reputation
 
 __all__ = [
     "LEAST_INPUTS",
@@ -20,6 +20,7 @@ __all__ = [
     "Trust",
     "TrustWarning",
     "agreement_counts",
+    "class_probabilities",
     "decide",
     "find_camps",
     "heeded",
