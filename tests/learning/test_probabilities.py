@@ -22,7 +22,7 @@ from folkmoot import Slush, baselines
 from folkmoot.adversaries import ConstantColour, PerfectlyMalicious, Silent
 from folkmoot.datasets import load_digits_moot
 from folkmoot.learning import ConsensusClassifier, ConsensusWarning, ParticipantWarning
-from folkmoot.learning.base_learners import models_for
+from support.hospitals import hospitals
 from support.models import Broken, Column
 
 quiet = pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")
@@ -120,13 +120,6 @@ def test_one_warning_counts_the_rows_on_which_the_talk_differs() -> None:
 
 
 # ---- as scikit-learn uses it -------------------------------------------------------------------
-
-
-def hospitals(name: str, seed: int) -> tuple[ConsensusClassifier, Any, Any]:
-    """Breast cancer over ten hospitals, three of ten rows kept for the test."""
-    X, y = load_breast_cancer(return_X_y=True)
-    train, test, own, right = train_test_split(X, y, test_size=0.3, stratify=y, random_state=seed)
-    return ConsensusClassifier(models_for(name, 10), random_state=seed).fit(train, own), test, right
 
 
 @pytest.mark.parametrize("name", ["logistic", "mixed"])

@@ -103,11 +103,6 @@ class Ballot:
         decided = outcome.decision
         return np.where(decided == UNCOLOURED, likely.argmax(axis=-1), decided)
 
-    def shares(self, outcome: Outcome) -> Floats:
-        """(input, colour): how often most of the honest hold which, over repetitions; level colours share."""
-        best = outcome.counts == outcome.counts.max(axis=-1, keepdims=True)
-        return np.asarray((best / best.sum(axis=-1, keepdims=True)).mean(axis=0))
-
 
 def ballot_of(answers: Sequence[Array | str], labels: Array, names: Sequence[str]) -> Ballot:
     """Everybody's answers, or what went wrong, as votes; warnings name who has none and who has odd ones."""
@@ -155,6 +150,12 @@ def _colours(values: list[Any], labels: Array) -> Ints:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return as_colours(array, labels)
+
+
+def shares(outcome: Outcome) -> Floats:
+    """(input, colour): how often most of the honest hold which, over repetitions; level colours share."""
+    best = outcome.counts == outcome.counts.max(axis=-1, keepdims=True)
+    return np.asarray((best / best.sum(axis=-1, keepdims=True)).mean(axis=0))
 
 
 def has_closed_form(protocol: SnowProtocol[Any], sampling: Sampling | None, ballot: Ballot) -> bool:

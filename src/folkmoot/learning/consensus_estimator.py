@@ -182,9 +182,12 @@ class ConsensusEstimator(Composed):
         )
         return done
 
-    def _ask(self, X: Any) -> list[Array | str]:
-        """Everybody's answers to X, or what went wrong with a participant."""
-        answers: list[Array | str] = self._everybody(_answer, [(p, X) for p in self.participants_], None)
+    def _ask(self, X: Any, do: Any = None, *more: Any) -> list[Any]:
+        """Everybody's answers to X, or ``do(participant, X, *more)``; a str says what went wrong.
+
+        At least one participant has an answer.
+        """
+        answers: list[Any] = self._everybody(do or _answer, [(p, X, *more) for p in self.participants_], None)
         if all(isinstance(each, str) for each in answers):
             name, fault = self.participants_[0].name, answers[0]
             raise ValueError(f"no participant can answer; the first, {name!r}, says {fault}")
@@ -221,7 +224,7 @@ class ConsensusEstimator(Composed):
             and all(each.target_tags.multi_output for each in said)
         )
 
-    def _liars(self, given: Any, kind: type, default: Callable[[], Any]) -> dict[int, Any]:
+    def _liars(self, given: Any, kind: type | tuple[type, ...], default: Callable[[], Any]) -> dict[int, Any]:
         """Byzantine participants by number, from ``adversaries=``: None, how many, or a mapping."""
         n = len(self.participants_)
         if given is None:
@@ -234,7 +237,8 @@ class ConsensusEstimator(Composed):
         result = {}
         for who, adversary in given.items():
             if not isinstance(adversary, kind):
-                raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversary!r}")
+                kinds = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+                raise TypeError(f"adversaries must map participants to {kinds}: got {adversary!r}")
             if isinstance(who, str):
                 if who not in places:
                     raise ValueError(f"adversaries must name participants: there is no {who!r}")
