@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -13,12 +14,14 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious, handed_in
+from folkmoot.adversaries import Adversary, Knows, NumberAdversary, PerfectlyMalicious, handed_in
+from folkmoot.aggregation import TrimmedMean
 from folkmoot.arrays import Array, Floats
 from folkmoot.comparison.open_inputs import warn_of_open_inputs
 from folkmoot.learning.ballot import Ballot, anchors_of, ballot_of
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
 from folkmoot.learning.labels import as_truth
+from folkmoot.learning.probabilities import POOLS, SoftBallot, SoftTalk, chances_of, soft_ballot_of
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.sampling import Sampling, check_sampling
@@ -27,6 +30,8 @@ from folkmoot.trust import Trust
 from folkmoot.votes import Votes
 
 SELF_ANCHORED: Final = "self-anchored"
+PROBABILITIES: Final = "probabilities"
+VOTING: Final = ("labels", PROBABILITIES)
 
 
 class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
@@ -36,6 +41,9 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
     trust: Literal["self-anchored"] | None
     sampling: Sampling | None
     rounds: int
+    voting: Literal["labels", "probabilities"]
+    pool: Literal["mean", "log"]
+    trim: int | None
 
     classes_: Array
 
@@ -109,6 +117,22 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
                 f"trust={SELF_ANCHORED!r} says who is asked: sampling must be None, or trust=None"
             )
         checks.integer("rounds", self.rounds, least=0)
+        for name, given, known in (("voting", self.voting, VOTING), ("pool", self.pool, tuple(POOLS))):
+            if not isinstance(given, str) or given not in known:
+                raise ValueError(f"{name} must be {' or '.join(map(repr, known))}: got {given!r}")
+        if not self._soft:
+            return
+        TrimmedMean(self.trim)  # complains about what is no number
+        for name, value in (("trust", self.trust), ("protocol", self.protocol), ("sampling", self.sampling)):
+            if value is not None:
+                raise ValueError(
+                    f"{name} is for talks about labels: {name} must be None with voting={PROBABILITIES!r}"
+                )
+
+    @property
+    def _soft(self) -> bool:
+        """Whether they agree on probabilities."""
+        return isinstance(self.voting, str) and self.voting == PROBABILITIES
 
     # ---- voting and talking ------------------------------------------------------------------
 
@@ -174,7 +198,9 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
 
         The outcome of a row depends on the votes on it and on ``random_state`` alone, whatever else is
         in X; with ``trust`` or ``StrongConfidence()`` also on the other rows, from which trust and thresholds
-        are learnt. With ``trust`` only those who anchor count as honest in it.
+        are learnt. With ``trust`` only those who anchor count as honest in it. With
+        ``voting="probabilities"`` everybody's colour is the class that it finds likeliest in the end, and an
+        input is settled when what they find is a thousandth as far apart as at first.
 
         Parameters
         ----------
@@ -199,11 +225,43 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
             If more than a tenth of the inputs stays undecided, or some can never be decided; it says why and
             what to try.
         """
+        if self._soft:
+            return self._soft_outcome(X, y, repeats, record)
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
-        outcome = self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+        _, outcome = self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+        return self._called(outcome)
+
+    def _called(self, outcome: Outcome) -> Outcome:
         names = tuple(participant.name for participant in self.participants_)
-        return replace(outcome, labels=ballot.labels, names=names)
+        return replace(outcome, labels=self.classes_, names=names)
+
+    def _soft_outcome(self, X: Any, y: Any, repeats: int, record: bool) -> Outcome:
+        if checks.integer("repeats", repeats, least=1) != 1:
+            raise ValueError(
+                "repeats must be 1 with voting='probabilities': all ask all others, so that nothing is drawn"
+            )
+        talk = self._soft_talk(self._soft_ballot(X), None if y is None else as_truth(y, self.classes_))
+        return self._called(talk.outcome(self.classes_, record=record))
+
+    def _soft_ballot(self, X: Any) -> SoftBallot:
+        X = self._check_again(X)
+        self._check_parameters()
+        names = [participant.name for participant in self.participants_]
+        return soft_ballot_of(self._ask(X, chances_of, self.classes_), self.classes_, names)
+
+    def _soft_talk(
+        self, ballot: SoftBallot, truth: Votes | None, labels: Array | None = None, adversaries: Any = None
+    ) -> SoftTalk:
+        """The agreement on probabilities; ``truth`` may name labels beyond ``classes_``, given ``labels``."""
+        given = self.adversaries if adversaries is None else adversaries
+        liars = self._liars(given, (Adversary, NumberAdversary), PerfectlyMalicious)
+        liars = {i: liar for i, liar in liars.items() if i not in ballot.faults}
+        self._check_seers(liars, truth)
+        classes = len(self.classes_ if labels is None else labels)
+        return ballot.agreed(
+            self.pool, self.trim, liars, truth, classes=classes, rounds=self.rounds, seed=self.seed_
+        )
 
     def trusts(self, X: Any, y: Any = None) -> list[Trust]:
         """Learn what each participant thinks of all, by its own holdout and the votes on X.
@@ -241,10 +299,9 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
 
     def _talk(
         self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None, **options: Any
-    ) -> Outcome:
-        protocol = self._protocol_on(ballot, adversaries, truth)
-        if self.trust is not None:
-            ballot = self._listened(ballot, adversaries, truth)
+    ) -> tuple[Ballot, Outcome]:
+        """The ballot as it was talked about, and what came of it."""
+        ballot, protocol = self._heard(ballot, adversaries, truth)
         outcome = self._play(ballot, protocol, adversaries, truth, **options)
         there = ballot.there
         warn_of_open_inputs(
@@ -257,7 +314,17 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
             by_trust=ballot.listeners is not None,
             stacklevel=4,
         )
-        return outcome
+        return ballot, outcome
+
+    def _heard(
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
+    ) -> tuple[Ballot, SnowProtocol[Any]]:
+        """The ballot once everybody has listened, if they do, and the protocol that first votes ask for."""
+        protocol = self._protocol_on(ballot, adversaries, truth)
+        self._check_seers(adversaries, truth)
+        if self.trust is not None:
+            ballot = self._listened(ballot, adversaries, truth)
+        return ballot, protocol
 
     def _listened(self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
         self._check_seers(adversaries, truth)
@@ -275,7 +342,7 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         options |= {"sampling": self.sampling, "rounds": self.rounds, "seed": self.seed_}
         return ballot.talk(protocol, adversaries, truth, **options)
 
-    def _check_seers(self, adversaries: dict[int, Adversary], truth: Votes | None) -> None:
+    def _check_seers(self, adversaries: Mapping[int, Any], truth: Votes | None) -> None:
         seer = next((i for i, liar in adversaries.items() if Knows.TRUTH in liar.knows), None)
         if truth is None and seer is not None:
             raise ValueError(

@@ -9,7 +9,7 @@ from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
 from folkmoot.trust.gold import Gold, split_gold
 from folkmoot.trust.listening import LEAST_INPUTS, TrustWarning, listen, listen_all
 from folkmoot.trust.review import PeerReview, review_all
-from folkmoot.trust.trusting import Trust, decide, margins, reputation
+from folkmoot.trust.trusting import Trust, class_probabilities, decide, margins, reputation
 
 __all__ = [
     "LEAST_INPUTS",
@@ -26,6 +26,7 @@ __all__ = [
     "TrustWarning",
     "agreement_counts",
     "check_answers",
+    "class_probabilities",
     "decide",
     "find_camps",
     "heeded",
