@@ -77,13 +77,13 @@ def ask(moot: Nodes, path: Path, *options: object) -> Any:
 # ---- what is asked ---------------------------------------------------------------------------
 
 
-def test_a_model_with_other_columns_abstains_and_says_so(moot: Nodes, tmp_path: Path) -> None:
+def test_a_node_whose_model_takes_other_columns_refuses_and_says_so(moot: Nodes, tmp_path: Path) -> None:
     told = ask(moot, numbers(tmp_path / "x.npy", 10))
     assert told["decisions"] == ["even", "odd"] * 5
-    assert told["abstained"] == {"node004": "the inputs do not have the columns that its model takes"}
-    assert "node004" in told["took_part"]
-    shown = run("motions", "last", "--via", moot.settings[4].folder)
-    assert "abstained: node004: the inputs do not have the columns" in shown.stdout
+    assert told["refused"] == {"node004": "the inputs do not have the columns that its model takes"}
+    assert (told["silent"], told["abstained"]) == (["node004"], {})
+    shown = run("motions", "last", "--via", moot.settings[0].folder)
+    assert "refused: node004: the inputs do not have the columns" in shown.stdout
 
 
 def test_more_first_votes_may_be_asked_for(moot: Nodes, tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_client_that_leaves_takes_nothing_with_it(moot: Nodes, tmp_path: Path)
         time.sleep(0.5)
         told = run_json("motions", name, "--via", moot.settings[0].folder)
     assert told["decisions"] == ["even", "odd"] * 7000
-    assert told["abstained"].keys() == {"node004"}
+    assert told["refused"].keys() == {"node004"}
     assert ask(moot, numbers(tmp_path / "x.npy", 4))["undecided"] == 0
 
 

@@ -34,7 +34,10 @@ def test_a_running_node_shows_its_peers_and_what_is_under_way(
         assert all(0 < peer["latency"] < 5 for peer in told["peers"])  # over loopback, on a busy machine
 
         wide = Asker(folder).ask(np.zeros((3, 2)), Terms(seconds=5.0, rounds=3))  # no model takes two columns
-        assert set(wide.abstained) == {"node000", *PEERS}
+        assert (list(wide.abstained), list(wide.refused)) == (["node000"], PEERS)
+        other = Terms(seconds=5.0, rounds=3, labels=["even", "neither"])  # what they say is not among these
+        none = Asker(folder).ask(np.full((3, 1), 5.0), other)
+        assert (set(none.abstained), none.refused) == ({"node000", *PEERS}, {})
         told = run_json("node", "status", folder)
         assert [peer["abstained"] for peer in told["peers"]] == [1, 1, 1]
         assert all(peer["frames"] > 0 for peer in told["peers"])

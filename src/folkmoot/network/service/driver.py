@@ -42,7 +42,10 @@ LINGER: Final = 60.0  # seconds after the end of a motion in which others may st
 
 
 class AnyVoter(Protocol):
-    """Who votes on a chunk of inputs: a ``Voter``."""
+    """Who votes on chunks of inputs: a ``Voter``."""
+
+    def check(self, motion: Motion) -> None:
+        """MismatchError if its model cannot take the columns of a motion."""
 
     def vote(
         self, inputs: Any, labels: Sequence[str], wanted: Callable[[], bool], schema: Schema

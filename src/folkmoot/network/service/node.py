@@ -71,7 +71,7 @@ class Node:
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
-        self._admission = Admission(seat, self._moot, policy, labels, disk)
+        self._admission = Admission(seat, self._moot, policy, labels, disk, votes.check)
         self._driver = Driver(
             seat, roster, storage, transport, votes, rng=rng, health=self.health, counts=self.counts,
             by_peer=self.by_peer, log=self._log, adversary=adversary, holdout=holdout,
@@ -230,10 +230,12 @@ class Node:
             return
         objection = self._admission.objection(motion, message)
         if objection is not None:
-            self.refuse(peer, "policy")
-            asker = self.roster[motion.asker].name
-            self._log("info", "motion refused", motion=name.hex(), asker=asker, why=objection.reason)
-            self._driver.transmit(motion.asker, m.encode(objection))
+            self.refuse(peer, objection.kind)
+            self._log(
+                "info", "motion refused", motion=name.hex(), asker=self.roster[motion.asker].name,
+                why=objection.refuse.reason, detail=objection.detail,
+            )  # fmt: skip
+            self._driver.transmit(motion.asker, m.encode(objection.refuse))
             return
         if motion.asker not in (peer, self.seat.place):  # the peer might lie about the end of the motion
             self._inquire(motion.asker, name)
