@@ -94,6 +94,13 @@ def test_more_first_votes_may_be_asked_for(moot: Nodes, tmp_path: Path) -> None:
     told = ask(moot, path, "--least-voters", 5)
     assert told["decisions"] == [None] * 4
     assert told["why_undecided"] == ["only 4 of 5 voted so at first, and 5 must"] * 4
+    decided = run("ask", path, "--via", moot.settings[0].folder, *QUICK, "--require-decided")
+    assert (decided.returncode, decided.stderr) == (0, "")
+    undecided = ("ask", path, "--via", moot.settings[0].folder, *QUICK, "--least-voters", 5)
+    assert run(*undecided).returncode == 0
+    strict = run(*undecided, "--require-decided")  # it is shown, and nothing is complained about
+    assert (strict.returncode, strict.stderr) == (1, "")
+    assert "0 of 4 inputs decided" in strict.stdout
     shown = run("motions", "last", "--via", moot.settings[0].folder).stdout
     assert "undecided: 4 (only 4 of 5 voted so at first, and 5 must)" in shown
     command = ["ask", path, "--via", moot.settings[0].folder]
