@@ -7,8 +7,8 @@ vouches for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,11 @@ class CheckedAnswers:
     truth: Ints
     publisher: Ints
     classes: int
+    learnt: dict[bytes, Any] = field(default_factory=dict, init=False, repr=False)
+    """What reviews have learnt from these rows so far: the next batch needs it again."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"learnt": {}}
 
     @property
     def participants(self) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -195,14 +196,14 @@ def review_all(
     >>> print(reviews[0].why)
     anchored: learnt from 60 rows of 6 publishers; without its own 10 rows it knows them (z 3...)
     """
-    panels = _panels(checked, batch)
+    benches = _benches(checked, batch)
     who = range(checked.participants) if judges is None else judges
     done: list[PeerReview] = []
     for own in who:
         if not 0 <= checks.integer("judge", own) < checked.participants:
             raise ValueError(f"judge must satisfy 0 <= judge < {checked.participants}: got {own}")
-        deaf = panels[-1]
-        done.append(_review(own, panels[0] if deaf.muted[own] else deaf, expert))
+        deaf = benches[-1]
+        done.append((benches[0] if deaf.muted[own] else deaf).review(own, expert))
         if progress is not None:
             progress(len(done), len(who))
     return done
@@ -214,14 +215,37 @@ def softmax(scores: Floats) -> Floats:
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
 
-def _panels(checked: CheckedAnswers, batch: npt.ArrayLike | None) -> list[Panel]:
-    """The panel, and where some answer the batch unlike checked rows one that does not hear them."""
-    panel = Panel(checked)
+def _benches(checked: CheckedAnswers, batch: npt.ArrayLike | None) -> list[_Bench]:
+    """All who judge, and where some answer the batch unlike checked rows a bench that does not hear them."""
+    known: dict[bytes, _Bench] = checked.learnt
+    hearing = known.setdefault(b"", _Bench(checked, np.zeros(checked.participants, dtype=bool)))
     if batch is None or np.shape(batch)[1] <= LEAST_BATCH or not checked.rows:
-        return [panel]
+        return [hearing]
     blocks = centred(check_ballots(batch, checked.classes), checked.classes)
-    odd = shifted(panel.agreement, agreement(blocks))
-    return [panel] if odd is None else [panel, Panel(checked, odd)]
+    odd = shifted(hearing.panel.agreement, agreement(blocks))
+    if odd is None:
+        return [hearing]
+    return [hearing, known.setdefault(odd.tobytes(), _Bench(checked, odd))]
+
+
+class _Bench:
+    """Judges of the same checked answers who do not hear the same participants, and their reviews so far."""
+
+    def __init__(self, checked: CheckedAnswers, muted: Bools) -> None:
+        self._checked = checked
+        self.muted = muted
+        self._reviews: dict[int, PeerReview] = {}
+
+    @cached_property
+    def panel(self) -> Panel:
+        return Panel(self._checked, self.muted)
+
+    def review(self, own: int, expert: Expert | None) -> PeerReview:
+        if expert is not None:
+            return _review(own, self.panel, expert)
+        if own not in self._reviews:
+            self._reviews[own] = _review(own, self.panel, None)
+        return self._reviews[own]
 
 
 def _review(own: int, panel: Panel, expert: Expert | None) -> PeerReview:
