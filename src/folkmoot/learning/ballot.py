@@ -23,7 +23,7 @@ from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Others, Sampling
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import Listeners, listen_first
-from folkmoot.trust import Anchor, class_probabilities
+from folkmoot.trust import Anchor, Trust, class_probabilities
 from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 
@@ -37,7 +37,7 @@ class Ballot:
     votes: Votes
     labels: Array
     faults: dict[int, str]
-    listeners: Listeners | None = None
+    listeners: Listeners[Trust] | None = None
     first: Votes | None = None
     chances: Floats | None = None
     """(participant, input, class): with peer review of probabilities, what each hands in."""

@@ -3,7 +3,14 @@
 from folkmoot.trust.anchor import Anchor
 from folkmoot.trust.camps import Camps, find_camps
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, check_answers
-from folkmoot.trust.conduct import LEAST_LIKENESS, MOST_CHANGED, heeded, held_after, opening, sampling_weights
+from folkmoot.trust.conduct import (
+    LEAST_LIKENESS,
+    MOST_CHANGED,
+    heeded,
+    held_after,
+    opening,
+    sampling_weights,
+)
 from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
 from folkmoot.trust.gold import Gold, split_gold
