@@ -1,8 +1,8 @@
 """Check rows: own labelled rows that a participant shows, so that all can learn who is right about what.
 
-The others answer them before they can know which they are; then their labels are published. Everybody sees the
-inputs and the labels, these by randomised response if wanted. Rows are shown only where that was asked for by
-name (``trust="peer-review"``).
+The others answer them before they can know which they are; then their labels are published. Everybody sees
+the inputs and the labels, these by randomised response if wanted. Rows are shown only where that was asked
+for by name (``trust="peer-review"``).
 """
 
 from __future__ import annotations
