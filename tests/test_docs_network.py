@@ -84,15 +84,15 @@ def test_every_reason_to_refuse_is_on_the_page_and_no_other() -> None:
     assert set(re.findall(r"`(\w+)`", listed)) == code - {""}
 
 
-def test_what_a_node_says_when_it_abstains_is_what_the_pages_show() -> None:
+def test_what_a_node_says_when_it_abstains_or_refuses_is_what_the_pages_show() -> None:
     """Each text of a page, a number of inputs aside, is in the code."""
     said = " ".join(re.sub(r'"\s+f?"', "", text) for text in CODE.values())
     network = (ROOT / "docs" / "network.md").read_text()
     shown = re.findall(r"^abstained: \w+: (.*)$", network, flags=re.M)
     shown += [
         part
-        for row in re.findall(r"^\| (`abstains .*?) \|", OPERATIONS, flags=re.M)
-        for part in re.findall(r"`(?:abstains )?(?:\.\.\. )?([^`]+)`", row)
+        for row in re.findall(r"^\| (`(?:abstains|refused) \.\.\. .*?) \|", OPERATIONS, flags=re.M)
+        for part in re.findall(r"`(?:(?:abstains|refused) )?(?:\.\.\. )?([^`]+)`", row)
     ]
     assert len(shown) >= 5
     for text in shown:

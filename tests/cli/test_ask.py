@@ -77,13 +77,13 @@ def ask(moot: Nodes, path: Path, *options: object) -> Any:
 # ---- what is asked ---------------------------------------------------------------------------
 
 
-def test_a_model_with_other_columns_abstains_and_says_so(moot: Nodes, tmp_path: Path) -> None:
+def test_a_node_whose_model_takes_other_columns_refuses_and_says_so(moot: Nodes, tmp_path: Path) -> None:
     told = ask(moot, numbers(tmp_path / "x.npy", 10))
     assert told["decisions"] == ["even", "odd"] * 5
-    assert told["abstained"] == {"node004": "the inputs do not have the columns that its model takes"}
-    assert "node004" in told["took_part"]
-    shown = run("motions", "last", "--via", moot.settings[4].folder)
-    assert "abstained: node004: the inputs do not have the columns" in shown.stdout
+    assert told["refused"] == {"node004": "the inputs do not have the columns that its model takes"}
+    assert (told["silent"], told["abstained"]) == (["node004"], {})
+    shown = run("motions", "last", "--via", moot.settings[0].folder)
+    assert "refused: node004: the inputs do not have the columns" in shown.stdout
 
 
 def test_more_first_votes_may_be_asked_for(moot: Nodes, tmp_path: Path) -> None:
@@ -94,6 +94,13 @@ def test_more_first_votes_may_be_asked_for(moot: Nodes, tmp_path: Path) -> None:
     told = ask(moot, path, "--least-voters", 5)
     assert told["decisions"] == [None] * 4
     assert told["why_undecided"] == ["only 4 of 5 voted so at first, and 5 must"] * 4
+    decided = run("ask", path, "--via", moot.settings[0].folder, *QUICK, "--require-decided")
+    assert (decided.returncode, decided.stderr) == (0, "")
+    undecided = ("ask", path, "--via", moot.settings[0].folder, *QUICK, "--least-voters", 5)
+    assert run(*undecided).returncode == 0
+    strict = run(*undecided, "--require-decided")  # it is shown, and nothing is complained about
+    assert (strict.returncode, strict.stderr) == (1, "")
+    assert "0 of 4 inputs decided" in strict.stdout
     shown = run("motions", "last", "--via", moot.settings[0].folder).stdout
     assert "undecided: 4 (only 4 of 5 voted so at first, and 5 must)" in shown
     command = ["ask", path, "--via", moot.settings[0].folder]
@@ -204,7 +211,7 @@ def test_a_client_that_leaves_takes_nothing_with_it(moot: Nodes, tmp_path: Path)
         time.sleep(0.5)
         told = run_json("motions", name, "--via", moot.settings[0].folder)
     assert told["decisions"] == ["even", "odd"] * 7000
-    assert told["abstained"].keys() == {"node004"}
+    assert told["refused"].keys() == {"node004"}
     assert ask(moot, numbers(tmp_path / "x.npy", 4))["undecided"] == 0
 
 

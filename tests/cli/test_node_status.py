@@ -15,6 +15,7 @@ from folkmoot.network.membership.identity import create
 from folkmoot.network.service.door import write_door
 from support.command import assert_refused, run, run_json
 from support.network.real_moot import real_moot, until
+from support.process import assert_control_c_is_quiet
 
 PEERS = ["node001", "node002", "node003"]
 
@@ -34,7 +35,10 @@ def test_a_running_node_shows_its_peers_and_what_is_under_way(
         assert all(0 < peer["latency"] < 5 for peer in told["peers"])  # over loopback, on a busy machine
 
         wide = Asker(folder).ask(np.zeros((3, 2)), Terms(seconds=5.0, rounds=3))  # no model takes two columns
-        assert set(wide.abstained) == {"node000", *PEERS}
+        assert (list(wide.abstained), list(wide.refused)) == (["node000"], PEERS)
+        other = Terms(seconds=5.0, rounds=3, labels=["even", "neither"])  # what they say is not among these
+        none = Asker(folder).ask(np.full((3, 1), 5.0), other)
+        assert (set(none.abstained), none.refused) == ({"node000", *PEERS}, {})
         told = run_json("node", "status", folder)
         assert [peer["abstained"] for peer in told["peers"]] == [1, 1, 1]
         assert all(peer["frames"] > 0 for peer in told["peers"])
@@ -42,6 +46,7 @@ def test_a_running_node_shows_its_peers_and_what_is_under_way(
         nodes.kill(3)
         until(lambda: not run_json("node", "status", folder)["peers"][2]["connected"], "it is away")
         nodes.signal(2, signal.SIGSTOP)  # so that the motion stays under way
+        assert_control_c_is_quiet("node", "status", nodes.settings[2].folder, inside="service/control.py")
         accounts: list[Account] = []
         terms = Terms(seconds=8.0, rounds=400, pace=0.05)
         asking = threading.Thread(

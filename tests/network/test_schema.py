@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,10 @@ from folkmoot.network.service.holdout import read_holdout
 from folkmoot.network.service.models import load_model
 from folkmoot.network.service.voter import Voter
 from folkmoot.network.storage.account import Account, account, find
+from folkmoot.network.transports.memory import Weather
+from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.schema import MismatchError, align
 from support.command import assert_refused, run
 from support.network.moot_in_memory import Moot
 
@@ -56,13 +61,19 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [saved(folder, place, named=place < 2) for place in range(NODES)]
 
 
-def put(models: list[str], batch: Batch) -> Account:
-    """What a moot of these models makes of a batch, on the memory transport."""
+def played(models: list[str], batch: Batch, weather: Weather | None = None) -> Moot:
+    """A moot of these models that was asked about a batch by the first, on the memory transport."""
     voters = {place: Voter(load_model(model)) for place, model in enumerate(models)}
-    moot = Moot(np.zeros((len(models), len(batch)), dtype=np.int8), seed=4, voters=voters)
+    moot = Moot(np.zeros((len(models), len(batch)), dtype=np.int8), seed=4, voters=voters, weather=weather)
     moot.put(labels=LABELS, k=4, batch=batch)
     moot.network.run(60.0)
-    return account(moot.storages[0], find(moot.storages[0], "last"))
+    return moot
+
+
+def put(models: list[str], batch: Batch) -> Account:
+    """What it makes of the batch."""
+    (storage, *_) = played(models, batch).storages
+    return account(storage, find(storage, "last"))
 
 
 def accuracy(told: Account) -> float:
@@ -108,8 +119,9 @@ def test_a_table_with_other_columns_is_refused_by_all_with_one_reason(
     table = TABLE[ASKED].rename(columns={"mean radius": "radius", "mean area": "mean Area"})
     told = put(models, as_csv(tmp_path, table))
     assert told.undecided == len(table)
-    assert len(told.abstained) == NODES
-    (why,) = set(told.abstained.values())
+    assert list(told.refused) == told.silent == ["p001", "p002", "p003", "p004"]
+    assert list(told.abstained) == told.took_part == ["p000"]  # who asks cannot refuse its own motion
+    (why,) = {*told.refused.values(), *told.abstained.values()}
     assert why == (
         "the inputs do not have the columns that its model takes: 2 are missing, and it does not know "
         "'radius', 'mean Area'"
@@ -117,6 +129,73 @@ def test_a_table_with_other_columns_is_refused_by_all_with_one_reason(
     found = Voter(load_model(models[0])).vote(table.to_numpy(), LABELS, schema=Batch(table).schema)
     assert "'mean radius', 'mean area' missing" in found.detail
     assert "mean radius" not in found.reason  # what a model takes is its owner's business
+
+
+@pytest.mark.parametrize("drop", [0.0, 0.1])
+def test_the_others_decide_without_one_whose_model_takes_other_columns(
+    models: list[str], tmp_path: Path, drop: float
+) -> None:
+    """It signs its refusal and nothing else of that motion; also where frames are lost."""
+    batch = as_csv(tmp_path, TABLE[ASKED])
+    (tmp_path / "other").mkdir()
+    renamed = TABLE[:80].rename(columns={"mean radius": "radius"})
+    other = make_pipeline(StandardScaler(), LogisticRegression()).fit(renamed, TRUTH[:80])
+    skops.io.dump(other, tmp_path / "other" / "4.skops")
+    moot = played([*models[:4], str(tmp_path / "other" / "4.skops")], batch, Weather(0.002, drop))
+    ((name, (session, _)),) = moot.over.items()
+    told = account(moot.storages[0], find(moot.storages[0], "last"))
+    why = (
+        "the inputs do not have the columns that its model takes: 1 is missing, and it does not know "
+        "'mean radius'"
+    )
+    assert (told.refused, told.abstained, told.silent) == ({"p004": why}, {}, ["p004"])
+    assert told.evidence == {}
+    assert 4 not in session.commits
+    assert not moot.storages[4].knows(name)
+    node = moot.nodes[4]
+    assert node is not None
+    assert node.counts["refused_columns"] > 0
+    # The truth beside it: what the four models say at first, by themselves.
+    votes = [Voter(load_model(path)).vote(batch.array, LABELS, schema=batch.schema).votes for path in models]
+    ones = np.stack(votes[:4]).sum(axis=0)
+    assert [tally.get(LABELS[1], 0) for tally in told.first_votes] == ones.tolist()
+    unanimous = np.isin(ones, (0, 4))
+    decided = np.array([-1 if label is None else LABELS.index(label) for label in told.decisions])
+    assert (decided[unanimous] == ones[unanimous] // 4).all()
+
+
+def test_a_refusal_by_columns_is_signed_by_who_refuses(models: list[str]) -> None:
+    hall = Moot(np.zeros((3, 4), dtype=np.int8), seed=1, voters={2: Voter(load_model(models[0]))})
+    heard: list[tuple[int, m.Refuse]] = []
+    for place in (0, 1):
+        node = hall.nodes[place]
+        assert node is not None
+
+        def received(peer: int, frame: bytes, place: int = place, receive: Any = node.received) -> None:
+            message = m.decode(frame)
+            if isinstance(message, m.Refuse):
+                heard.append((place, message))
+            receive(peer, frame)
+
+        node.received = received  # type: ignore[method-assign]
+    hall.put(0, k=2, alpha=2)
+    hall.network.run(40.0)
+    name = next(iter(hall.over))
+    assert {place for place, _ in heard} == {0, 1}  # the asker, and the other who spoke to it of the motion
+    for _, refuse in heard:
+        assert (refuse.motion, refuse.node) == (name, 2)
+        said = statements.refusal(name, 2, refuse.reason)
+        hall.roster[2].public_key.verify(refuse.signature, said)
+
+
+def test_many_columns_of_an_asker_are_compared_in_no_time() -> None:
+    own = tuple(Column(f"own {i}") for i in range(10_000))
+    given = tuple(Column(f"given {i}") for i in range(10_000))
+    began = time.process_time()
+    with pytest.raises(MismatchError) as found:
+        align(own, given, 10_000)
+    assert time.process_time() - began < 1.0  # one by one it would be 3e8 comparisons
+    assert found.value.why.startswith("the inputs do not have the columns that its model takes: 10000 are")
 
 
 def test_inputs_without_names_are_taken_in_their_order_and_said_to_be_unchecked(models: list[str]) -> None:

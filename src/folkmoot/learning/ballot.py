@@ -23,7 +23,7 @@ from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Others, Sampling
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import Listeners, listen_first
-from folkmoot.trust import Anchor, class_probabilities
+from folkmoot.trust import Anchor, Trust, class_probabilities
 from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 
@@ -37,8 +37,10 @@ class Ballot:
     votes: Votes
     labels: Array
     faults: dict[int, str]
-    listeners: Listeners | None = None
+    listeners: Listeners[Trust] | None = None
     first: Votes | None = None
+    chances: Floats | None = None
+    """(participant, input, class): with peer review of probabilities, what each hands in."""
 
     @property
     def classes(self) -> int:
@@ -68,6 +70,20 @@ class Ballot:
             else replace(self, votes=listeners.held, listeners=listeners, first=self.votes)
         )
 
+    def reviewed(
+        self,
+        checked: CheckedAnswers,
+        adversaries: dict[int, Adversary],
+        truth: Votes | None,
+        claims: Claims,
+    ) -> Ballot:
+        """What is held once everybody has learnt from checked answers; as it is where nobody anchors."""
+        votes = self.votes if self.chances is None else self.chances
+        listeners = review_first(votes, checked, adversaries=adversaries, truth=truth, claims=claims)
+        if listeners is None:
+            return self
+        return replace(self, votes=listeners.held, listeners=listeners, first=self.votes)
+
     def talk(
         self,
         protocol: SnowProtocol[Any],
@@ -95,8 +111,19 @@ class Ballot:
         if self.listeners is None:
             return vote_shares(seen, self.classes)
         anchored = np.flatnonzero(self.listeners.anchored)
-        views = (class_probabilities(seen, self.listeners.trusts[i]) for i in anchored)
+        views = [self._view(self.listeners.trusts[i], seen, adversaries, truth) for i in anchored]
         return np.asarray(sum(views) / len(anchored))
+
+    def _view(
+        self, opinion: Opinion, seen: Votes, adversaries: dict[int, Adversary], truth: Votes | None
+    ) -> Floats:
+        """(input, colour): how likely one participant finds each colour."""
+        if isinstance(opinion, Trust):
+            return class_probabilities(seen, opinion)
+        assert isinstance(opinion, PeerReview)
+        classes = opinion.panel.classes
+        handed = seen if self.chances is None else ballots_handed_in(self.chances, adversaries, truth, classes)
+        return opinion.probabilities(handed)
 
     def answers(self, outcome: Outcome, likely: Floats) -> Ints:
         """What the talk decided; where it decided nothing, the first of the likeliest colours."""

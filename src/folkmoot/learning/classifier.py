@@ -39,6 +39,7 @@ from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
+from folkmoot.trust import PUBLIC
 
 
 class ConsensusClassifier(AnsweringEstimator):
@@ -58,8 +59,10 @@ class ConsensusClassifier(AnsweringEstimator):
         its agreement with the others on the batch bears it out (docs/learning.md). Default: Slush that
         asks 10 others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
         participants on; ``protocol__alpha`` then changes that.
-    trust : {"self-anchored"} or None, default None
-        With None everybody is asked alike. With "self-anchored" each participant learns whom to believe from
+    trust : {"self-anchored", "peer-review"} or None, default None
+        With None everybody is asked alike. With "peer-review" everybody shows some of its labelled rows
+        (``check_rows``), and each learns from all votes on them, and from a ``reference`` set, whom to believe
+        on what: the most accurate way, and the only one that shows rows (docs/peer-review.md). With "self-anchored" each participant learns whom to believe from
         its own holdout and all first votes on the batch, decides by that, and asks in proportion to it
         (docs/trust.md). A participant anchors if its holdout shows it better than chance; one that does not
         has no say. An answer then depends on the batch it is asked in, which needs 50 inputs.
@@ -87,8 +90,9 @@ class ConsensusClassifier(AnsweringEstimator):
         The most rounds to talk; in a round each honest participant asks once, on average.
     voting : {"labels", "probabilities"}, default "labels"
         What participants hand in and talk about: their label; or how likely they find each class, rounded to
-        8 bits, on which they agree as on any numbers, all asking all others (docs/learning.md). That is
-        without ``trust``, ``protocol`` and ``sampling``. A model without ``predict_proba`` hands in its
+        8 bits, on which they agree as on any numbers, all asking all others (docs/learning.md); that is
+        without ``protocol`` and ``sampling``. With "peer-review" the probabilities are what each weighs, and
+        the talk is about labels. A model without ``predict_proba`` hands in its
         label, as likely as its holdout was often right.
     pool : {"mean", "log"}, default "mean"
         With ``voting="probabilities"``: whether they agree on the probabilities or on their logarithms, each
@@ -97,6 +101,15 @@ class ConsensusClassifier(AnsweringEstimator):
         With ``voting="probabilities"``: how many liars to withstand. So many of the lowest and of the highest
         numbers do not count; 0 is a plain mean, which one liar can move. Default: the most that is always
         safe, fewer than a third of those who answer.
+    check_rows : int or "all", default 10
+        With ``trust="peer-review"``: how many of its rows each participant shows, inputs and labels, but no
+        more than half of them; "all" shows every one. 0 shows none, and needs a ``reference``.
+    privacy : float, optional
+        With ``trust="peer-review"``: the epsilon of randomised response by which labels of shown rows are
+        published. It protects labels only: inputs are shown as they are. Default: labels as they are.
+    liars_publish : {"wrong", "right", "backing"}, default "wrong"
+        Which labels adversaries publish for the rows they show: wrong ones, right ones, or those that back
+        their own votes.
     n_jobs : int, optional
         Processes for fitting and predicting, through joblib (and so Ray, with its backend). Default: 1.
     random_state : int, RandomState or None, default None
@@ -114,6 +127,8 @@ class ConsensusClassifier(AnsweringEstimator):
         The same by the participants' names.
     accuracies_ : ndarray of float, shape (participant,)
         Holdout accuracies, nan where there is no holdout.
+    checked_ : CheckedAnswers
+        With ``trust="peer-review"``: everybody's votes on shown rows, their labels, and whose they are.
     protocol_ : Slush, Snowflake or Snowball
         The protocol as it is played: with the highest local thresholds that the holdouts allow, or scaled to
         few participants. ``protocol_for(X)`` has the thresholds for a batch.
@@ -142,7 +157,7 @@ class ConsensusClassifier(AnsweringEstimator):
         estimators: Any,
         *,
         protocol: SnowProtocol[Any] | None = None,
-        trust: Literal["self-anchored"] | None = None,
+        trust: Literal["self-anchored", "peer-review"] | None = None,
         sampling: Sampling | None = None,
         holdout: float | None = 0.2,
         refit: bool = True,
@@ -153,6 +168,9 @@ class ConsensusClassifier(AnsweringEstimator):
         voting: Literal["labels", "probabilities"] = "labels",
         pool: Literal["mean", "log"] = "mean",
         trim: int | None = None,
+        check_rows: int | Literal["all"] = 10,
+        privacy: float | None = None,
+        liars_publish: Literal["wrong", "right", "backing"] = "wrong",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -169,6 +187,9 @@ class ConsensusClassifier(AnsweringEstimator):
         self.voting = voting
         self.pool = pool
         self.trim = trim
+        self.check_rows = check_rows
+        self.privacy = privacy
+        self.liars_publish = liars_publish
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -180,6 +201,7 @@ class ConsensusClassifier(AnsweringEstimator):
         y: Any = None,
         groups: Any = None,
         *,
+        reference: Any = None,
         progress: Progress | None = None,
         **fit_params: Any,
     ) -> Self:
@@ -196,6 +218,8 @@ class ConsensusClassifier(AnsweringEstimator):
             Their labels.
         groups : array-like, shape (row,), optional
             Whose each row is. Default: rows are dealt into disjoint stratified shards.
+        reference : (X, y), optional
+            With ``trust="peer-review"``: public rows and their labels, which everybody takes for right.
         progress : callable, optional
             Called with (done, all) whenever a participant is fitted.
         **fit_params : dict
@@ -221,9 +245,10 @@ class ConsensusClassifier(AnsweringEstimator):
         """
         weights = self._weights(fit_params)
         self._check_parameters()
+        self._check_reference(reference)
         draw = self._start()
         if self.prefit:
-            self._fit_prefit(X, y, groups)
+            self._fit_prefit(X, y, groups, draw)
         else:
             X, y = self._check_rows(X, y)
             self.classes_ = np.unique(y)
@@ -234,6 +259,9 @@ class ConsensusClassifier(AnsweringEstimator):
             if self.trust is not None and not share:
                 tasks = cross_validated(tasks, draw)
             self.participants_ = self._fit_all(fit_classifier, tasks, progress)
+            if self._reviewed:
+                self._show(X, y, tasks, draw)
+        self._refer(reference)
         check_class_count(self.classes_)
         self._tell_if_scaled(self.protocol_)
         kinds = (Adversary, NumberAdversary) if self._soft else Adversary
@@ -259,11 +287,11 @@ class ConsensusClassifier(AnsweringEstimator):
         check_classification_targets(labels)
         return X, labels
 
-    def _fit_prefit(self, X: Any, y: Any, groups: Any) -> None:
+    def _fit_prefit(self, X: Any, y: Any, groups: Any, draw: np.random.Generator) -> None:
         self.participants_ = self._prefit()
         known = known_classes(self.participants_)
         if X is None:
-            if self.trust is not None:
+            if self.trust is not None and not self._reviewed:
                 raise ValueError(
                     f"trust={SELF_ANCHORED!r} needs rows that the models were not fitted on: "
                     "fit(X, y), or fit(X, y, groups) with some for each"
@@ -293,6 +321,11 @@ class ConsensusClassifier(AnsweringEstimator):
             for participant, own in zip(self.participants_, rows, strict=True)
         ]
         tell([p.name for p in self.participants_ if p.fault], "cannot predict the rows given to fit")
+        if self._reviewed:  # rows that no model has seen: everybody's, or by groups each one's own
+            places = np.arange(len(y)) if groups is None else np.concatenate(rows)
+            sizes = [len(y)] if groups is None else [len(own) for own in rows]
+            who = [PUBLIC] if groups is None else np.arange(len(rows))
+            self._publish(rows_of(X, places), y[places], np.repeat(who, sizes), draw)
 
     def _tell_if_scaled(self, protocol: SnowProtocol[Any]) -> None:
         if self.protocol is not None and protocol.k != self.protocol.k:

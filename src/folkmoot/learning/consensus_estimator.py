@@ -161,7 +161,7 @@ class ConsensusEstimator(Composed):
             Task(
                 name, model, columns[i], rows_of(X, rows), y[rows],
                 None if weights is None else weights[rows], hold_out(y[rows]),
-                None if free else int(seeds[i]), refit=refit,
+                None if free else int(seeds[i]), refit=refit, places=rows,
             )
             for i, (name, model, rows) in enumerate(shares)
         ]  # fmt: skip

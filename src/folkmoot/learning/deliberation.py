@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -19,33 +19,32 @@ from folkmoot.aggregation import TrimmedMean
 from folkmoot.arrays import Array, Floats
 from folkmoot.comparison.open_inputs import warn_of_open_inputs
 from folkmoot.learning.ballot import Ballot, anchors_of, ballot_of
-from folkmoot.learning.consensus_estimator import ConsensusEstimator
+from folkmoot.learning.check_rows import check_showing
 from folkmoot.learning.labels import as_truth
+from folkmoot.learning.peer_review import PEER_REVIEW, PROBABILITIES, PeerReviewing
 from folkmoot.learning.probabilities import POOLS, SoftBallot, SoftTalk, chances_of, soft_ballot_of
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.sampling import Sampling, check_sampling
+from folkmoot.simulation.peer_reviewed import Claims
 from folkmoot.thresholds import StrongConfidence
-from folkmoot.trust import Trust
+from folkmoot.trust import PeerReview, Trust
 from folkmoot.votes import Votes
 
 SELF_ANCHORED: Final = "self-anchored"
-PROBABILITIES: Final = "probabilities"
+TRUSTS: Final = (SELF_ANCHORED, PEER_REVIEW)
 VOTING: Final = ("labels", PROBABILITIES)
 
 
-class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
+class DeliberatingEstimator(TransformerMixin, PeerReviewing):
     """Base of ``ConsensusClassifier``: fitted participants that vote on inputs and talk about them."""
 
     protocol: SnowProtocol[Any] | None
-    trust: Literal["self-anchored"] | None
     sampling: Sampling | None
     rounds: int
-    voting: Literal["labels", "probabilities"]
     pool: Literal["mean", "log"]
     trim: int | None
-
-    classes_: Array
+    liars_publish: Claims
 
     # ---- what is played ----------------------------------------------------------------------
 
@@ -109,17 +108,21 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
     def _check_parameters(self) -> None:
         if self.protocol is not None:
             check_protocol(self.protocol)
-        if self.trust is not None and not (isinstance(self.trust, str) and self.trust == SELF_ANCHORED):
-            raise ValueError(f"trust must be {SELF_ANCHORED!r} or None: got {self.trust!r}")
+        if self.trust is not None and not (isinstance(self.trust, str) and self.trust in TRUSTS):
+            raise ValueError(f"trust must be {' or '.join(map(repr, TRUSTS))} or None: got {self.trust!r}")
         check_sampling(self.sampling)
         if self.trust is not None and self.sampling is not None:
             raise ValueError(
-                f"trust={SELF_ANCHORED!r} says who is asked: sampling must be None, or trust=None"
+                f"trust={self.trust!r} says who is asked: sampling must be None, or trust=None"
             )
         checks.integer("rounds", self.rounds, least=0)
         for name, given, known in (("voting", self.voting, VOTING), ("pool", self.pool, tuple(POOLS))):
             if not isinstance(given, str) or given not in known:
                 raise ValueError(f"{name} must be {' or '.join(map(repr, known))}: got {given!r}")
+        check_showing(self.check_rows, self.privacy)
+        if not isinstance(self.liars_publish, str) or self.liars_publish not in get_args(Claims):
+            known = " or ".join(map(repr, get_args(Claims)))
+            raise ValueError(f"liars_publish must be {known}: got {self.liars_publish!r}")
         if not self._soft:
             return
         TrimmedMean(self.trim)  # complains about what is no number
@@ -131,8 +134,8 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
 
     @property
     def _soft(self) -> bool:
-        """Whether they agree on probabilities."""
-        return isinstance(self.voting, str) and self.voting == PROBABILITIES
+        """Whether they agree on probabilities; with peer review these are weighed, and labels agreed on."""
+        return self._hands_in_probabilities and not self._reviewed
 
     # ---- voting and talking ------------------------------------------------------------------
 
@@ -160,7 +163,10 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         """Everybody's votes as places in ``labels`` (or ``classes_``), and what went wrong with whom."""
         X = self._check_again(X)
         known = self.classes_ if labels is None else labels
-        return ballot_of(self._ask(X), known, [participant.name for participant in self.participants_])
+        ballot = ballot_of(self._ask(X), known, [participant.name for participant in self.participants_])
+        if self._reviewed and self._hands_in_probabilities:
+            ballot = replace(ballot, chances=self._votes_on(X))
+        return ballot
 
     def transform(self, X: Any) -> Array:
         """Make the votes columns, as features for another model.
@@ -263,6 +269,39 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
             self.pool, self.trim, liars, truth, classes=classes, rounds=self.rounds, seed=self.seed_
         )
 
+    def reviews(self, X: Any, y: Any = None) -> list[PeerReview]:
+        """Learn what each participant makes of everybody, by checked answers.
+
+        With ``trust="peer-review"`` this is what it decides by.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs; with more than 500, who answers them unlike checked rows is not heard.
+        y : array-like, shape (input,), optional
+            Their right labels, for adversaries that must know them.
+
+        Returns
+        -------
+        list of PeerReview
+            The rule of each participant; the list is empty where nobody anchors.
+
+        Raises
+        ------
+        ValueError
+            If ``trust`` is not "peer-review".
+        """
+        check_is_fitted(self, "participants_")
+        if not self._reviewed:
+            raise ValueError(f"reviews are of peer review: set trust={PEER_REVIEW!r}")
+        ballot = self._ballot(X)
+        truth = None if y is None else as_truth(y, self.classes_)
+        adversaries = self._byzantine(ballot)
+        self._check_seers(adversaries, truth)
+        listeners = self._reviewed_ballot(ballot, adversaries, truth).listeners
+        found = () if listeners is None else listeners.trusts
+        return [each for each in found if isinstance(each, PeerReview)]
+
     def trusts(self, X: Any, y: Any = None) -> list[Trust]:
         """Learn what each participant thinks of all, by its own holdout and the votes on X.
 
@@ -289,7 +328,8 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
         listeners = self._listened(ballot, self._byzantine(ballot), truth).listeners
-        return [] if listeners is None else list(listeners.trusts)
+        found = () if listeners is None else listeners.trusts
+        return [each for each in found if isinstance(each, Trust)]
 
     def _byzantine(self, ballot: Ballot, adversaries: Any = None) -> dict[int, Adversary]:
         """The adversaries among those who can answer."""
@@ -322,9 +362,17 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         """The ballot once everybody has listened, if they do, and the protocol that first votes ask for."""
         protocol = self._protocol_on(ballot, adversaries, truth)
         self._check_seers(adversaries, truth)
-        if self.trust is not None:
+        if self._reviewed:
+            ballot = self._reviewed_ballot(ballot, adversaries, truth)
+        elif self.trust is not None:
             ballot = self._listened(ballot, adversaries, truth)
         return ballot, protocol
+
+    def _reviewed_ballot(
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
+    ) -> Ballot:
+        """What is held once everybody has learnt from checked answers."""
+        return ballot.reviewed(self.checked_, adversaries, truth, self.liars_publish)
 
     def _listened(self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
         self._check_seers(adversaries, truth)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -145,15 +145,19 @@ class ToHalf:
 class CutsShort:
     """Passes every announcement on with other times left than there are."""
 
+    most = 16  # times that it passes a motion on: two such members would do so to each other for ever
+
     def __init__(self, share: float) -> None:
         self.share = share
 
     def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None:
         receive = node.received
+        passed: Counter[bytes] = Counter()
 
         def received(peer: int, frame: bytes) -> None:
             message = _message(frame)
-            if isinstance(message, m.Announce):
+            if isinstance(message, m.Announce) and passed[message.header] < self.most:
+                passed[message.header] += 1
                 told = m.encode(replace(message, remaining=message.remaining * self.share))
                 for other in range(moot.n):
                     if other != place:

@@ -23,6 +23,7 @@ from folkmoot.arrays import Colours
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.driver import Parts
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.operation import seat_of
 from folkmoot.network.session.session import Session
@@ -105,7 +106,7 @@ class Hall:
             )  # fmt: skip
             storage = Storage(folder / DATABASE)
             seat = seat_of(self.identities[i], self.roster, i, storage.start(mesh.clock()))
-            node = Node(seat, self.roster, storage, mesh, ChunkVotes(self.votes), rng=random.Random(i))
+            node = Node(Parts(seat, self.roster, storage, mesh, ChunkVotes(self.votes), random.Random(i)))
             self.meshes[i], self.storages[i], self.nodes[i] = mesh, storage, node
             await mesh.listen("127.0.0.1", self.ports[i])
         for i, mesh in self.meshes.items():

@@ -23,7 +23,7 @@ from folkmoot.adversaries import Adversary, Sleeper
 from folkmoot.arrays import Colours
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
-from folkmoot.network.service.driver import AnyVoter, Running
+from folkmoot.network.service.driver import AnyVoter, Parts, Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.policy import Policy
@@ -66,6 +66,9 @@ class ChunkVotes:
 
     def __init__(self, row: Colours) -> None:
         self._row = row
+
+    def check(self, *_: object) -> None:
+        """It takes whatever it is asked."""
 
     def vote(self, inputs: Any, *_: object) -> Voted:
         return Voted(self._row[inputs[:, 0].astype(int)])
@@ -170,9 +173,10 @@ class Moot:
         rng = random.Random(f"{self.seed} {self.starts}")
         if place in self.two_faced:
             forge_closes(world, self.keys[place])
+        voter = self.voters.get(place, ChunkVotes(self.votes[place]))
+        adversary, holdout = self.adversaries.get(place), self.holdouts.get(place, Holdout())
         node = Node(
-            seat, self.roster, storage, world, self.voters.get(place, ChunkVotes(self.votes[place])), rng=rng,
-            adversary=self.adversaries.get(place), holdout=self.holdouts.get(place),
+            Parts(seat, self.roster, storage, world, voter, rng, adversary, holdout),
             policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node

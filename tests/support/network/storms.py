@@ -3,9 +3,13 @@
     PYTHONPATH=tests python -m support.network.storms SEED NODES [KIND...]
 
 plays one storm again, with hostile members of any kind or of these. In two of three storms some members are
-hostile. Such a storm is played a second time with these members switched off: they must not keep the others
-from deciding, or make them wait. Other frames are lost then, by chance, so that only many storms together can
-be compared.
+hostile. Such a storm is played a second time with these members switched off, which is to say that their
+processes do not run: they must not keep the others from deciding, or make them wait. Both times the same
+frames of the others are lost, as far as these still say the same.
+
+Whether an input is decided can hang on one participant, whatever it is like: labels may be level but for one,
+or a round may be lost with one answer that differs. So inputs are counted apart that are **carried** by the
+honest: a quorum of them voted alike at first, and their answers are enough to win a round, whoever is asked.
 """
 
 from __future__ import annotations
@@ -19,9 +23,10 @@ from itertools import combinations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from folkmoot.adversaries import ATTACKS
-from folkmoot.network.membership.roster import faults
+from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.drill import PLAYABLE
@@ -41,18 +46,57 @@ SURE: Final = Holdout([("a", "a")] * 20 + [("b", "b")] * 20 + [("a", "b")])
 
 @dataclass
 class Tally:
-    """What came of a motion without trust, or of many: with hostile members, and with these switched off."""
+    """What came of the motions without trust of a storm, or of many.
+
+    All but the first two count only in storms with hostile members: with these, and with them switched off.
+    """
 
     inputs: int = 0
     decided: int = 0  # on some honest node
-    decided_without: int = 0  # with the hostile members switched off
-    seconds: float = 0.0  # of honest nodes, from hearing of a motion to its end
+    storms: int = 0  # that have hostile members
+    decided_with: int = 0
+    decided_without: int = 0
+    decided_both: int = 0  # the same inputs
+    carried_without: int = 0  # by the honest, and decided without the hostile
+    carried_both: int = 0  # and with them, too
+    seconds_with: float = 0.0  # of honest nodes, from hearing of a motion to its end
     seconds_without: float = 0.0
 
     def add(self, other: Tally) -> None:
         """Count that in."""
         for name in self.__dataclass_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def compare(self, moot: Moot, found: Found | None, without: Found | None) -> None:
+        """Count a motion in that was played with and without the hostile members."""
+        nothing = Found(np.zeros(moot.votes.shape[1], dtype=bool), 0.0, 0)
+        one, other = found or nothing, without or nothing
+        carried = other.decided & carried_by_the_honest(moot, other)
+        self.decided_with += int(one.decided.sum())
+        self.decided_without += int(other.decided.sum())
+        self.decided_both += int((one.decided & other.decided).sum())
+        self.carried_without += int(carried.sum())
+        self.carried_both += int((one.decided & carried).sum())
+        self.seconds_with += one.seconds
+        self.seconds_without += other.seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What came of a motion without trust that an honest member had put."""
+
+    decided: npt.NDArray[np.bool_]  # on some honest node
+    seconds: float  # of honest nodes, from hearing of it to its end
+    to_spare: int  # answers of a round that need not be alike
+
+
+def carried_by_the_honest(moot: Moot, found: Found) -> npt.NDArray[np.bool_]:
+    """On which inputs a quorum of the honest voted alike at first, and their answers can win every round."""
+    bad = hostile_in(moot)
+    votes = np.delete(moot.votes, sorted(bad), axis=0)
+    most = np.maximum((votes == 0).sum(axis=0), (votes == 1).sum(axis=0))
+    carried: npt.NDArray[np.bool_] = (most >= quorum(moot.n)) & (found.to_spare >= len(bad))
+    return carried
 
 
 def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
@@ -61,12 +105,19 @@ def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
         moot = stormy(seed, n, kinds)
         run_through(moot)
         found = assert_promises_hold(moot)
+        inputs, decided = (
+            moot.votes.shape[1] * len(found),
+            sum(int(each.decided.sum()) for each in found.values()),
+        )
         if not hostile_in(moot):
-            return Tally(found.inputs, found.decided, found.decided, found.seconds, found.seconds)
+            return Tally(inputs, decided)
         quiet = stormy(seed, n, kinds, switched_off=True)
         run_through(quiet)
+        told = Tally(inputs, decided, storms=1)
         without = assert_promises_hold(quiet)
-        return Tally(found.inputs, found.decided, without.decided, found.seconds, without.seconds)
+        for name in found.keys() | without.keys():
+            told.compare(moot, found.get(name), without.get(name))
+        return told
     except Exception as error:
         these = [] if kinds is DRAWN else map(shlex.quote, kinds)
         again = " ".join([f"PYTHONPATH=tests python -m support.network.storms {seed} {n}", *these])
@@ -135,12 +186,13 @@ def hostile_in(moot: Moot) -> set[int]:
     return {*moot.adversaries, *moot.two_faced, *moot.hostile}
 
 
-def assert_promises_hold(moot: Moot) -> Tally:
-    """All that is promised with f < n/5; returns what the honest's motions without trust came to."""
+def assert_promises_hold(moot: Moot) -> dict[bytes, Found]:
+    """All that is promised with f < n/5; returns what the honest's motions without trust came to, by name."""
     honest = [place for place in range(moot.n) if place not in hostile_in(moot)]
     frames: dict[tuple[bytes, int], bytes] = {}
     verdicts: dict[bytes, list[list[int]]] = {}
     seconds: dict[bytes, list[float]] = {}
+    to_spare: dict[bytes, int] = {}
     for place in honest:
         storage = moot.storages[place]
         for stored in storage.motions():
@@ -151,6 +203,7 @@ def assert_promises_hold(moot: Moot) -> Tally:
                 verdicts.setdefault(stored.name, []).append(decisions)
                 if "seconds" in stored.summary and stored.motion.asker in honest:
                     seconds.setdefault(stored.name, []).append(stored.summary["seconds"])
+                    to_spare[stored.name] = stored.motion.k - stored.motion.alpha
             for signer, close in storage.closes(stored.name).items():
                 if signer in honest:  # wherever it is kept, it is the same close
                     assert frames.setdefault((stored.name, signer), m.encode(close)) == m.encode(close)
@@ -158,16 +211,18 @@ def assert_promises_hold(moot: Moot) -> Tally:
                 assert accused not in honest
                 participant = moot.roster[accused]
                 assert proves(proof, participant.public_key, bytes.fromhex(participant.fingerprint))
-            assert stored.closed is not None or moot.nodes[place] is None
+            if stored.closed is None and moot.nodes[place] is not None:
+                # A hostile member may tell a node of a motion that it has missed at any time, and say that
+                # all of its seconds are left. It ends when these are over.
+                assert stored.ends > 1e9 + moot.network.time
     assert_heard_the_same([each for each in moot.listened if each.place in honest])
-    found = Tally()
+    found = {}
     for name, claims in verdicts.items():
         for one, other in combinations(claims, 2):
             assert all(a == b or -1 in (a, b) for a, b in zip(one, other, strict=True))
         if name in seconds:
-            found.inputs += len(claims[0])
-            found.decided += sum(max(column) >= 0 for column in zip(*claims, strict=True))
-            found.seconds += sum(seconds[name]) / len(seconds[name])
+            decided = np.array([max(column) >= 0 for column in zip(*claims, strict=True)])
+            found[name] = Found(decided, sum(seconds[name]) / len(seconds[name]), to_spare[name])
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
@@ -31,6 +31,8 @@ Via = Annotated[
         "--via", metavar="DIR|HOST:PORT", help="Your node: its folder, or HOST:PORT of its control door."
     ),
 ]
+
+_UNDECIDED: Final = 1  # exit code of --require-decided
 
 
 def ask(
@@ -92,6 +94,13 @@ def ask(
             show_default="one more than may lie",
         ),
     ] = None,
+    require_decided: Annotated[
+        bool,
+        typer.Option(
+            "--require-decided",
+            help="Exit with 1 if an input stays undecided; else that is an answer, too, and exits with 0.",
+        ),
+    ] = False,
     everything: Everything = False,
     out: Annotated[
         Path | None,
@@ -139,6 +148,8 @@ def ask(
         print_json(_as_dict(account))
     else:
         print_account(account, everything=everything)
+    if require_decided and account.undecided:
+        raise typer.Exit(_UNDECIDED)
 
 
 def _as_dict(account: Any) -> dict[str, Any]:

@@ -8,9 +8,9 @@ which every node that hears of a motion by another asks it to do.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -22,6 +22,7 @@ from folkmoot.network.transports.budget import Allowances, Budget
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import OLD, Motion, motion_name, read_header
+from folkmoot.network.wire.schema import MismatchError
 
 MOST_OPEN_EACH: Final = 4  # motions of one asker at a time; as many more of it that it has not confirmed
 MOST_OPEN: Final = 16  # in all; beyond these one of each asker, so that nobody can take up others' room
@@ -29,6 +30,8 @@ FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer ge
 FETCHES: Final = 8  # times that a peer may have a chunk
 ANNOUNCEMENTS: Final = 64  # times that a peer may be told of a motion again
 RATE: Final = (2.0, 120.0)  # motions that an asker may put: a second, and at once
+POLICY: Final = "policy"
+COLUMNS: Final = "columns"
 TOO_MANY: Final = "too_many_motions"
 DISK_FULL: Final = "disk_full"
 TOO_FAST: Final = "too_fast"
@@ -51,6 +54,14 @@ class Taken:
     confirmed: bool = True
 
 
+class Objection(NamedTuple):
+    """Why a node takes no part in a motion, whenever it is put: its policy, or the columns of its model."""
+
+    kind: str  # POLICY or COLUMNS
+    refuse: m.Refuse  # what is told to all
+    detail: str = ""  # what stays here
+
+
 class Admission:
     """What one node lets in. It keeps no motions itself, and is shown those under way."""
 
@@ -61,8 +72,11 @@ class Admission:
         policy: Policy | None = None,
         labels: Collection[str] | None = None,
         disk: int = DISK,
+        check_columns: Callable[[Motion], None] = lambda _: None,
     ) -> None:
+        """``check_columns`` raises MismatchError for a motion whose inputs the node's model cannot take."""
         self._seat, self._moot, self._policy, self._labels = seat, moot, policy or Policy(), labels
+        self._check_columns = check_columns
         self._rates = [Budget(*RATE) for _ in range(seat.n)]
         self._stored = Allowances(seat.n, int(KEPT_SHARE * disk))
         self._refused: dict[bytes, m.Refuse] = {}
@@ -81,19 +95,26 @@ class Admission:
             return None
         return motion
 
-    def objection(self, motion: Motion, announce: m.Announce) -> m.Refuse | None:
-        """What the asker is told if this node's policy does not let it play a motion."""
+    def objection(self, motion: Motion, announce: m.Announce) -> Objection | None:
+        """Why this node takes no part in a motion of another, whatever else is under way; None if it may."""
+        name = motion_name(announce.header)
         why = self._policy.objection(motion, len(announce.header), self._seat.n, self._labels)
-        if why is None:
-            return None
-        refuse = self.no(motion_name(announce.header), why)
+        if why is not None:
+            return Objection(POLICY, self._remembered(self.no(name, why)))
+        try:
+            self._check_columns(motion)
+        except MismatchError as error:
+            return Objection(COLUMNS, self._remembered(self.no(name, error.why)), str(error))
+        return None
+
+    def _remembered(self, refuse: m.Refuse) -> m.Refuse:
         if len(self._refused) >= MOST_REMEMBERED:
             del self._refused[next(iter(self._refused))]
         self._refused[refuse.motion] = refuse
         return refuse
 
     def refused(self, name: bytes) -> m.Refuse | None:
-        """What was said of a motion that the policy does not let it play."""
+        """What was said of a motion in which it takes no part, whenever it is put."""
         return self._refused.get(name)
 
     def no(self, name: bytes, why: str) -> m.Refuse:

@@ -42,7 +42,10 @@ LINGER: Final = 60.0  # seconds after the end of a motion in which others may st
 
 
 class AnyVoter(Protocol):
-    """Who votes on a chunk of inputs: a ``Voter``."""
+    """Who votes on chunks of inputs: a ``Voter``."""
+
+    def check(self, motion: Motion) -> None:
+        """MismatchError if its model cannot take the columns of a motion."""
 
     def vote(
         self, inputs: Any, labels: Sequence[str], wanted: Callable[[], bool], schema: Schema
@@ -81,36 +84,43 @@ class Running:
     jobs: list[tuple[Phase, Callable[[], None]]] = field(default_factory=list)  # until when, what cancels it
 
 
+@dataclass(frozen=True)
+class Parts:
+    """What a node is made of."""
+
+    seat: Seat
+    roster: Roster
+    storage: Storage
+    transport: Transport
+    votes: AnyVoter
+    rng: random.Random
+    adversary: Adversary | None = None
+    holdout: Holdout = field(default_factory=Holdout)
+
+
 class Driver:
     """The sessions of one node."""
 
     def __init__(
         self,
-        seat: Seat,
-        roster: Roster,
-        storage: Storage,
-        transport: Transport,
-        votes: AnyVoter,
+        parts: Parts,
         *,
-        rng: random.Random,
         health: Health,
         counts: Counter[str],
         by_peer: Sequence[Counter[str]],
         log: Callable[..., None],
-        adversary: Adversary | None,
-        holdout: Holdout | None,
     ) -> None:
         self.running: dict[bytes, Running] = {}
         self.broken = False  # nothing can be stored, so nothing may be said
-        self._seat, self._roster, self._storage, self._transport = seat, roster, storage, transport
-        self._members = [participant.fingerprint for participant in roster]
-        self._votes, self._rng, self._health, self._counts, self._log = votes, rng, health, counts, log
-        self._by_peer = by_peer
+        self._seat, self._roster, self._storage = parts.seat, parts.roster, parts.storage
+        self._transport, self._votes, self._rng = parts.transport, parts.votes, parts.rng
+        self._members = [participant.fingerprint for participant in parts.roster]
+        self._health, self._counts, self._by_peer, self._log = health, counts, by_peer, log
         self._session: Callable[..., Session] = Session
-        if adversary is not None:
-            self._session = partial(LyingSession, Liar(adversary, rng))
-        self._holdout = holdout or Holdout()
-        self._records = TrackRecords(storage)
+        if parts.adversary is not None:
+            self._session = partial(LyingSession, Liar(parts.adversary, parts.rng))
+        self._holdout = parts.holdout
+        self._records = TrackRecords(parts.storage)
 
     def stop(self) -> None:
         """Store what others have said lately."""

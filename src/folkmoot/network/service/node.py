@@ -6,15 +6,12 @@ announcing, the inputs that this node itself has put, and what is counted.
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any
 
 import msgspec
 
-from folkmoot.adversaries import Adversary
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.admission import (
     ANNOUNCEMENTS,
     DISK_FULL,
@@ -25,19 +22,16 @@ from folkmoot.network.service.admission import (
     Taken,
 )
 from folkmoot.network.service.drawing import Drawing, relayed_size
-from folkmoot.network.service.driver import AnyVoter, Driver, Inputs, Running
-from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.driver import Driver, Inputs, Parts, Running
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.closing import RELAYED_BYTES
-from folkmoot.network.session.minutes import Ended, Seat
+from folkmoot.network.session.minutes import Ended
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK
-from folkmoot.network.storage.storage import Storage
-from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name
@@ -48,39 +42,32 @@ class Node:
 
     def __init__(
         self,
-        seat: Seat,
-        roster: Roster,
-        storage: Storage,
-        transport: Transport,
-        votes: AnyVoter,
+        parts: Parts,
         *,
-        rng: random.Random,
         journal: Journal | None = None,
-        adversary: Adversary | None = None,
-        holdout: Holdout | None = None,
         policy: Policy | None = None,
         labels: Collection[str] | None = None,
         disk: int = DISK,
     ) -> None:
-        self.seat, self.roster, self.storage, self.transport = seat, roster, storage, transport
+        seat, roster = self.seat, self.roster = parts.seat, parts.roster
+        self.storage, self.transport = parts.storage, parts.transport
         self.health = Health(seat.n)
         self.counts: Counter[str] = Counter()
         self.by_peer: list[Counter[str]] = [Counter() for _ in range(seat.n)]
-        self.since = transport.now()
+        self.since = self.transport.now()
         self._members = [participant.fingerprint for participant in roster]
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
-        self._admission = Admission(seat, self._moot, policy, labels, disk)
+        self._admission = Admission(seat, self._moot, policy, labels, disk, parts.votes.check)
         self._driver = Driver(
-            seat, roster, storage, transport, votes, rng=rng, health=self.health, counts=self.counts,
-            by_peer=self.by_peer, log=self._log, adversary=adversary, holdout=holdout,
-        )  # fmt: skip
+            parts, health=self.health, counts=self.counts, by_peer=self.by_peer, log=self._log
+        )
         self._drawing = Drawing(seat.n)
         self._running = self._driver.running
         self._asked_for: dict[tuple[bytes, int], float] = {}
         self._complained = -1e9
-        transport.attach(self)
+        self.transport.attach(self)
 
     def start(self) -> None:
         """Take up the motions that were under way when this node last stopped."""
@@ -230,10 +217,12 @@ class Node:
             return
         objection = self._admission.objection(motion, message)
         if objection is not None:
-            self.refuse(peer, "policy")
-            asker = self.roster[motion.asker].name
-            self._log("info", "motion refused", motion=name.hex(), asker=asker, why=objection.reason)
-            self._driver.transmit(motion.asker, m.encode(objection))
+            self.refuse(peer, objection.kind)
+            self._log(
+                "info", "motion refused", motion=name.hex(), asker=self.roster[motion.asker].name,
+                why=objection.refuse.reason, detail=objection.detail,
+            )  # fmt: skip
+            self._driver.transmit(motion.asker, m.encode(objection.refuse))
             return
         if motion.asker not in (peer, self.seat.place):  # the peer might lie about the end of the motion
             self._inquire(motion.asker, name)

@@ -24,6 +24,7 @@ from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.control import ControlServer, loopback
+from folkmoot.network.service.driver import Parts
 from folkmoot.network.service.holdout import Holdout, read_holdout
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
@@ -112,20 +113,10 @@ async def _serve(
     _stop_on_signals_and_failures(loop, stop, log)
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
     seat = seat_of(me, roster, place, storage.start(mesh.clock()))
-    node = Node(
-        seat,
-        roster,
-        storage,
-        mesh,
-        Voter(model),
-        rng=random.SystemRandom(),
-        journal=log,
-        adversary=adversary,
-        holdout=holdout,
-        policy=settings.policy,
-        disk=settings.disk,
-        labels=labels,
+    parts = Parts(
+        seat, roster, storage, mesh, Voter(model), random.SystemRandom(), adversary, holdout or Holdout()
     )
+    node = Node(parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels)
     door = ControlServer(node, settings.folder, labels, lambda: status(node, mesh, settings.disk))
     servers = []
     delay = LoopDelay()

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from folkmoot.arrays import Array, Colours
 from folkmoot.network.service.models import Model
+from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.schema import Alignment, MismatchError, Schema
 from folkmoot.votes import UNCOLOURED
 
@@ -33,6 +34,10 @@ class Voter:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+
+    def check(self, motion: Motion) -> None:
+        """MismatchError unless the model can take the columns of a motion."""
+        self.model.fit(motion.schema, motion.columns)
 
     def vote(
         self,

@@ -2,13 +2,18 @@
 
 The real node code runs on it unchanged. The same seed plays the same events in the same order to the last
 byte (``Network.trace`` is a digest of all frames that arrived).
+
+What becomes of a frame hangs on the seed, on its sender, receiver and content, and on how often the same was
+sent before; not on what others send. So two runs of one seed in which one node behaves differently lose and
+delay the same frames of the others, as far as these still say the same.
 """
 
 from __future__ import annotations
 
 import hashlib
 import heapq
-import random
+import math
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -30,7 +35,8 @@ class Network:
         self.time = 0.0
         self.weather = weather or Weather()
         self.frames = 0
-        self._rng = random.Random(seed)
+        self._seed = seed
+        self._sent: Counter[bytes] = Counter()  # by what was sent to whom
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._serial = 0
         self._trace = hashlib.sha256()
@@ -91,10 +97,22 @@ class Network:
 
     def carry(self, sender: int, peer: int, frame: bytes) -> None:
         """Take a frame on its way, or lose it."""
-        if self.weather.drop and self._rng.random() < self.weather.drop:
-            return
-        delay = self._rng.expovariate(1.0 / self.weather.delay) if self.weather.delay else 0.0
+        delay = 0.0
+        if self.weather.drop or self.weather.delay:
+            lost, late = self._dice(sender, peer, frame)
+            if lost < self.weather.drop:
+                return
+            delay = -self.weather.delay * math.log1p(-late)
         self.at(self.time + delay, lambda: self._deliver(sender, peer, frame))
+
+    def _dice(self, sender: int, peer: int, frame: bytes) -> tuple[float, float]:
+        """Two numbers in [0, 1) for a frame on its way."""
+        way = f"{self._seed} {sender} {peer} ".encode()
+        what = hashlib.blake2b(way + frame, digest_size=16).digest()
+        self._sent[what] += 1
+        rolled = hashlib.blake2b(what + self._sent[what].to_bytes(4, "big"), digest_size=16).digest()
+        one, other = (int.from_bytes(part, "big") >> 11 for part in (rolled[:8], rolled[8:]))
+        return one / (1 << 53), other / (1 << 53)
 
     def _deliver(self, sender: int, peer: int, frame: bytes) -> None:
         world = self._worlds[peer]

@@ -165,7 +165,8 @@ def _bounds(schemas: Sequence[Sequence[Column]], columns: int) -> tuple[Floats, 
 
 def _other_columns(own: Sequence[str], given: Mapping[str, object]) -> MismatchError:
     """What is missing is the model's own business; what it does not know is in the motion, and public."""
-    strange = [name for name in given if name not in own]
+    known = set(own)
+    strange = [name for name in given if name not in known]
     missing = sum(name not in given for name in own)
     told = [f"{missing} {'is' if missing == 1 else 'are'} missing"] if missing else []
     told += [f"it does not know {_quoted(strange)}"] if strange else []
@@ -176,8 +177,9 @@ def _other_columns(own: Sequence[str], given: Mapping[str, object]) -> MismatchE
 def _difference(
     given: Sequence[str] | Mapping[str, object], wanted: Sequence[str] | Mapping[str, object]
 ) -> str:
-    missing = [name for name in wanted if name not in given]
-    strange = [name for name in given if name not in wanted]
+    both = set(wanted) & set(given)  # a motion of others may have many columns
+    missing = [name for name in wanted if name not in both]
+    strange = [name for name in given if name not in both]
     told = [f"{_quoted(missing)} missing"] if missing else []
     return " and ".join(told + ([f"{_quoted(strange)} not known"] if strange else []))
 
