@@ -211,6 +211,9 @@ class Node:
             return
         if self.storage.knows(name) or self._admission.refused(name) is not None:
             return
+        if not self._admission.hears(peer, message.header, self.transport.now()):
+            self.refuse(peer, "too_often")
+            return
         motion = self._admission.motion_in(message, self.transport.clock())
         if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
