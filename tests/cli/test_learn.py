@@ -250,3 +250,41 @@ def test_bad_test_files(table: Path, tmp_path: Path) -> None:
     assert_refused("new.csv, line 2: pressure must be a number: got 'high'", *learn(table, "--test", other))
     other.write_bytes(b"\xff\xfe,")
     assert_refused("new.csv is not a text file in UTF-8", *learn(table, "--test", other))
+
+
+def test_voting_in_probabilities(table: Path) -> None:
+    found = run_json(*learn(table, "--model", "logistic", "--voting", "probabilities"))
+    data = read_table(table, "ill", "clinic")
+    models = [
+        for_table(each, len(data.feature_names), data.categorical) for each in models_for("logistic", 10)
+    ]
+    moot = ConsensusClassifier(models, voting="probabilities", random_state=0)
+    moot.fit(data.X, data.y, data.groups)
+    for place, report in enumerate(moot.sweep(data.X_test, data.y_test, found["byzantine"])):
+        assert accuracies(found, place)["consensus"] == report.accuracy()
+    assert "probabilities, all ask all, 3 trimmed at either end" in found["reports"][0]["protocol"]
+    result = run(*learn(table, "--model", "svm", "--voting", "probabilities", "--pool", "log", "--trim", 0))
+    assert result.returncode == 0, result.stderr
+    assert "logarithms of probabilities, all ask all, 0 trimmed" in result.stdout
+    for name in ("talk about labels", "mean of probabilities", "consensus"):
+        assert name in result.stdout
+    assert "the model has no predict_proba" in result.stderr
+    assert (table.parent / "out" / "report.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--voting", "ranks"], "--voting must be labels or probabilities: got 'ranks'"),
+        (["--voting", "probabilities", "--pool", "median"], "--pool must be mean or log: got 'median'"),
+        (["--voting", "probabilities", "--alpha", 6], "--alpha is for --voting labels: leave it out"),
+        (["--voting", "probabilities", "--k", 5], "--k is for --voting labels: leave it out"),
+        (["--voting", "probabilities", "--protocol", "snowball"], "--protocol is for --voting labels"),
+        (["--pool", "log"], "--pool is for probabilities: add --voting probabilities"),
+        (["--trim", 1], "--trim is for probabilities: add --voting probabilities"),
+        (["--voting", "probabilities", "--trim", 5], "--trim must satisfy 0 <= 2 trim < 10"),
+        (["--voting", "probabilities", "--trim", -1], "--trim must satisfy 0 <= 2 trim < 10"),
+    ],
+)
+def test_bad_ways_to_vote(table: Path, options: list[Any], why: str) -> None:
+    assert_refused(why, *learn(table, *options))

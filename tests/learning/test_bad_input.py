@@ -143,7 +143,7 @@ def test_a_participant_whose_predict_raises_is_faulty_and_named() -> None:
     with pytest.warns(ParticipantWarning):
         assert moot.score(X, Y) > 0.8
     with pytest.warns(ParticipantWarning):
-        assert moot.predict_proba(X).shape == (60, 2)
+        assert moot.answer_law(X).shape == (60, 2)
 
 
 def test_nobody_can_answer() -> None:

@@ -80,7 +80,7 @@ def test_the_others_do_not_wait_for_who_is_faulty() -> None:
     split = int(np.flatnonzero((X[:, 0] > 0) & (X[:, 0] < 0.5))[0])
     assert {change.participant for change in outcome.explain(split)} <= {1, 2}
     with pytest.warns(ParticipantWarning):
-        assert np.array_equal(moot.predict_proba(X).sum(axis=1), np.ones(120))
+        assert np.array_equal(moot.answer_law(X).sum(axis=1), np.ones(120))
 
 
 def test_liars_keep_their_numbers_beside_a_faulty_one() -> None:
@@ -124,7 +124,7 @@ def test_chances_add_up_also_where_nobody_can_move(n: int) -> None:
     inputs = np.array([[(b - 0.5) / n] for b in range(n + 1)])
     for alpha in range((n - 1) // 2 + 1, n):
         moot = ConsensusClassifier(models, prefit=True, protocol=Slush(n - 1, alpha)).fit()
-        chances = moot.predict_proba(inputs)
+        chances = moot.answer_law(inputs)
         assert np.abs(chances.sum(axis=1) - 1).max() < 1e-12
         assert np.abs(chances - chances[::-1, ::-1]).max() < 1e-12  # neither label is favoured
         outcome = moot.deliberate(inputs, repeats=200)

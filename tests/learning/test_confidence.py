@@ -58,6 +58,7 @@ def test_a_holdout_that_is_like_the_inputs_keeps_its_say() -> None:
     assert own.protocol_for(X).thresholds(N).tolist() == [9] * N
 
 
+@pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")
 def test_all_ways_to_ask_talk_with_the_thresholds_of_the_batch() -> None:
     X, y = others_hand()
     moot = measured(protocol=Slush(10, StrongConfidence()))
@@ -73,7 +74,7 @@ def test_all_ways_to_ask_talk_with_the_thresholds_of_the_batch() -> None:
         report.outcome.decisions, deliberate(votes, Slush(10, alpha), repeats=2, **options).decisions
     )
     few = np.concatenate([X[:3], X[:3]])
-    again = moot.predict_proba(few)
+    again = moot.answer_law(few)
     assert np.array_equal(again[:3], again[3:])
     repeated = deliberate(
         moot.votes(few), moot.protocol_for(few), repeats=100,
@@ -95,6 +96,7 @@ def test_what_liars_hand_in_counts_and_a_given_confidence_is_left_alone() -> Non
     assert measured(protocol=told).protocol_for(X) == told
 
 
+@pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")
 @pytest.mark.parametrize("ask", ["predict", "deliberate", "score", "report"])
 def test_many_open_inputs_are_told(ask: str) -> None:
     X, y = others_hand()
@@ -105,5 +107,5 @@ def test_many_open_inputs_are_told(ask: str) -> None:
     if ask != "report":
         assert caught[0].filename == __file__
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", OpenInputsWarning)
         moot.set_params(protocol__alpha=6).predict(X)  # what the line says to do

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -27,6 +27,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
         ConsensusClassifier(MODELS, protocol=Snowball(2, 2, 5), sampling=Everyone(), holdout=0),
         ConsensusClassifier(MODELS, refit=False),
         ConsensusClassifier(MODELS, trust="self-anchored", holdout=None),
+        ConsensusClassifier(MODELS, voting="probabilities"),
+        ConsensusClassifier([*MODELS, RidgeClassifier()], voting="probabilities", pool="log"),
         ConsensusRegressor([Ridge(), LinearRegression(), Ridge(alpha=2)]),
         ConsensusRegressor([("one", Ridge()), ("two", Lasso(0.01)), ("three", Ridge())], rule="median", k=1),
     ]

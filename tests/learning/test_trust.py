@@ -121,7 +121,7 @@ def test_predict_and_its_law(moot: ConsensusClassifier) -> None:
     answers = moot.predict(X)
     expected, _ = by_hand(moot)
     np.testing.assert_array_equal(answers, expected.counts.argmax(axis=-1))
-    law = moot.predict_proba(X)
+    law = moot.answer_law(X)
     np.testing.assert_allclose(law.sum(axis=1), 1)
     many, _ = by_hand(moot, repeats=100)
     np.testing.assert_allclose(law[:, 1], (many.decision == 1).mean(axis=0), atol=0.2)
@@ -206,6 +206,7 @@ def test_more_labels_than_the_moot_knows(moot: ConsensusClassifier) -> None:
     assert report.anchored > 60
 
 
+@pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")
 def test_scikit_learn_ways() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(400, 4))

@@ -36,7 +36,7 @@ LIARS: dict[int, Adversary] = {i: PerfectlyMalicious() for i in range(24)}
 
 def listeners(
     votes: Votes = VOTES, anchors: list[Anchor | None] | None = None, liars: Mapping[int, Adversary] = LIARS
-) -> Listeners:
+) -> Listeners[Trust]:
     found = listen_first(votes, anchors or [GOOD] * N, adversaries=liars, truth=TRUTH, classes=2)
     assert found is not None
     return found

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from folkmoot.trust import Trust, decide, margins, sampling_weights
+from folkmoot.datasets import group_votes
+from folkmoot.trust import Anchor, Trust, class_probabilities, decide, listen, margins, sampling_weights
 
 
 def make(weight: list[float], *, classes: int = 3, own: int = 0, anchored: bool = True) -> Trust:
@@ -84,3 +85,46 @@ def test_votes_of_others_are_refused() -> None:
         decide(np.zeros((2, 5), dtype=np.int64), make([1.0, 1.0, 1.0]))
     with pytest.raises(ValueError, match="colour < 2"):
         decide(np.full((3, 5), 2), replace(make([1.0, 1.0, 1.0], classes=2)))
+
+
+def test_class_probabilities_are_those_of_a_loop() -> None:
+    trust = make([1.5, -0.7, 0.4, 0.0], own=2)
+    votes = np.random.default_rng(2).integers(-1, 3, (4, 150))
+
+    def odds(i: int, sharp: float, leave_out: int | None = None) -> list[float]:
+        sums = [
+            sum(trust.weight[j] for j in range(4) if j != leave_out and votes[j, i] == c) for c in range(3)
+        ]
+        total = sum(math.exp(sharp * each) for each in sums)
+        return [math.exp(sharp * each) / total for each in sums]
+
+    def foretold(sharp: float) -> float:
+        said = 0.0
+        for i in np.flatnonzero(votes[2] >= 0):
+            chances = odds(int(i), sharp, leave_out=2)
+            said += math.log(sum(chances[c] * trust.confusion[2, c, votes[2, i]] for c in range(3)))
+        return said
+
+    best = max((2.0 ** (-i / 3) for i in range(19)), key=foretold)
+    assert class_probabilities(votes, trust) == pytest.approx(
+        np.array([odds(i, best) for i in range(150)]), rel=1e-9
+    )
+
+
+def test_class_probabilities_of_independent_voters_are_the_posterior() -> None:
+    votes, truth, _ = group_votes([(8, 0.75), (3, 0.25)], inputs=5000, seed=1)
+    chances = class_probabilities(votes, listen(0, votes, Anchor.of_counts(right=30, held_out=40)))
+    for_one = (2 * votes[:8] - 1).sum(axis=0) - (2 * votes[8:] - 1).sum(axis=0)  # those below 1/2 backwards
+    posterior = 1 / (1 + 3.0**-for_one)
+    assert np.abs(chances[:, 1] - posterior).mean() < 0.02
+    sure = chances[:, 1] > 0.9
+    assert abs(truth[sure].mean() - chances[sure, 1].mean()) < 0.01
+
+
+def test_who_is_alone_believes_its_log_odds_and_who_trusts_nobody_knows_nothing() -> None:
+    alone = make([math.log(4), 0.0], classes=2)
+    assert class_probabilities([[0, 1, -1], [1, 1, 1]], alone) == pytest.approx(
+        np.array([[0.8, 0.2], [0.2, 0.8], [0.5, 0.5]])
+    )
+    nobody = make([0.0, 0.0, 0.0])
+    assert class_probabilities([[0], [1], [1]], nobody) == pytest.approx(np.full((1, 3), 1 / 3))

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy.typing as npt
+
 from folkmoot.adversaries.adversary import Adversary, Knows
+from folkmoot.adversaries.numbers.number_adversary import NumberAdversary, Observation
 from folkmoot.votes import Colour
 
 
 @dataclass(frozen=True)
-class Steadfast(Adversary):
-    """Says its own first vote to everybody, always.
+class Steadfast(Adversary, NumberAdversary):
+    """Says its own first vote, or number, to everybody, always.
 
     Examples
     --------
@@ -27,3 +30,7 @@ class Steadfast(Adversary):
     def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
         """The first vote."""
         return vote
+
+    def answer_number(self, seen: Observation) -> npt.ArrayLike:
+        """The first number."""
+        return seen.own

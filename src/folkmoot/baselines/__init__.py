@@ -1,7 +1,7 @@
 """Centralised rules that see every vote at once: what a consensus result is compared with."""
 
 from folkmoot.baselines.dawid_skene import DawidSkene, dawid_skene
-from folkmoot.baselines.majority import majority, supermajority
+from folkmoot.baselines.majority import majority, supermajority, vote_shares
 from folkmoot.baselines.weighted import weighted_majority
 
 __all__ = [
@@ -9,5 +9,6 @@ __all__ = [
     "dawid_skene",
     "majority",
     "supermajority",
+    "vote_shares",
     "weighted_majority",
 ]

@@ -87,6 +87,38 @@ def supermajority(
     return np.where(enough, counts.argmax(axis=1), UNCOLOURED)
 
 
+def vote_shares(votes: npt.ArrayLike, classes: int | None = None) -> Floats:
+    """Estimate how likely each colour is on each input by those who voted for it: (count + 1/C) / (m + 1).
+
+    m is the number of votes on the input. One vote, spread over all C colours, is added: the posterior mean
+    under a Dirichlet prior that counts as much as one voter. No colour is ruled out.
+
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input)
+        Colours, -1 for no vote.
+    classes : int, optional
+        The number of colours, C. Default: one more than the largest vote, and at least 2.
+
+    Returns
+    -------
+    ndarray of float, shape (input, colour)
+        The shares; every row adds up to 1, and is 1/C all over where nobody voted.
+
+    Examples
+    --------
+    >>> from folkmoot.baselines import vote_shares
+    >>> vote_shares([[0, 1, -1], [0, 1, -1], [0, 0, -1]])
+    array([[0.875, 0.125],
+           [0.375, 0.625],
+           [0.5  , 0.5  ]])
+    """
+    cast = check_votes(votes, classes)
+    counts = tally(cast, class_count(cast, classes))
+    smooth = counts + 1 / counts.shape[1]
+    return np.asarray(smooth / (counts.sum(axis=1, keepdims=True) + 1), dtype=np.float64)
+
+
 def tally(votes: Votes, classes: int, weights: Floats | None = None) -> Array:
     """How many votes, or how much weight, each colour has on each input: shape (input, colour)."""
     inputs = votes.shape[1]

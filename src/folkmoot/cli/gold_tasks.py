@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.comparison import Report
-from folkmoot.trust import Gold, reputation, split_gold
+from folkmoot.trust import Gold, Trust, reputation, split_gold
 from folkmoot.vote_files import VoteTable, read_votes
 
 
@@ -65,7 +65,8 @@ def trust_as_dict(gold: Gold, report: Report, workers: list[str]) -> dict[str, A
         for worker, anchor in zip(workers, gold.anchors, strict=True)
     ]  # fmt: skip
     if report.listeners is not None:
-        thought = zip(report.listeners.anchored, *reputation(report.listeners.trusts), strict=True)
+        trusts = [each for each in report.listeners.trusts if isinstance(each, Trust)]
+        thought = zip(report.listeners.anchored, *reputation(trusts), strict=True)
         for line, (anchored, accuracy, weight) in zip(lines, thought, strict=True):
             line |= {"anchored": bool(anchored), "accuracy": float(accuracy), "weight": float(weight)}
     return {"gold": gold.inputs, "anchored": report.anchored, "trust": lines}

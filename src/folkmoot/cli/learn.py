@@ -68,6 +68,18 @@ def learn(
             "--byzantine", help="Malicious participants at most.", show_default="30% of them", **INT
         ),
     ] = None,
+    voting: Annotated[
+        str, typer.Option("--voting", help="What is handed in and agreed on: labels or probabilities.")
+    ] = "labels",
+    pool: Annotated[
+        str, typer.Option("--pool", help="Of probabilities: agree on them (mean) or on their logs (log).")
+    ] = "mean",
+    trim: Annotated[
+        int | None,
+        typer.Option(
+            "--trim", help="Of probabilities: liars to withstand.", show_default="a third of them", **INT
+        ),
+    ] = None,
     rounds: RoundsEach = 50,
     repeats: Repeats = 10,
     holdout: Annotated[
@@ -111,6 +123,13 @@ def learn(
     local = alpha == "local"
     size, threshold = asked(participants, k, None if local else whole_alpha(alpha))
     rule = named_protocol(protocol, size, StrongConfidence() if local else threshold, beta=beta)
+    soft = _check_voting(
+        voting,
+        pool,
+        participants,
+        trim,
+        {"--protocol": protocol != "slush", "--k": k is not None, "--alpha": alpha is not None},
+    )
     everyone, most = checks.population(participants, 0 if byzantine is None else byzantine)
 
     # Heavy, so only once the table is known to be good.
@@ -126,7 +145,10 @@ def learn(
     with collected_warnings() as warnings, progress_bars() as progress:
         classifier = ConsensusClassifier(
             models,
-            protocol=rule,
+            protocol=None if soft else rule,
+            voting="probabilities" if soft else "labels",
+            pool="log" if pool == "log" else "mean",
+            trim=trim,
             holdout=holdout,
             refit=refit,
             rounds=rounds,
@@ -146,3 +168,27 @@ def learn(
             report.notes,
         )
     say(where, error=True)
+
+
+def _check_voting(
+    voting: str, pool: str, participants: int, trim: int | None, about_labels: dict[str, bool]
+) -> bool:
+    """Whether probabilities are handed in; options that do not go together are refused."""
+    for option, value, known in (
+        ("--voting", voting, ("labels", "probabilities")),
+        ("--pool", pool, ("mean", "log")),
+    ):
+        if value not in known:
+            raise ValueError(f"{option} must be {' or '.join(known)}: got {value!r}")
+    soft = voting == "probabilities"
+    given = next((option for option, is_given in about_labels.items() if is_given), None)
+    if soft and given is not None:
+        raise ValueError(f"{given} is for --voting labels: leave it out with --voting probabilities")
+    if not soft and (pool != "mean" or trim is not None):
+        option = "--pool" if pool != "mean" else "--trim"
+        raise ValueError(f"{option} is for probabilities: add --voting probabilities")
+    if trim is not None and not 0 <= 2 * trim < participants:
+        raise ValueError(
+            f"--trim must satisfy 0 <= 2 trim < {participants}, the number of participants: got {trim}"
+        )
+    return soft

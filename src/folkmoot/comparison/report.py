@@ -10,6 +10,7 @@ from folkmoot.comparison.bars import draw_agreement, draw_bars
 from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
 from folkmoot.outcome import Outcome
 from folkmoot.simulation.self_anchored import Listeners
+from folkmoot.trust.conduct import Opinion
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -169,7 +170,7 @@ class Report(ReportTable[Line]):
     honest: Bools | None = field(default=None, compare=False, repr=False)
     outcomes: dict[str, Outcome] = field(default_factory=dict, compare=False, repr=False)
     without_trust: dict[str, Outcome] = field(default_factory=dict, compare=False, repr=False)
-    listeners: Listeners | None = field(default=None, compare=False, repr=False)
+    listeners: Listeners[Opinion] | None = field(default=None, compare=False, repr=False)
     recorded: Outcome | None = field(default=None, compare=False, repr=False)
     seconds: float = field(default=0.0, compare=False, repr=False)
     advice: str = field(default="", compare=False, repr=False)

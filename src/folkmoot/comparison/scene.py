@@ -18,7 +18,8 @@ from folkmoot.sampling import Sampling
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import Listeners, listen_first
-from folkmoot.trust import Anchor, Gold
+from folkmoot.trust import Anchor, Gold, Trust
+from folkmoot.trust.conduct import Opinion
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 
@@ -80,7 +81,7 @@ class Scene:
             raise ValueError(f"seen must have the shape of votes {self.votes.shape}: got {votes.shape}")
         return votes
 
-    def listen(self, anchors: Sequence[Anchor | None] | Gold) -> Listeners | None:
+    def listen(self, anchors: Sequence[Anchor | None] | Gold) -> Listeners[Trust] | None:
         """Those who learn whom to trust by their anchors; None, with a warning, if nobody can."""
         given: Sequence[Anchor | None] = anchors.anchors if isinstance(anchors, Gold) else anchors
         one_each("anchors", given, len(self.votes))
@@ -94,7 +95,9 @@ class Scene:
             classes=self.classes,
         )
 
-    def talk(self, protocol: SnowProtocol[Any], listeners: Listeners | None = None, **more: Any) -> Outcome:
+    def talk(
+        self, protocol: SnowProtocol[Any], listeners: Listeners[Opinion] | None = None, **more: Any
+    ) -> Outcome:
         """The deliberation of those who can answer, or of those who listened."""
         held = self.votes if listeners is None else listeners.held
         options = self.options | more | {"truth": self.whole_truth, "classes": self.classes}

@@ -1,13 +1,14 @@
 """scikit-learn estimators: participants with models and rows of their own, and one agreed answer."""
 
 from folkmoot.learning.classifier import ConsensusClassifier
-from folkmoot.learning.consensus_estimator import ProtocolWarning
+from folkmoot.learning.consensus_estimator import ConsensusWarning, ProtocolWarning
 from folkmoot.learning.participants import Participant, ParticipantWarning
 from folkmoot.learning.regressor import ConsensusRegressor
 
 __all__ = [
     "ConsensusClassifier",
     "ConsensusRegressor",
+    "ConsensusWarning",
     "Participant",
     "ParticipantWarning",
     "ProtocolWarning",

@@ -1,4 +1,4 @@
-"""The votes of a moot on some inputs: what trust hangs on, the talk, and how likely each answer is.
+"""The votes of a moot on some inputs: what trust hangs on, the talk, and how likely classes and answers are.
 
 Who cannot predict is not waited for: the others talk among themselves, with the protocol scaled to their
 number, and in the ``Outcome`` it stands as a participant without a colour that is not honest.
@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.adversaries import Adversary
+from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.baselines import vote_shares
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, tell
 from folkmoot.outcome import Outcome
@@ -22,7 +23,7 @@ from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Others, Sampling
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import Listeners, listen_first
-from folkmoot.trust import Anchor
+from folkmoot.trust import Anchor, Trust, class_probabilities
 from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 
@@ -30,13 +31,16 @@ from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 class Ballot:
     """Votes (participant, input) as places in ``labels``; ``faults`` says who failed, and how.
 
-    With ``listeners`` the votes are what these hold once they have listened.
+    With ``listeners`` the votes are what these hold once they have listened to the ``first`` ones.
     """
 
     votes: Votes
     labels: Array
     faults: dict[int, str]
-    listeners: Listeners | None = None
+    listeners: Listeners[Trust] | None = None
+    first: Votes | None = None
+    chances: Floats | None = None
+    """(participant, input, class): with peer review of probabilities, what each hands in."""
 
     @property
     def classes(self) -> int:
@@ -60,7 +64,25 @@ class Ballot:
         listeners = listen_first(
             self.votes, anchors, adversaries=adversaries, truth=truth, classes=self.classes
         )
-        return self if listeners is None else replace(self, votes=listeners.held, listeners=listeners)
+        return (
+            self
+            if listeners is None
+            else replace(self, votes=listeners.held, listeners=listeners, first=self.votes)
+        )
+
+    def reviewed(
+        self,
+        checked: CheckedAnswers,
+        adversaries: dict[int, Adversary],
+        truth: Votes | None,
+        claims: Claims,
+    ) -> Ballot:
+        """What is held once everybody has learnt from checked answers; as it is where nobody anchors."""
+        votes = self.votes if self.chances is None else self.chances
+        listeners = review_first(votes, checked, adversaries=adversaries, truth=truth, claims=claims)
+        if listeners is None:
+            return self
+        return replace(self, votes=listeners.held, listeners=listeners, first=self.votes)
 
     def talk(
         self,
@@ -80,14 +102,33 @@ class Ballot:
             there, self.votes, protocol, adversaries=adversaries, sampling=sampling, **options
         )
 
-    def answers(self, outcome: Outcome) -> Ints:
-        """The colour that most of the honest hold, the first of several that are level."""
-        return np.asarray(outcome.counts.argmax(axis=-1))
+    def probabilities(self, adversaries: dict[int, Adversary], truth: Votes | None) -> Floats:
+        """(input, colour): how likely each colour is to be right, by all first votes as they are handed in.
 
-    def shares(self, outcome: Outcome) -> Floats:
-        """(input, colour): how often most of the honest hold which, over repetitions; level colours share."""
-        best = outcome.counts == outcome.counts.max(axis=-1, keepdims=True)
-        return np.asarray((best / best.sum(axis=-1, keepdims=True)).mean(axis=0))
+        With listeners it is what those who anchor make of these votes, on average.
+        """
+        seen = handed_in(self.votes if self.first is None else self.first, adversaries, truth, self.classes)
+        if self.listeners is None:
+            return vote_shares(seen, self.classes)
+        anchored = np.flatnonzero(self.listeners.anchored)
+        views = [self._view(self.listeners.trusts[i], seen, adversaries, truth) for i in anchored]
+        return np.asarray(sum(views) / len(anchored))
+
+    def _view(
+        self, opinion: Opinion, seen: Votes, adversaries: dict[int, Adversary], truth: Votes | None
+    ) -> Floats:
+        """(input, colour): how likely one participant finds each colour."""
+        if isinstance(opinion, Trust):
+            return class_probabilities(seen, opinion)
+        assert isinstance(opinion, PeerReview)
+        classes = opinion.panel.classes
+        handed = seen if self.chances is None else ballots_handed_in(self.chances, adversaries, truth, classes)
+        return opinion.probabilities(handed)
+
+    def answers(self, outcome: Outcome, likely: Floats) -> Ints:
+        """What the talk decided; where it decided nothing, the first of the likeliest colours."""
+        decided = outcome.decision
+        return np.where(decided == UNCOLOURED, likely.argmax(axis=-1), decided)
 
 
 def ballot_of(answers: Sequence[Array | str], labels: Array, names: Sequence[str]) -> Ballot:
@@ -136,6 +177,12 @@ def _colours(values: list[Any], labels: Array) -> Ints:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return as_colours(array, labels)
+
+
+def shares(outcome: Outcome) -> Floats:
+    """(input, colour): how often most of the honest hold which, over repetitions; level colours share."""
+    best = outcome.counts == outcome.counts.max(axis=-1, keepdims=True)
+    return np.asarray((best / best.sum(axis=-1, keepdims=True)).mean(axis=0))
 
 
 def has_closed_form(protocol: SnowProtocol[Any], sampling: Sampling | None, ballot: Ballot) -> bool:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from folkmoot.adversaries import Adversary, PerfectlyMalicious
-from folkmoot.arrays import Array, Floats, Progress
-from folkmoot.learning.ballot import Ballot, absorption, has_closed_form
+from folkmoot.adversaries import Adversary, NumberAdversary, PerfectlyMalicious
+from folkmoot.arrays import Array, Progress
+from folkmoot.learning.answering import AnsweringEstimator
 from folkmoot.learning.composition import has_names
-from folkmoot.learning.consensus_estimator import ProtocolWarning, check_weights, rows_by_group
+from folkmoot.learning.consensus_estimator import (
+    ProtocolWarning,
+    check_weights,
+    rows_by_group,
+)
 from folkmoot.learning.deliberation import SELF_ANCHORED
 from folkmoot.learning.labels import (
-    as_truth,
     check_class_count,
     check_labels,
     known_classes,
     same_kind,
-    with_strangers,
 )
 from folkmoot.learning.participants import (
     check_holdout,
@@ -35,21 +34,19 @@ from folkmoot.learning.participants import (
     measured,
     tell,
 )
-from folkmoot.learning.reports import ReportingEstimator
+from folkmoot.learning.probabilities import has_probabilities
 from folkmoot.learning.tables import check_inputs, rows_of
-from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
+from folkmoot.trust import PUBLIC
 
-_REPEATS = 100  # deliberations behind predict_proba where theory has no closed form
 
-
-class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
+class ConsensusClassifier(AnsweringEstimator):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
-    ``protocol``, ``trust``, ``sampling``, ``adversaries`` and ``rounds`` concern only the talk: they can be
-    set anew after ``fit``.
+    ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool`` and ``trim``
+    concern only the talk: they can be set anew after ``fit``.
 
     Parameters
     ----------
@@ -62,8 +59,10 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         its agreement with the others on the batch bears it out (docs/learning.md). Default: Slush that
         asks 10 others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
         participants on; ``protocol__alpha`` then changes that.
-    trust : {"self-anchored"} or None, default None
-        With None everybody is asked alike. With "self-anchored" each participant learns whom to believe from
+    trust : {"self-anchored", "peer-review"} or None, default None
+        With None everybody is asked alike. With "peer-review" everybody shows some of its labelled rows
+        (``check_rows``), and each learns from all votes on them, and from a ``reference`` set, whom to believe
+        on what: the most accurate way, and the only one that shows rows (docs/peer-review.md). With "self-anchored" each participant learns whom to believe from
         its own holdout and all first votes on the batch, decides by that, and asks in proportion to it
         (docs/trust.md). A participant anchors if its holdout shows it better than chance; one that does not
         has no say. An answer then depends on the batch it is asked in, which needs 50 inputs.
@@ -89,6 +88,28 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         ``report(X, y)`` or ``deliberate(X, y)``.
     rounds : int, default 50
         The most rounds to talk; in a round each honest participant asks once, on average.
+    voting : {"labels", "probabilities"}, default "labels"
+        What participants hand in and talk about: their label; or how likely they find each class, rounded to
+        8 bits, on which they agree as on any numbers, all asking all others (docs/learning.md); that is
+        without ``protocol`` and ``sampling``. With "peer-review" the probabilities are what each weighs, and
+        the talk is about labels. A model without ``predict_proba`` hands in its
+        label, as likely as its holdout was often right.
+    pool : {"mean", "log"}, default "mean"
+        With ``voting="probabilities"``: whether they agree on the probabilities or on their logarithms, each
+        class by itself.
+    trim : int, optional
+        With ``voting="probabilities"``: how many liars to withstand. So many of the lowest and of the highest
+        numbers do not count; 0 is a plain mean, which one liar can move. Default: the most that is always
+        safe, fewer than a third of those who answer.
+    check_rows : int or "all", default 10
+        With ``trust="peer-review"``: how many of its rows each participant shows, inputs and labels, but no
+        more than half of them; "all" shows every one. 0 shows none, and needs a ``reference``.
+    privacy : float, optional
+        With ``trust="peer-review"``: the epsilon of randomised response by which labels of shown rows are
+        published. It protects labels only: inputs are shown as they are. Default: labels as they are.
+    liars_publish : {"wrong", "right", "backing"}, default "wrong"
+        Which labels adversaries publish for the rows they show: wrong ones, right ones, or those that back
+        their own votes.
     n_jobs : int, optional
         Processes for fitting and predicting, through joblib (and so Ray, with its backend). Default: 1.
     random_state : int, RandomState or None, default None
@@ -106,6 +127,8 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         The same by the participants' names.
     accuracies_ : ndarray of float, shape (participant,)
         Holdout accuracies, nan where there is no holdout.
+    checked_ : CheckedAnswers
+        With ``trust="peer-review"``: everybody's votes on shown rows, their labels, and whose they are.
     protocol_ : Slush, Snowflake or Snowball
         The protocol as it is played: with the highest local thresholds that the holdouts allow, or scaled to
         few participants. ``protocol_for(X)`` has the thresholds for a batch.
@@ -134,7 +157,7 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         estimators: Any,
         *,
         protocol: SnowProtocol[Any] | None = None,
-        trust: Literal["self-anchored"] | None = None,
+        trust: Literal["self-anchored", "peer-review"] | None = None,
         sampling: Sampling | None = None,
         holdout: float | None = 0.2,
         refit: bool = True,
@@ -142,6 +165,12 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         columns: Any = None,
         adversaries: Any = None,
         rounds: int = 50,
+        voting: Literal["labels", "probabilities"] = "labels",
+        pool: Literal["mean", "log"] = "mean",
+        trim: int | None = None,
+        check_rows: int | Literal["all"] = 10,
+        privacy: float | None = None,
+        liars_publish: Literal["wrong", "right", "backing"] = "wrong",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -155,6 +184,12 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         self.columns = columns
         self.adversaries = adversaries
         self.rounds = rounds
+        self.voting = voting
+        self.pool = pool
+        self.trim = trim
+        self.check_rows = check_rows
+        self.privacy = privacy
+        self.liars_publish = liars_publish
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -166,6 +201,7 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         y: Any = None,
         groups: Any = None,
         *,
+        reference: Any = None,
         progress: Progress | None = None,
         **fit_params: Any,
     ) -> Self:
@@ -182,6 +218,8 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
             Their labels.
         groups : array-like, shape (row,), optional
             Whose each row is. Default: rows are dealt into disjoint stratified shards.
+        reference : (X, y), optional
+            With ``trust="peer-review"``: public rows and their labels, which everybody takes for right.
         progress : callable, optional
             Called with (done, all) whenever a participant is fitted.
         **fit_params : dict
@@ -207,9 +245,10 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         """
         weights = self._weights(fit_params)
         self._check_parameters()
+        self._check_reference(reference)
         draw = self._start()
         if self.prefit:
-            self._fit_prefit(X, y, groups)
+            self._fit_prefit(X, y, groups, draw)
         else:
             X, y = self._check_rows(X, y)
             self.classes_ = np.unique(y)
@@ -220,9 +259,16 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
             if self.trust is not None and not share:
                 tasks = cross_validated(tasks, draw)
             self.participants_ = self._fit_all(fit_classifier, tasks, progress)
+            if self._reviewed:
+                self._show(X, y, tasks, draw)
+        self._refer(reference)
         check_class_count(self.classes_)
         self._tell_if_scaled(self.protocol_)
-        self._liars(self.adversaries, Adversary, PerfectlyMalicious)  # complains about strangers
+        kinds = (Adversary, NumberAdversary) if self._soft else Adversary
+        self._liars(self.adversaries, kinds, PerfectlyMalicious)  # complains about strangers
+        if self._soft:
+            unsure = [p.name for p in self.participants_ if not (p.constant or has_probabilities(p))]
+            tell(unsure, "the model has no predict_proba, so its label is handed in instead")
         if self.protocol is not None and self.protocol.alpha == StrongConfidence():
             unknown = [p.name for p in self.participants_ if np.isnan(p.accuracy)]
             tell(unknown, "accuracy not known, so this participant has the least threshold")
@@ -241,11 +287,11 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
         check_classification_targets(labels)
         return X, labels
 
-    def _fit_prefit(self, X: Any, y: Any, groups: Any) -> None:
+    def _fit_prefit(self, X: Any, y: Any, groups: Any, draw: np.random.Generator) -> None:
         self.participants_ = self._prefit()
         known = known_classes(self.participants_)
         if X is None:
-            if self.trust is not None:
+            if self.trust is not None and not self._reviewed:
                 raise ValueError(
                     f"trust={SELF_ANCHORED!r} needs rows that the models were not fitted on: "
                     "fit(X, y), or fit(X, y, groups) with some for each"
@@ -275,6 +321,11 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
             for participant, own in zip(self.participants_, rows, strict=True)
         ]
         tell([p.name for p in self.participants_ if p.fault], "cannot predict the rows given to fit")
+        if self._reviewed:  # rows that no model has seen: everybody's, or by groups each one's own
+            places = np.arange(len(y)) if groups is None else np.concatenate(rows)
+            sizes = [len(y)] if groups is None else [len(own) for own in rows]
+            who = [PUBLIC] if groups is None else np.arange(len(rows))
+            self._publish(rows_of(X, places), y[places], np.repeat(who, sizes), draw)
 
     def _tell_if_scaled(self, protocol: SnowProtocol[Any]) -> None:
         if self.protocol is not None and protocol.k != self.protocol.k:
@@ -285,102 +336,6 @@ class ConsensusClassifier(ClassifierMixin, ReportingEstimator):
                 ProtocolWarning,
                 stacklevel=3,
             )
-
-    # ---- answers -----------------------------------------------------------------------------
-
-    def predict(self, X: Any) -> Array:
-        """Answer each row with the label that the moot agrees on in one talk, drawn by ``random_state``.
-
-        Where no label has more than half of the honest participants, it is the one that most of them
-        hold, or the first of several that are level, as in ``VotingClassifier``; ``deliberate`` tells which
-        inputs those are. With ``trust`` it is what most of those who anchor hold, and depends on the other
-        rows of X: trust is learnt from the whole batch.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs.
-
-        Returns
-        -------
-        ndarray, shape (input,)
-            A label of ``classes_`` for each.
-
-        Raises
-        ------
-        ValueError
-            If no participant can answer, or an adversary must know the truth.
-
-        Warns
-        -----
-        ParticipantWarning
-            If a participant's model fails; the others go on without it.
-        TrustWarning
-            If there are fewer than 50 inputs or nobody anchors: the talk goes on without trust.
-        OpenInputsWarning
-            If more than a tenth of the inputs was not decided and has the most common label instead; it says
-            why and what to try.
-        """
-        ballot = self._ballot(X)
-        return self._labels(ballot, self._talk(ballot, self._byzantine(ballot), None))
-
-    def _labels(self, ballot: Ballot, outcome: Outcome) -> Array:
-        return np.asarray(ballot.labels[ballot.answers(outcome)])
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Compute how likely each answer of the moot is, over the randomness of its talk.
-
-        With two classes, Slush with one alpha for all and everybody honest, these are the exact absorption
-        probabilities of the vote counts, which ``predict`` is drawn from if the rounds suffice. Otherwise
-        they are the shares of 100 talks, where labels that are level share. With ``trust`` these are talks of
-        those who anchor, with the trust that this batch gives them: they say how firm the talk is, not how
-        sure the decisions before it were.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs.
-
-        Returns
-        -------
-        ndarray of float, shape (input, class)
-            The probabilities, in the order of ``classes_``.
-        """
-        ballot = self._ballot(X)
-        adversaries = self._byzantine(ballot)
-        protocol = self._protocol_on(ballot, adversaries, None)
-        if self.trust is not None:
-            ballot = self._listened(ballot, adversaries, None)
-        if not adversaries and has_closed_form(protocol, self.sampling, ballot):
-            return absorption(protocol, ballot.votes)
-        if ballot.listeners is not None:  # who is heeded hangs on the whole batch
-            return ballot.shares(self._play(ballot, protocol, adversaries, None, repeats=_REPEATS))
-        # Inputs with the same votes have the same law, and here the same draws.
-        columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
-        few = replace(ballot, votes=columns)
-        return few.shares(self._play(few, protocol, adversaries, None, repeats=_REPEATS))[which]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Measure the accuracy of what ``predict`` would answer; here adversaries may know the truth.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs.
-        y : array-like, shape (input,)
-            Their right labels.
-        sample_weight : array-like of float, shape (input,), optional
-            How much each input counts. Default: all alike.
-
-        Returns
-        -------
-        float
-            The share of inputs that are answered right.
-        """
-        labels = with_strangers(self.classes_, check_labels(y))
-        ballot = self._ballot(X, labels)
-        outcome = self._talk(ballot, self._byzantine(ballot), as_truth(y, labels))
-        return float(accuracy_score(y, self._labels(ballot, outcome), sample_weight=sample_weight))
 
     # ---- scikit-learn's tags -----------------------------------------------------------------
 

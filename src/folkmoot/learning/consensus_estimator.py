@@ -38,6 +38,34 @@ class ProtocolWarning(UserWarning):
     """
 
 
+class ConsensusWarning(UserWarning):
+    """The talk decided rows otherwise than the probabilities of their classes would.
+
+    ``predict`` gives what the talk decided, which is drawn at random where votes are close; ``predict_proba``
+    follows the votes. Where the two must go together, take ``classes_[predict_proba(X).argmax(axis=1)]``.
+
+    Examples
+    --------
+    Four of nine models say 1. The talk ends there all the same with some seeds:
+
+    >>> import warnings
+    >>> from folkmoot import Slush
+    >>> from folkmoot.learning import ConsensusClassifier, ConsensusWarning
+    >>> from sklearn.dummy import DummyClassifier
+    >>> models = [DummyClassifier(strategy="constant", constant=int(i < 4)) for i in range(9)]
+    >>> fitted = [model.fit([[0], [0]], [0, 1]) for model in models]
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     for seed in range(30):
+    ...         moot = ConsensusClassifier(fitted, protocol=Slush(3, 2), prefit=True, random_state=seed).fit()
+    ...         answer = moot.predict([[0]])
+    >>> said[0].category is ConsensusWarning, moot.predict_proba([[0]])
+    (True, array([[0.55, 0.45]]))
+    >>> print(said[0].message)
+    predict differs from the likeliest class by predict_proba on 1 of 1 rows: it is what the talk decided
+    """
+
+
 class ConsensusEstimator(Composed):
     """Base of the estimators: participants, each with a model and rows of its own."""
 
@@ -133,7 +161,7 @@ class ConsensusEstimator(Composed):
             Task(
                 name, model, columns[i], rows_of(X, rows), y[rows],
                 None if weights is None else weights[rows], hold_out(y[rows]),
-                None if free else int(seeds[i]), refit=refit,
+                None if free else int(seeds[i]), refit=refit, places=rows,
             )
             for i, (name, model, rows) in enumerate(shares)
         ]  # fmt: skip
@@ -154,9 +182,12 @@ class ConsensusEstimator(Composed):
         )
         return done
 
-    def _ask(self, X: Any) -> list[Array | str]:
-        """Everybody's answers to X, or what went wrong with a participant."""
-        answers: list[Array | str] = self._everybody(_answer, [(p, X) for p in self.participants_], None)
+    def _ask(self, X: Any, do: Any = None, *more: Any) -> list[Any]:
+        """Everybody's answers to X, or ``do(participant, X, *more)``; a str says what went wrong.
+
+        At least one participant has an answer.
+        """
+        answers: list[Any] = self._everybody(do or _answer, [(p, X, *more) for p in self.participants_], None)
         if all(isinstance(each, str) for each in answers):
             name, fault = self.participants_[0].name, answers[0]
             raise ValueError(f"no participant can answer; the first, {name!r}, says {fault}")
@@ -193,7 +224,7 @@ class ConsensusEstimator(Composed):
             and all(each.target_tags.multi_output for each in said)
         )
 
-    def _liars(self, given: Any, kind: type, default: Callable[[], Any]) -> dict[int, Any]:
+    def _liars(self, given: Any, kind: type | tuple[type, ...], default: Callable[[], Any]) -> dict[int, Any]:
         """Byzantine participants by number, from ``adversaries=``: None, how many, or a mapping."""
         n = len(self.participants_)
         if given is None:
@@ -206,7 +237,8 @@ class ConsensusEstimator(Composed):
         result = {}
         for who, adversary in given.items():
             if not isinstance(adversary, kind):
-                raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversary!r}")
+                kinds = " or ".join(each.__name__ for each in (kind if isinstance(kind, tuple) else (kind,)))
+                raise TypeError(f"adversaries must map participants to {kinds}: got {adversary!r}")
             if isinstance(who, str):
                 if who not in places:
                     raise ValueError(f"adversaries must name participants: there is no {who!r}")

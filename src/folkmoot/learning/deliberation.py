@@ -5,39 +5,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Knows, PerfectlyMalicious, handed_in
+from folkmoot.adversaries import Adversary, Knows, NumberAdversary, PerfectlyMalicious, handed_in
+from folkmoot.aggregation import TrimmedMean
 from folkmoot.arrays import Array, Floats
 from folkmoot.comparison.open_inputs import warn_of_open_inputs
 from folkmoot.learning.ballot import Ballot, anchors_of, ballot_of
-from folkmoot.learning.consensus_estimator import ConsensusEstimator
+from folkmoot.learning.check_rows import check_showing
 from folkmoot.learning.labels import as_truth
+from folkmoot.learning.peer_review import PEER_REVIEW, PROBABILITIES, PeerReviewing
+from folkmoot.learning.probabilities import POOLS, SoftBallot, SoftTalk, chances_of, soft_ballot_of
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.sampling import Sampling, check_sampling
+from folkmoot.simulation.peer_reviewed import Claims
 from folkmoot.thresholds import StrongConfidence
-from folkmoot.trust import Trust
+from folkmoot.trust import PeerReview, Trust
 from folkmoot.votes import Votes
 
 SELF_ANCHORED: Final = "self-anchored"
+TRUSTS: Final = (SELF_ANCHORED, PEER_REVIEW)
+VOTING: Final = ("labels", PROBABILITIES)
 
 
-class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
+class DeliberatingEstimator(TransformerMixin, PeerReviewing):
     """Base of ``ConsensusClassifier``: fitted participants that vote on inputs and talk about them."""
 
     protocol: SnowProtocol[Any] | None
-    trust: Literal["self-anchored"] | None
     sampling: Sampling | None
     rounds: int
-
-    classes_: Array
+    pool: Literal["mean", "log"]
+    trim: int | None
+    liars_publish: Claims
 
     # ---- what is played ----------------------------------------------------------------------
 
@@ -101,14 +108,34 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
     def _check_parameters(self) -> None:
         if self.protocol is not None:
             check_protocol(self.protocol)
-        if self.trust is not None and not (isinstance(self.trust, str) and self.trust == SELF_ANCHORED):
-            raise ValueError(f"trust must be {SELF_ANCHORED!r} or None: got {self.trust!r}")
+        if self.trust is not None and not (isinstance(self.trust, str) and self.trust in TRUSTS):
+            raise ValueError(f"trust must be {' or '.join(map(repr, TRUSTS))} or None: got {self.trust!r}")
         check_sampling(self.sampling)
         if self.trust is not None and self.sampling is not None:
             raise ValueError(
-                f"trust={SELF_ANCHORED!r} says who is asked: sampling must be None, or trust=None"
+                f"trust={self.trust!r} says who is asked: sampling must be None, or trust=None"
             )
         checks.integer("rounds", self.rounds, least=0)
+        for name, given, known in (("voting", self.voting, VOTING), ("pool", self.pool, tuple(POOLS))):
+            if not isinstance(given, str) or given not in known:
+                raise ValueError(f"{name} must be {' or '.join(map(repr, known))}: got {given!r}")
+        check_showing(self.check_rows, self.privacy)
+        if not isinstance(self.liars_publish, str) or self.liars_publish not in get_args(Claims):
+            known = " or ".join(map(repr, get_args(Claims)))
+            raise ValueError(f"liars_publish must be {known}: got {self.liars_publish!r}")
+        if not self._soft:
+            return
+        TrimmedMean(self.trim)  # complains about what is no number
+        for name, value in (("trust", self.trust), ("protocol", self.protocol), ("sampling", self.sampling)):
+            if value is not None:
+                raise ValueError(
+                    f"{name} is for talks about labels: {name} must be None with voting={PROBABILITIES!r}"
+                )
+
+    @property
+    def _soft(self) -> bool:
+        """Whether they agree on probabilities; with peer review these are weighed, and labels agreed on."""
+        return self._hands_in_probabilities and not self._reviewed
 
     # ---- voting and talking ------------------------------------------------------------------
 
@@ -136,7 +163,10 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         """Everybody's votes as places in ``labels`` (or ``classes_``), and what went wrong with whom."""
         X = self._check_again(X)
         known = self.classes_ if labels is None else labels
-        return ballot_of(self._ask(X), known, [participant.name for participant in self.participants_])
+        ballot = ballot_of(self._ask(X), known, [participant.name for participant in self.participants_])
+        if self._reviewed and self._hands_in_probabilities:
+            ballot = replace(ballot, chances=self._votes_on(X))
+        return ballot
 
     def transform(self, X: Any) -> Array:
         """Make the votes columns, as features for another model.
@@ -174,7 +204,9 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
 
         The outcome of a row depends on the votes on it and on ``random_state`` alone, whatever else is
         in X; with ``trust`` or ``StrongConfidence()`` also on the other rows, from which trust and thresholds
-        are learnt. With ``trust`` only those who anchor count as honest in it.
+        are learnt. With ``trust`` only those who anchor count as honest in it. With
+        ``voting="probabilities"`` everybody's colour is the class that it finds likeliest in the end, and an
+        input is settled when what they find is a thousandth as far apart as at first.
 
         Parameters
         ----------
@@ -199,11 +231,76 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
             If more than a tenth of the inputs stays undecided, or some can never be decided; it says why and
             what to try.
         """
+        if self._soft:
+            return self._soft_outcome(X, y, repeats, record)
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
-        outcome = self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+        _, outcome = self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
+        return self._called(outcome)
+
+    def _called(self, outcome: Outcome) -> Outcome:
         names = tuple(participant.name for participant in self.participants_)
-        return replace(outcome, labels=ballot.labels, names=names)
+        return replace(outcome, labels=self.classes_, names=names)
+
+    def _soft_outcome(self, X: Any, y: Any, repeats: int, record: bool) -> Outcome:
+        if checks.integer("repeats", repeats, least=1) != 1:
+            raise ValueError(
+                "repeats must be 1 with voting='probabilities': all ask all others, so that nothing is drawn"
+            )
+        talk = self._soft_talk(self._soft_ballot(X), None if y is None else as_truth(y, self.classes_))
+        return self._called(talk.outcome(self.classes_, record=record))
+
+    def _soft_ballot(self, X: Any) -> SoftBallot:
+        X = self._check_again(X)
+        self._check_parameters()
+        names = [participant.name for participant in self.participants_]
+        return soft_ballot_of(self._ask(X, chances_of, self.classes_), self.classes_, names)
+
+    def _soft_talk(
+        self, ballot: SoftBallot, truth: Votes | None, labels: Array | None = None, adversaries: Any = None
+    ) -> SoftTalk:
+        """The agreement on probabilities; ``truth`` may name labels beyond ``classes_``, given ``labels``."""
+        given = self.adversaries if adversaries is None else adversaries
+        liars = self._liars(given, (Adversary, NumberAdversary), PerfectlyMalicious)
+        liars = {i: liar for i, liar in liars.items() if i not in ballot.faults}
+        self._check_seers(liars, truth)
+        classes = len(self.classes_ if labels is None else labels)
+        return ballot.agreed(
+            self.pool, self.trim, liars, truth, classes=classes, rounds=self.rounds, seed=self.seed_
+        )
+
+    def reviews(self, X: Any, y: Any = None) -> list[PeerReview]:
+        """Learn what each participant makes of everybody, by checked answers.
+
+        With ``trust="peer-review"`` this is what it decides by.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs; with more than 500, who answers them unlike checked rows is not heard.
+        y : array-like, shape (input,), optional
+            Their right labels, for adversaries that must know them.
+
+        Returns
+        -------
+        list of PeerReview
+            The rule of each participant; the list is empty where nobody anchors.
+
+        Raises
+        ------
+        ValueError
+            If ``trust`` is not "peer-review".
+        """
+        check_is_fitted(self, "participants_")
+        if not self._reviewed:
+            raise ValueError(f"reviews are of peer review: set trust={PEER_REVIEW!r}")
+        ballot = self._ballot(X)
+        truth = None if y is None else as_truth(y, self.classes_)
+        adversaries = self._byzantine(ballot)
+        self._check_seers(adversaries, truth)
+        listeners = self._reviewed_ballot(ballot, adversaries, truth).listeners
+        found = () if listeners is None else listeners.trusts
+        return [each for each in found if isinstance(each, PeerReview)]
 
     def trusts(self, X: Any, y: Any = None) -> list[Trust]:
         """Learn what each participant thinks of all, by its own holdout and the votes on X.
@@ -231,7 +328,8 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
         listeners = self._listened(ballot, self._byzantine(ballot), truth).listeners
-        return [] if listeners is None else list(listeners.trusts)
+        found = () if listeners is None else listeners.trusts
+        return [each for each in found if isinstance(each, Trust)]
 
     def _byzantine(self, ballot: Ballot, adversaries: Any = None) -> dict[int, Adversary]:
         """The adversaries among those who can answer."""
@@ -241,10 +339,9 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
 
     def _talk(
         self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None, **options: Any
-    ) -> Outcome:
-        protocol = self._protocol_on(ballot, adversaries, truth)
-        if self.trust is not None:
-            ballot = self._listened(ballot, adversaries, truth)
+    ) -> tuple[Ballot, Outcome]:
+        """The ballot as it was talked about, and what came of it."""
+        ballot, protocol = self._heard(ballot, adversaries, truth)
         outcome = self._play(ballot, protocol, adversaries, truth, **options)
         there = ballot.there
         warn_of_open_inputs(
@@ -257,7 +354,25 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
             by_trust=ballot.listeners is not None,
             stacklevel=4,
         )
-        return outcome
+        return ballot, outcome
+
+    def _heard(
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
+    ) -> tuple[Ballot, SnowProtocol[Any]]:
+        """The ballot once everybody has listened, if they do, and the protocol that first votes ask for."""
+        protocol = self._protocol_on(ballot, adversaries, truth)
+        self._check_seers(adversaries, truth)
+        if self._reviewed:
+            ballot = self._reviewed_ballot(ballot, adversaries, truth)
+        elif self.trust is not None:
+            ballot = self._listened(ballot, adversaries, truth)
+        return ballot, protocol
+
+    def _reviewed_ballot(
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
+    ) -> Ballot:
+        """What is held once everybody has learnt from checked answers."""
+        return ballot.reviewed(self.checked_, adversaries, truth, self.liars_publish)
 
     def _listened(self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
         self._check_seers(adversaries, truth)
@@ -275,7 +390,7 @@ class DeliberatingEstimator(TransformerMixin, ConsensusEstimator):
         options |= {"sampling": self.sampling, "rounds": self.rounds, "seed": self.seed_}
         return ballot.talk(protocol, adversaries, truth, **options)
 
-    def _check_seers(self, adversaries: dict[int, Adversary], truth: Votes | None) -> None:
+    def _check_seers(self, adversaries: Mapping[int, Any], truth: Votes | None) -> None:
         seer = next((i for i, liar in adversaries.items() if Knows.TRUTH in liar.knows), None)
         if truth is None and seer is not None:
             raise ValueError(

@@ -114,7 +114,7 @@ class Participant:
         try:
             answers = np.asarray(self.model.predict(columns_of(X, self.columns)))
         except Exception as error:  # any model may be here, and it may fail in any way
-            return f"{type(error).__name__}: {_first_sentence(error)}"
+            return f"{type(error).__name__}: {first_sentence(error)}"
         if answers.ndim == 2 and answers.shape[1] == 1:
             answers = answers[:, 0]
         if answers.ndim == 0 or len(answers) != X.shape[0]:
@@ -136,6 +136,7 @@ class Task:
     seed: int | None
     folds: tuple[Ints, ...] = ()  # or parts of X: each answered by a model that is fitted on the others
     refit: bool = False  # on all rows, once those held out have told how good the model is?
+    places: Ints | None = None  # of its rows in the table that everybody's rows came in
 
 
 def fit_classifier(task: Task) -> Participant:
@@ -146,7 +147,7 @@ def fit_classifier(task: Task) -> Participant:
     worth is seen from clones fitted without a fold each.
     """
     everything = np.arange(len(task.y))
-    done = _learnt(task, np.setdiff1d(everything, task.held_out))
+    done = learnt_on(task, np.setdiff1d(everything, task.held_out))
     # Who knows one answer has nothing to measure: on rows of that one class it would be perfect.
     if not done.constant:
         done = (
@@ -158,14 +159,14 @@ def fit_classifier(task: Task) -> Participant:
     if not task.refit or done.fault or done.rows == len(everything):
         return done
     try:
-        again = _learnt(task, everything)
+        again = learnt_on(task, everything)
     except (ValueError, TypeError, RuntimeError) as error:
         cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
-        return replace(done, unrefitted=f"{type(cause).__name__}: {_first_sentence(cause)}")
+        return replace(done, unrefitted=f"{type(cause).__name__}: {first_sentence(cause)}")
     return replace(done, model=again.model, rows=again.rows, constant=again.constant, weighted=again.weighted)
 
 
-def _learnt(task: Task, rows: Ints) -> Participant:
+def learnt_on(task: Task, rows: Ints) -> Participant:
     """A participant with a model fitted on these of its rows."""
     if len(np.unique(task.y[rows])) > 1:
         model, weighted = _fit(task, rows)
@@ -180,9 +181,9 @@ def _cross_measured(done: Participant, task: Task) -> Participant:
     parts = []
     for fold in task.folds:
         try:
-            clone_of_it = _learnt(task, np.setdiff1d(np.arange(len(task.y)), fold))
+            clone_of_it = learnt_on(task, np.setdiff1d(np.arange(len(task.y)), fold))
         except (ValueError, TypeError, RuntimeError) as error:
-            return replace(done, fault=_first_sentence(error))
+            return replace(done, fault=first_sentence(error))
         parts.append(measured(clone_of_it, rows_of(task.X, fold), task.y[fold]))
         if parts[-1].fault:
             return replace(done, fault=parts[-1].fault)
@@ -249,7 +250,7 @@ def _fit(task: Task, rows: Ints) -> tuple[Any, bool]:
     return model, task.weights is None or bool(options)
 
 
-def _first_sentence(error: Exception) -> str:
+def first_sentence(error: Exception) -> str:
     """Errors of models can be a page long; the first sentence says what is wrong."""
     text = " ".join(str(error).split()).partition(". ")[0].rstrip(".")
     return text if len(text) <= 160 else f"{text[:157]}..."

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from folkmoot.arrays import Progress
+from folkmoot.arrays import Array, Progress
 from folkmoot.learning.ballot import anchors_of
 from folkmoot.learning.deliberation import DeliberatingEstimator
 from folkmoot.learning.labels import as_truth, check_labels, with_strangers
-from folkmoot.votes import vote_keys
+from folkmoot.learning.probabilities import SoftBallot
+from folkmoot.votes import Votes, vote_keys
 
 if TYPE_CHECKING:
     from folkmoot.comparison import Report
@@ -26,6 +29,8 @@ class ReportingEstimator(DeliberatingEstimator):
         """Put the consensus beside single participants and every rule of a centre.
 
         With ``trust`` the talk without it is one of the comparisons, and the report says how many anchored.
+        With ``voting="probabilities"`` the talk about labels is one, and so is the mean of all probabilities
+        at a server, liars' included.
 
         Parameters
         ----------
@@ -34,7 +39,8 @@ class ReportingEstimator(DeliberatingEstimator):
         y : array-like, shape (input,)
             Their right labels.
         repeats : int, default 10
-            How many times to play the talk: the standard error of the consensus is over these.
+            How many times to play the talk: the standard error of the consensus is over these. An agreement
+            on probabilities is played once: nothing in it is drawn.
         stacking : bool, default True
             Whether to add stacking, which learns from labels at a server, five-fold on these very rows.
 
@@ -42,7 +48,7 @@ class ReportingEstimator(DeliberatingEstimator):
         -------
         Report
             A line for each way to answer. Undecided inputs count as wrong in it and level labels share, while
-            ``predict`` and ``score`` take the most common label, the first of several that are level.
+            ``predict`` and ``score`` take the likeliest label, the first of several that are level.
         """
         return next(iter(self._reports(X, y, [self.adversaries], repeats, stacking)))
 
@@ -91,7 +97,8 @@ class ReportingEstimator(DeliberatingEstimator):
     def _reports(
         self, X: Any, y: Any, adversaries: Sequence[Any], repeats: int, stacking: bool
     ) -> Iterator[Report]:
-        from folkmoot.comparison import compare
+        from folkmoot.comparison import OpenInputsWarning, compare
+        from folkmoot.comparison.soft import ABOUT_LABELS
 
         check_is_fitted(self, "participants_")
         labels = with_strangers(self.classes_, check_labels(y))
@@ -101,11 +108,13 @@ class ReportingEstimator(DeliberatingEstimator):
         skills = np.array([participant.cautious_accuracy for participant in self.participants_])
         if not any(participant.held_out for participant in self.participants_):
             skills[:] = np.nan  # nobody knows how good it is
+        soft = self._soft_ballot(X) if self._soft else None
         for each in adversaries:
             liars = self._byzantine(ballot, each)
-            report = compare(
+            protocol = self._protocol_on(ballot, liars, truth)
+            compared = partial(
+                compare,
                 ballot.votes,
-                self._protocol_on(ballot, liars, truth),
                 truth=truth,
                 adversaries=liars,
                 anchors=None if self.trust is None else anchors_of(self.participants_, labels),
@@ -122,4 +131,25 @@ class ReportingEstimator(DeliberatingEstimator):
                 missing="uncoloured",
                 stacking=stacking,
             )
-            yield replace(report, advice="predict gives the most common label instead")
+            if soft is not None:
+                with warnings.catch_warnings():  # of a talk that is only compared with
+                    warnings.simplefilter("ignore", OpenInputsWarning)
+                    report = self._soft_report(soft, compared({ABOUT_LABELS: protocol}), truth, labels, each)
+            else:
+                report = compared(protocol)
+            yield replace(report, advice="predict gives the likeliest label instead")
+
+    def _soft_report(
+        self, ballot: SoftBallot, report: Report, truth: Votes, labels: Array, adversaries: Any
+    ) -> Report:
+        from folkmoot.comparison.soft import with_probabilities
+
+        talk = self._soft_talk(ballot, truth, labels, adversaries)
+        numbers = "logarithms of probabilities" if self.pool == "log" else "probabilities"
+        how = f"{numbers}, all ask all, {talk.rule.trimmed(len(talk.numbers))} trimmed at either end"
+        outcome = replace(
+            talk.outcome(labels), labels=labels, names=tuple(p.name for p in self.participants_)
+        )
+        faulty = {self.participants_[i].name: fault for i, fault in ballot.faults.items()}
+        report = replace(report, faulty=report.faulty | faulty)
+        return with_probabilities(report, outcome, truth, agreed=talk.likely, sent=talk.handed_in, how=how)

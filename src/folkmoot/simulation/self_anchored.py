@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,17 +36,25 @@ from folkmoot.trust import (
     opening,
     sampling_weights,
 )
+from folkmoot.trust.conduct import Opinion
 from folkmoot.votes import UNCOLOURED, Votes, check_votes
+
+OpinionT = TypeVar("OpinionT", bound=Opinion, covariant=True)
 
 
 @dataclass(frozen=True, eq=False)
-class Listeners:
-    """Participants that have heard everybody's first votes on a batch; ``listen_first`` makes them."""
+class Listeners(Generic[OpinionT]):
+    """Participants that have heard everybody's first votes on a batch, and decide them each for itself.
 
-    trusts: tuple[Trust, ...]
+    ``listen_first`` makes them of trust by listening, ``peer_reviewed.review_first`` of peer review.
+    """
+
+    trusts: tuple[OpinionT, ...]
     """What each thinks of all; that of an adversary is empty."""
     anchored: Bools
-    """(participant,): who decides by a trust that hangs on its own holdout. These are the ones that talk."""
+    """(participant,): who decides by an opinion that hangs on its own holdout, or on checked answers.
+
+    These are the ones that talk."""
     speaking: Bools
     """(participant,): who can be asked: those, and adversaries that handed in a vote."""
     held: Votes
@@ -106,7 +114,7 @@ def listen_first(
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
     classes: int,
-) -> Listeners | None:
+) -> Listeners[Trust] | None:
     """Let everybody listen to the first votes on a batch, those of the adversaries as they hand them in.
 
     None, with a ``TrustWarning``, if trust cannot be learnt: the batch is too small, or nobody anchors.

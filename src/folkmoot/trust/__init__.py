@@ -2,24 +2,38 @@
 
 from folkmoot.trust.anchor import Anchor
 from folkmoot.trust.camps import Camps, find_camps
-from folkmoot.trust.conduct import LEAST_LIKENESS, MOST_CHANGED, heeded, held_after, opening, sampling_weights
+from folkmoot.trust.checked import PUBLIC, CheckedAnswers, check_answers
+from folkmoot.trust.conduct import (
+    LEAST_LIKENESS,
+    MOST_CHANGED,
+    heeded,
+    held_after,
+    opening,
+    sampling_weights,
+)
 from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
 from folkmoot.trust.gold import Gold, split_gold
 from folkmoot.trust.listening import LEAST_INPUTS, TrustWarning, listen, listen_all
-from folkmoot.trust.trusting import Trust, decide, margins, reputation
+from folkmoot.trust.review import PeerReview, review_all
+from folkmoot.trust.trusting import Trust, class_probabilities, decide, margins, reputation
 
 __all__ = [
     "LEAST_INPUTS",
     "LEAST_LIKENESS",
     "MOST_CHANGED",
+    "PUBLIC",
     "Anchor",
     "Camps",
+    "CheckedAnswers",
     "Estimate",
     "Gold",
+    "PeerReview",
     "Trust",
     "TrustWarning",
     "agreement_counts",
+    "check_answers",
+    "class_probabilities",
     "decide",
     "find_camps",
     "heeded",
@@ -32,6 +46,7 @@ __all__ = [
     "peer_accuracies",
     "peer_confusions",
     "reputation",
+    "review_all",
     "sampling_weights",
     "split_gold",
 ]

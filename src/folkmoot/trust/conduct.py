@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,46 @@ from folkmoot.votes import UNCOLOURED
 
 LEAST_LIKENESS: Final = 0.8  # of an answer to what is held, for it to count
 MOST_CHANGED: Final = 0.01  # of its own decisions, by the talk: so much accuracy can lies in it cost
+
+
+class Opinion(Protocol):
+    """What a participant thinks of all: a ``Trust`` learnt by listening, or a ``PeerReview``.
+
+    Attributes
+    ----------
+    own : int
+        The participant whose opinion it is.
+    anchored : bool
+        Whether it decides by it.
+    weight : ndarray of float, shape (participant,)
+        What each one's vote counts for.
+    why : str
+        One sentence: on what the opinion rests, or why there is none.
+
+    Examples
+    --------
+    >>> from folkmoot.trust import Anchor, listen
+    >>> from folkmoot.trust.conduct import Opinion
+    >>> opinion: Opinion = listen(0, [[0, 1] * 50] * 3, Anchor.of_counts(right=8, held_out=10))
+    >>> opinion.own, opinion.anchored
+    (0, True)
+    """
+
+    @property
+    def own(self) -> int:
+        """The participant whose opinion it is."""
+
+    @property
+    def anchored(self) -> bool:
+        """Whether it decides by it."""
+
+    @property
+    def weight(self) -> Floats:
+        """What each one's vote counts for."""
+
+    @property
+    def why(self) -> str:
+        """On what it rests, or why there is none."""
 
 
 def opening(votes: npt.ArrayLike, trust: Trust, *, per_class: bool = False) -> Ints:
@@ -57,12 +97,12 @@ def opening(votes: npt.ArrayLike, trust: Trust, *, per_class: bool = False) -> I
     return np.full(np.shape(votes)[1], UNCOLOURED)
 
 
-def sampling_weights(trusts: Sequence[Trust], speaking: npt.ArrayLike | None = None) -> Floats:
+def sampling_weights(trusts: Sequence[Opinion], speaking: npt.ArrayLike | None = None) -> Floats:
     """Turn trusts into the odds by which participants ask each other: in proportion to positive trust.
 
     Parameters
     ----------
-    trusts : sequence of Trust
+    trusts : sequence of Trust or of PeerReview
         The view of each participant that asks.
     speaking : array-like of bool, shape (participant,), optional
         Which participants have a colour to tell. The others, which declare themselves uncoloured, are not

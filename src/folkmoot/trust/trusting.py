@@ -13,6 +13,7 @@ from folkmoot.arrays import Floats, Ints
 from folkmoot.votes import UNCOLOURED, Votes, check_votes
 
 _TIE: Final = 1e-9  # of the sum of all weights
+_SHARPEST: Final = np.geomspace(1, 1 / 64, 19)  # what scores may be multiplied by before they are believed
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +160,52 @@ def margins(votes: npt.ArrayLike, trust: Trust) -> Floats:
     return np.asarray((best[-1] - best[-2]) / scale, dtype=np.float64)
 
 
+def class_probabilities(votes: npt.ArrayLike, trust: Trust) -> Floats:
+    """Estimate how likely each colour is, by one participant's trust.
+
+    The weights are log-odds, so the sums by which ``decide`` decides would be logarithms of probabilities if
+    all erred independently, which they do not. So they are multiplied by the number in [1/64, 1] under which
+    the others' votes, without its own, best foretell its own votes, given how often it errs
+    (``Trust.confusion``).
+
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input)
+        Everybody's votes on the inputs that were listened to, -1 for none.
+    trust : Trust
+        The participant's view of them.
+
+    Returns
+    -------
+    ndarray of float, shape (input, colour)
+        The probabilities; 1/C all over if nobody is trusted.
+
+    Examples
+    --------
+    Nine participants that are right on 80% err independently, so their log-odds may simply be added.
+
+    >>> from folkmoot.datasets import homogeneous_votes
+    >>> from folkmoot.trust import Anchor, class_probabilities, listen
+    >>> votes, truth, _ = homogeneous_votes(9, p=0.8, inputs=2000)
+    >>> chances = class_probabilities(votes, listen(0, votes, Anchor.of_counts(right=8, held_out=10)))
+    >>> sure = chances.max(axis=1)
+    >>> bool(abs(sure.mean() - (chances.argmax(axis=1) == truth).mean()) < 0.02)
+    True
+    """
+    cast = _votes_of(trust, votes)
+    others = trust.weight.copy()
+    others[trust.own] = 0.0
+    own = cast[trust.own]
+    there = own != UNCOLOURED
+    without = _tally(cast[:, there], others, trust.classes)
+    # (true colour, input): how likely the own vote is if that colour is right
+    errs = np.maximum(trust.confusion[trust.own][:, own[there]], 1e-6)
+    foretold = [np.log((errs * _softmax(sharp * without)).sum(axis=0)).sum() for sharp in _SHARPEST]
+    # The first of several that are level: alone, with nobody to foretell its votes, it believes its log-odds.
+    best = _SHARPEST[int(np.argmax(np.asarray(foretold) >= max(foretold) - _TIE * len(own)))]
+    return _softmax(best * _tally(cast, trust.weight, trust.classes)).T
+
+
 def reputation(trusts: Sequence[Trust]) -> tuple[Floats, Floats]:
     """Average what the others think of each participant.
 
@@ -204,6 +251,12 @@ def _score(cast: Votes, trust: Trust, per_class: bool) -> tuple[Floats, float]:
     for vote in range(trust.classes):
         score += rates[:, :, vote].T @ (cast[heard] == vote)
     return score, float(np.abs(rates).max(axis=(1, 2)).sum())
+
+
+def _softmax(score: Floats) -> Floats:
+    """(colour, input): the scores as probabilities."""
+    odds = np.exp(score - score.max(axis=0))
+    return np.asarray(odds / odds.sum(axis=0))
 
 
 def _best(score: Floats, scale: float) -> Ints:

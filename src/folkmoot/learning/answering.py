@@ -1,0 +1,172 @@
+"""Answers of a fitted moot: labels, how likely each class is, and how likely each answer of the talk."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+
+from folkmoot.arrays import Array, Floats
+from folkmoot.learning.ballot import absorption, has_closed_form, shares
+from folkmoot.learning.consensus_estimator import ConsensusWarning
+from folkmoot.learning.labels import as_truth, check_labels, with_strangers
+from folkmoot.learning.reports import ReportingEstimator
+
+_REPEATS: Final = 100  # deliberations behind answer_law where theory has no closed form
+_LEVEL: Final = 1e-9  # probabilities that differ by less are level
+
+
+class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
+    """Base that answers as scikit-learn's classifiers do."""
+
+    def predict(self, X: Any) -> Array:
+        """Answer each row with the label that the moot agrees on in one talk, drawn by ``random_state``.
+
+        Where the talk decides nothing, because no label has more than half of the honest participants, it is
+        the likeliest label by ``predict_proba``, or the first of several; ``deliberate`` tells which inputs
+        those are. With ``trust`` it is what most of those who anchor hold, and depends on the other rows of
+        X: trust is learnt from the whole batch. With ``voting="probabilities"`` it is always the likeliest.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray, shape (input,)
+            A label of ``classes_`` for each.
+
+        Raises
+        ------
+        ValueError
+            If no participant can answer, or an adversary must know the truth.
+
+        Warns
+        -----
+        ParticipantWarning
+            If a participant's model fails; the others go on without it.
+        TrustWarning
+            If there are fewer than 50 inputs or nobody anchors: the talk goes on without trust.
+        OpenInputsWarning
+            If more than a tenth of the inputs was not decided and has the likeliest label instead; it says
+            why and what to try.
+        ConsensusWarning
+            If the talk decided rows otherwise than ``predict_proba`` would; it says how many.
+        """
+        if self._soft:
+            likely = self._soft_talk(self._soft_ballot(X), None).likely
+            return np.asarray(self.classes_[likely.argmax(axis=1)])
+        ballot = self._ballot(X)
+        adversaries = self._byzantine(ballot)
+        ballot, outcome = self._talk(ballot, adversaries, None)
+        likely = ballot.probabilities(adversaries, None)
+        colours = ballot.answers(outcome, likely)
+        chosen = np.take_along_axis(likely, colours[:, None], axis=1)[:, 0]
+        differ = int((chosen < likely.max(axis=1) - _LEVEL).sum())
+        if differ:
+            warnings.warn(
+                f"predict differs from the likeliest class by predict_proba on {differ:,} of "
+                f"{len(colours):,} rows: it is what the talk decided",
+                ConsensusWarning,
+                stacklevel=2,
+            )
+        return np.asarray(ballot.labels[colours])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Estimate how likely each class is to be the right one.
+
+        It is (count + 1/C) / (n + 1) for a class that ``count`` of the n participants who answered a row
+        voted for, of C classes. All votes count, as liars hand them in, too: nobody knows who lies. With
+        ``trust`` it is what those who anchor make of these votes by their trust
+        (``folkmoot.trust.class_probabilities``), on average; only then does it depend on the other rows of X.
+        With ``voting="probabilities"`` it is what is agreed on.
+
+        How likely each answer of the talk is, over its randomness, is another question: ``answer_law``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of float, shape (input, class)
+            The probabilities, in the order of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            If no participant can answer, or an adversary must know the truth.
+        """
+        if self._soft:
+            return self._soft_talk(self._soft_ballot(X), None).likely
+        ballot = self._ballot(X)
+        adversaries = self._byzantine(ballot)
+        return self._heard(ballot, adversaries, None)[0].probabilities(adversaries, None)
+
+    def answer_law(self, X: Any) -> Floats:
+        """Compute how likely each answer of the moot is, over the randomness of its talk.
+
+        With two classes, Slush with one alpha for all and everybody honest, these are the exact absorption
+        probabilities of the vote counts, which ``predict`` is drawn from if the rounds suffice. Otherwise
+        they are the shares of 100 talks, where labels that are level share. With ``trust`` these are talks of
+        those who anchor, with the trust that this batch gives them: they say how firm the talk is, not how
+        sure the decisions before it were. With ``voting="probabilities"`` all ask all, nothing is drawn, and
+        one answer has 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of float, shape (input, class)
+            The probabilities, in the order of ``classes_``.
+        """
+        if self._soft:
+            likely = self._soft_talk(self._soft_ballot(X), None).likely
+            return np.asarray(np.eye(likely.shape[1])[likely.argmax(axis=1)])
+        ballot = self._ballot(X)
+        adversaries = self._byzantine(ballot)
+        ballot, protocol = self._heard(ballot, adversaries, None)
+        if not adversaries and has_closed_form(protocol, self.sampling, ballot):
+            return absorption(protocol, ballot.votes)
+        if ballot.listeners is not None:  # who is heeded hangs on the whole batch
+            return shares(self._play(ballot, protocol, adversaries, None, repeats=_REPEATS))
+        # Inputs with the same votes have the same law, and here the same draws.
+        columns, which = np.unique(ballot.votes, axis=1, return_inverse=True)
+        few = replace(ballot, votes=columns)
+        return shares(self._play(few, protocol, adversaries, None, repeats=_REPEATS))[which]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Measure the accuracy of what ``predict`` would answer; here adversaries may know the truth.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,)
+            Their right labels.
+        sample_weight : array-like of float, shape (input,), optional
+            How much each input counts. Default: all alike.
+
+        Returns
+        -------
+        float
+            The share of inputs that are answered right.
+        """
+        labels = with_strangers(self.classes_, check_labels(y))
+        if self._soft:
+            talk = self._soft_talk(self._soft_ballot(X), as_truth(y, labels), labels)
+            return float(accuracy_score(y, labels[talk.likely.argmax(axis=1)], sample_weight=sample_weight))
+        ballot = self._ballot(X, labels)
+        truth, adversaries = as_truth(y, labels), self._byzantine(ballot)
+        ballot, outcome = self._talk(ballot, adversaries, truth)
+        colours = ballot.answers(outcome, ballot.probabilities(adversaries, truth))
+        return float(accuracy_score(y, labels[colours], sample_weight=sample_weight))

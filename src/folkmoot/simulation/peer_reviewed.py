@@ -1,0 +1,144 @@
+"""Learn from checked answers first, then talk: the deliberation of participants by peer review.
+
+As with trust by listening (``self_anchored``), each participant that anchors decides by its own rule, takes
+that decision into the talk, and asks there in proportion to what its rule makes of each peer's votes.
+Adversaries lie on checked rows as on all others, since they cannot tell which are checked before they vote;
+what they claim of rows that they publish themselves is another choice of theirs.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.adversaries.adversary import wrong
+from folkmoot.arrays import Floats, Ints, Progress, Singles
+from folkmoot.simulation.self_anchored import Listeners
+from folkmoot.trust import CheckedAnswers, PeerReview, TrustWarning, review_all
+from folkmoot.trust.checked import check_ballots
+from folkmoot.trust.review import Expert
+from folkmoot.votes import UNCOLOURED, Missing, Votes
+
+Claims: TypeAlias = Literal["wrong", "right", "backing"]
+"""What adversaries publish as the labels of their own rows: the wrong colour that all who lie agree on, the
+right one, or what they vote there themselves, so that the labels back the story."""
+
+
+def review_first(
+    votes: npt.ArrayLike,
+    checked: CheckedAnswers,
+    *,
+    adversaries: Mapping[int, Adversary] | None = None,
+    truth: npt.ArrayLike | None = None,
+    claims: Claims = "wrong",
+    missing: Missing = "absent",
+    expert: Expert | None = None,
+    expert_votes: Callable[[PeerReview], Singles] | None = None,
+    progress: Progress | None = None,
+) -> Listeners[PeerReview] | None:
+    """Let everybody learn from checked answers, and decide a batch by that; ``Listeners.talk`` is the talk.
+
+    ``votes`` (participant, input) or (participant, input, colour) and ``checked`` are as if nobody lied; what
+    adversaries hand in on both, and claim of rows that they publish, is put in their place. With ``missing``
+    "absent" they hand in nothing where their model has no vote. ``expert`` is that of ``review_all``;
+    ``expert_votes`` gives what the same expert says of the batch, (input, colour), to a judge.
+
+    A participant without any vote on the batch takes no part. None, with a ``TrustWarning``, if nobody
+    anchors.
+    """
+    classes = checked.classes
+    cast = check_ballots(votes, classes)
+    adversaries = adversaries or {}
+    if cast.ndim != checked.votes.ndim or len(cast) != checked.participants:
+        raise ValueError(
+            f"votes must be of the {checked.participants} participants that have checked answers, and of the "
+            f"same kind: got the shapes {cast.shape} and {checked.votes.shape}"
+        )
+    if claims not in get_args(Claims):
+        raise ValueError(f"claims must be one of {', '.join(get_args(Claims))}: got {claims!r}")
+    seen = ballots_handed_in(cast, adversaries, truth, classes, missing)
+    heard = with_lies(checked, adversaries, claims, missing)
+    lying = np.isin(np.arange(len(cast)), list(adversaries))
+    voted: npt.NDArray[np.bool_] = (_labels(seen) != UNCOLOURED).any(axis=1)
+    judges = np.flatnonzero(voted & ~lying).tolist()
+    if not judges:
+        _warn("nobody that does not lie has votes, so nobody can learn from checked answers")
+        return None
+    found = review_all(heard, judges=judges, batch=seen, expert=expert, progress=progress)
+    nobody = replace(found[0], anchored=False, recognition=0.0, why="it takes no part in the review")
+    nobody = replace(nobody, accepted=np.zeros_like(lying), weight=np.zeros(len(cast)))
+    reviews = [replace(nobody, own=i) for i in range(len(cast))]
+    held = np.full(cast.shape[:2], UNCOLOURED)
+    sure = np.zeros(cast.shape[:2])
+    for review in found:
+        reviews[review.own] = review
+        if review.anchored:
+            said = None if expert_votes is None else expert_votes(review)
+            held[review.own] = review.decide(seen, said)
+            sure[review.own] = leads(review.scores(seen, said))
+    anchored = (held != UNCOLOURED).any(axis=1)
+    held[lying] = _labels(cast)[lying]
+    if not anchored.any():
+        _warn(
+            "nobody can anchor by checked answers, so everybody is trusted alike; the first participant "
+            f"says: {found[0].why}"
+        )
+        return None
+    return Listeners(tuple(reviews), anchored, anchored | (lying & voted), held, sure)
+
+
+def with_lies(
+    checked: CheckedAnswers,
+    adversaries: Mapping[int, Adversary],
+    claims: Claims = "wrong",
+    missing: Missing = "absent",
+) -> CheckedAnswers:
+    """Checked answers as everybody is shown them: adversaries' votes, and labels of rows they publish."""
+    votes = ballots_handed_in(checked.votes, adversaries, checked.truth, checked.classes, missing)
+    told = checked.truth.copy()
+    for row in np.flatnonzero(np.isin(checked.publisher, list(adversaries))):
+        if claims == "wrong":
+            told[row] = wrong(int(told[row]), checked.classes)
+        elif claims == "backing":
+            vote = _labels(votes)[checked.publisher[row], row]
+            told[row] = told[row] if vote == UNCOLOURED else vote
+    return replace(checked, votes=votes, truth=told)
+
+
+def ballots_handed_in(
+    votes: Ints | Singles,
+    adversaries: Mapping[int, Adversary],
+    truth: npt.ArrayLike | None,
+    classes: int,
+    missing: Missing = "absent",
+) -> Ints | Singles:
+    """What is handed in, as ``handed_in``; adversaries that vote in probabilities are sure of their lie."""
+    labels = handed_in(_labels(votes), adversaries, truth, classes, missing=missing)
+    if votes.ndim == 2:
+        return labels
+    result = votes.copy()
+    for liar in adversaries:
+        result[liar] = (labels[liar][:, None] == np.arange(classes)).astype(votes.dtype)
+    return result
+
+
+def leads(scores: Singles) -> Floats:
+    """(input,): by how much the best score (input, colour) is ahead of the second."""
+    two = np.sort(scores.astype(np.float64), axis=1)[:, -2:]
+    return np.asarray(two[:, 1] - two[:, 0])
+
+
+def _labels(votes: Ints | Singles) -> Votes:
+    if votes.ndim == 2:
+        return votes.astype(np.int64)
+    return np.where(votes.any(axis=2), votes.argmax(axis=2), UNCOLOURED)
+
+
+def _warn(what: str) -> None:
+    warnings.warn(what, TrustWarning, stacklevel=3)

@@ -1,0 +1,360 @@
+"""Peer review: a participant learns from checked answers whom to believe on what (docs/peer-review.md).
+
+It begins with its own rows, accepts publishers whose claims its rule predicts better than chance, and learns
+again from its own rows and theirs, three times. Publishers that stand apart, and that the rules of its own
+side do not reach, are heard one by one, once. It anchors if rules that have not seen its own rows know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
+from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, check_ballots
+from folkmoot.trust.panel import Panel, Rule
+from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
+from folkmoot.trust.vetting import BELIEVED, believed, permutation_z
+from folkmoot.votes import UNCOLOURED
+
+SWEEPS: Final = 3
+_REACHED: Final = 0.5  # of what a rule is worth on its own side, it must be worth on the other
+_SHARPNESS: Final[Floats] = np.geomspace(0.1, 50.0, 64)
+
+# Given who is accepted, (participant,): another voter's answers to the checked rows, each by a model that had
+# not seen its publisher's rows, as ``centred`` makes votes, (row, colour).
+Expert: TypeAlias = Callable[[Bools], Singles]
+
+
+@dataclass(frozen=True, eq=False)
+class PeerReview:
+    """One participant's rule, learnt from checked answers: what speaks for each colour, and how much.
+
+    Parameters
+    ----------
+    own : int
+        The participant whose rule it is.
+    anchored : bool
+        Whether rules that had not seen its own rows know their labels. If not, it decides nothing.
+    recognition : float
+        How much better than by chance these know them, in standard deviations.
+    accepted : ndarray of bool, shape (participant,)
+        Whose published rows it learnt from.
+    muted : ndarray of bool, shape (participant,)
+        Whose votes it does not hear, since they answer the batch unlike checked rows.
+    weight : ndarray of float, shape (participant,)
+        What each one's vote counts for, on average over colours.
+    sharpness : float
+        What scores are multiplied by to become logarithms of odds.
+    why : str
+        One sentence: on what the rule rests, or why there is none.
+    panel : Panel
+        The checked answers, as features.
+    rule : Rule
+        The linear rule.
+
+    See Also
+    --------
+    review_all : Makes it.
+
+    Examples
+    --------
+    Five participants; the third is wrong whenever the truth is 1, the last always. Ten rows each tell.
+
+    >>> import numpy as np
+    >>> from folkmoot.trust import check_answers, review_all
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 300)
+    >>> votes = np.where(rng.random((5, 300)) < 0.8, truth, 1 - truth)
+    >>> votes[2], votes[4] = 0, 1 - truth
+    >>> checked = check_answers(votes[:, :50], truth[:50], np.arange(50) % 5, classes=2)
+    >>> first = review_all(checked)[0]
+    >>> first.anchored, bool(first.weight[4] < 0)  # it is read backwards
+    (True, True)
+    >>> bool((first.decide(votes[:, 50:]) == truth[50:]).mean() > 0.95)
+    True
+    """
+
+    own: int
+    anchored: bool
+    recognition: float
+    accepted: Bools
+    muted: Bools
+    weight: Floats
+    sharpness: float
+    why: str
+    panel: Panel
+    rule: Rule
+
+    def scores(self, votes: npt.ArrayLike, expert: Singles | None = None) -> Singles:
+        """Say how much speaks for each colour.
+
+        Parameters
+        ----------
+        votes : array-like, shape (participant, input) or (participant, input, colour)
+            Votes of the same participants and of the same kind as the checked ones.
+        expert : ndarray of float, shape (input, colour), optional
+            The votes of the expert, if the rule was learnt with one.
+
+        Returns
+        -------
+        ndarray of float, shape (input, colour)
+            The scores; 0 speaks neither for nor against.
+        """
+        cast = check_ballots(votes, self.panel.classes)
+        if len(cast) != self.panel.participants or cast.ndim != self.panel.checked.votes.ndim:
+            kind = "colours" if self.panel.checked.votes.ndim == 2 else "probabilities"
+            raise ValueError(
+                f"votes must be {kind}, as the checked ones are, of {self.panel.participants} participants: "
+                f"got the shape {cast.shape}"
+            )
+        return self.panel.scores(self.rule, centred(cast, self.panel.classes), expert)
+
+    def probabilities(self, votes: npt.ArrayLike, expert: Singles | None = None) -> Floats:
+        """Say how likely each colour is the right one.
+
+        Parameters
+        ----------
+        votes : array-like, shape (participant, input) or (participant, input, colour)
+            Votes of the same participants.
+        expert : ndarray of float, shape (input, colour), optional
+            The votes of the expert, if the rule was learnt with one.
+
+        Returns
+        -------
+        ndarray of float, shape (input, colour)
+            The probabilities; all alike if there is no anchor.
+        """
+        scores = self.scores(votes, expert).astype(np.float64)
+        return softmax(scores * (self.sharpness if self.anchored else 0.0))
+
+    def decide(self, votes: npt.ArrayLike, expert: Singles | None = None) -> Ints:
+        """Decide every input.
+
+        Parameters
+        ----------
+        votes : array-like, shape (participant, input) or (participant, input, colour)
+            Votes of the same participants.
+        expert : ndarray of float, shape (input, colour), optional
+            The votes of the expert, if the rule was learnt with one.
+
+        Returns
+        -------
+        ndarray of int, shape (input,)
+            The colour that most speaks for; -1 for all if there is no anchor, and where nobody has voted.
+        """
+        scores = self.scores(votes, expert)
+        nothing = ~scores.any(axis=1) if self.anchored else np.ones(len(scores), dtype=bool)
+        return np.where(nothing, UNCOLOURED, scores.argmax(axis=1))
+
+
+def review_all(
+    checked: CheckedAnswers,
+    *,
+    judges: Sequence[int] | None = None,
+    batch: npt.ArrayLike | None = None,
+    expert: Expert | None = None,
+    progress: Progress | None = None,
+) -> list[PeerReview]:
+    """Let participants learn from checked answers, each for itself.
+
+    Parameters
+    ----------
+    checked : CheckedAnswers
+        Votes, claimed truths, and who claims them.
+    judges : sequence of int, optional
+        Who learns. Default: everybody.
+    batch : array-like, shape (participant, input) or (participant, input, colour), optional
+        The votes that will be decided. With more than 500 inputs, participants that agree with each other
+        there more than on checked rows, as liars do that spare check rows, are heard by each other only.
+    expert : callable, optional
+        One more voter, such as a model fitted on published rows. It is given who is accepted, (participant,)
+        bools, and returns (row, colour): its votes less 1/C on the checked rows, each by a model that has not
+        seen the rows of the same publisher.
+    progress : callable, optional
+        Called with (done, all) whenever a judge is done.
+
+    Returns
+    -------
+    list of PeerReview
+        One for each judge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.trust import check_answers, review_all
+    >>> rng = np.random.default_rng(1)
+    >>> truth = rng.integers(0, 3, 60)
+    >>> votes = np.where(rng.random((6, 60)) < 0.8, truth, (truth + 1) % 3)
+    >>> reviews = review_all(check_answers(votes, truth, np.arange(60) % 6, classes=3))
+    >>> print(reviews[0].why)
+    anchored: learnt from 60 rows of 6 publishers; without its own 10 rows it knows them (z 3...)
+    """
+    benches = _benches(checked, batch)
+    who = range(checked.participants) if judges is None else judges
+    done: list[PeerReview] = []
+    for own in who:
+        if not 0 <= checks.integer("judge", own) < checked.participants:
+            raise ValueError(f"judge must satisfy 0 <= judge < {checked.participants}: got {own}")
+        deaf = benches[-1]
+        done.append((benches[0] if deaf.muted[own] else deaf).review(own, expert))
+        if progress is not None:
+            progress(len(done), len(who))
+    return done
+
+
+def softmax(scores: Floats) -> Floats:
+    """Logarithms of odds as probabilities."""
+    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
+
+
+def _benches(checked: CheckedAnswers, batch: npt.ArrayLike | None) -> list[_Bench]:
+    """All who judge, and where some answer the batch unlike checked rows a bench that does not hear them."""
+    known: dict[bytes, _Bench] = checked.learnt
+    hearing = known.setdefault(b"", _Bench(checked, np.zeros(checked.participants, dtype=bool)))
+    if batch is None or np.shape(batch)[1] <= LEAST_BATCH or not checked.rows:
+        return [hearing]
+    blocks = centred(check_ballots(batch, checked.classes), checked.classes)
+    odd = shifted(hearing.panel.agreement, agreement(blocks))
+    if odd is None:
+        return [hearing]
+    return [hearing, known.setdefault(odd.tobytes(), _Bench(checked, odd))]
+
+
+class _Bench:
+    """Judges of the same checked answers who do not hear the same participants, and their reviews so far."""
+
+    def __init__(self, checked: CheckedAnswers, muted: Bools) -> None:
+        self._checked = checked
+        self.muted = muted
+        self._reviews: dict[int, PeerReview] = {}
+
+    @cached_property
+    def panel(self) -> Panel:
+        return Panel(self._checked, self.muted)
+
+    def review(self, own: int, expert: Expert | None) -> PeerReview:
+        if expert is not None:
+            return _review(own, self.panel, expert)
+        if own not in self._reviews:
+            self._reviews[own] = _review(own, self.panel, None)
+        return self._reviews[own]
+
+
+def _review(own: int, panel: Panel, expert: Expert | None) -> PeerReview:
+    nobody = np.zeros(panel.participants, dtype=bool)
+    mine = int(panel.published[own]) + len(panel.public)
+    if mine < 2:
+        rule = panel.alone(own)
+        why = f"not anchored: it has {mine} checked rows of its own, and one needs 2 to begin with"
+        return PeerReview(own, False, 0.0, nobody, panel.muted, np.zeros(len(nobody)), 1.0, why, panel, rule)
+    accepted = _accepted(own, panel)
+    said = None if expert is None else expert(accepted)
+    rule = panel.learnt(accepted, said)
+    recognition = _recognition(own, panel, accepted, rule, said)
+    taught = bool(np.delete(accepted, own).any()) or len(panel.public) > 0
+    return PeerReview(
+        own,
+        bool(recognition > BELIEVED) and taught,
+        recognition,
+        accepted,
+        panel.muted,
+        panel.weight(rule),
+        _sharpness(rule, panel.checked.truth),
+        _why(own, panel, accepted, recognition, taught),
+        panel,
+        rule,
+    )
+
+
+def _why(own: int, panel: Panel, accepted: Bools, recognition: float, taught: bool) -> str:
+    if not taught:
+        return "not anchored: what others publish does not go with its own rows"
+    rows, publishers = len(panel.rows(accepted)), int((accepted & (panel.published > 0)).sum())
+    own_rows = int(panel.published[own])
+    known = f"its own {own_rows} rows" if own_rows else f"the {len(panel.public)} public rows"
+    if recognition <= BELIEVED:
+        return f"not anchored: rules that have not seen {known} do not know them (z {recognition:.1f})"
+    deaf = f"; {int(panel.muted.sum())} answer the batch unlike checked rows and are not heard" * bool(
+        panel.muted.any()
+    )
+    plain = "" if panel.full else "; one weight a participant and one a colour, since there are so many"
+    source = f"{rows} rows of {publishers} publishers" if publishers else f"{rows} public rows"
+    return f"anchored: learnt from {source}; without {known} it knows them (z {recognition:.1f}){deaf}{plain}"
+
+
+def _accepted(own: int, panel: Panel) -> Bools:
+    """Whose rows go with one's own."""
+    allowed = np.ones(panel.participants, dtype=bool)
+    for side in panel.sides:
+        here = side == side[own]
+        accepted, rule = _vetted(own, panel, here)
+        if accepted.sum() > 1 and _there(panel, rule, ~here) < _REACHED * _here(panel, rule, accepted):
+            allowed &= here
+    accepted, rule = _vetted(own, panel, allowed)
+    if not allowed.all():  # once, so that they cannot let each other in
+        accepted = accepted | (~allowed & (_zs(panel, panel.scores(rule)) > BELIEVED))
+    return accepted
+
+
+def _vetted(own: int, panel: Panel, allowed: Bools) -> tuple[Bools, Rule]:
+    rule = panel.alone(own)
+    accepted = np.zeros(panel.participants, dtype=bool)
+    for _ in range(SWEEPS):
+        now = believed(_zs(panel, panel.scores(rule)), panel.published) & allowed
+        now[own] = True
+        if (now == accepted).all():
+            break
+        accepted = now
+        rule = panel.learnt(accepted)
+    return accepted, rule
+
+
+def _zs(panel: Panel, scores: Singles) -> Floats:
+    truth = panel.checked.truth
+    return np.array([permutation_z(scores[rows], truth[rows]) for rows in panel.rows_of])
+
+
+def _there(panel: Panel, rule: Rule, there: Bools) -> float:
+    """What a rule is worth on rows of publishers that it has not learnt from."""
+    scores, truth = panel.scores(rule), panel.checked.truth
+    rows = [panel.rows_of[q] for q in np.flatnonzero(there)]
+    return _worth([(scores[r], truth[r]) for r in rows])
+
+
+def _here(panel: Panel, rule: Rule, accepted: Bools) -> float:
+    """The same of publishers that it has learnt from, by rules that had not."""
+    publisher, truth = panel.checked.publisher[rule.rows], panel.checked.truth[rule.rows]
+    each = [publisher == q for q in np.flatnonzero(accepted)]
+    return _worth([(rule.unseen[rows], truth[rows]) for rows in each])
+
+
+def _worth(parts: list[tuple[Singles, Ints]]) -> float:
+    """z per root of a row."""
+    rows = np.array([len(claims) for _, claims in parts], dtype=np.float64)
+    z = np.array([permutation_z(scores, claims) for scores, claims in parts])
+    return float((z * np.sqrt(rows)).sum() / max(rows.sum(), 1))
+
+
+def _recognition(own: int, panel: Panel, accepted: Bools, rule: Rule, expert: Singles | None) -> float:
+    """How well a rule that has not seen one's own rows knows them; or public rows that it has not seen."""
+    rows = panel.rows_of[own]
+    if len(rows) > 1:
+        return permutation_z(panel.without(own, accepted, rule, expert), panel.checked.truth[rows])
+    public = panel.checked.publisher[rule.rows] == PUBLIC
+    return permutation_z(rule.unseen[public], panel.checked.truth[rule.rows[public]])
+
+
+def _sharpness(rule: Rule, truth: Ints) -> float:
+    """What makes scores logarithms of odds: by the likelihood of rows that the scores had not seen."""
+    scores, right = rule.unseen.astype(np.float64), truth[rule.rows]
+    places = np.arange(len(right))
+    fits = [float(np.log(softmax(each * scores)[places, right] + 1e-12).sum()) for each in _SHARPNESS]
+    return float(_SHARPNESS[int(np.argmax(fits))])

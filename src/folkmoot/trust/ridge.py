@@ -1,0 +1,129 @@
+"""Ridge regression towards what is said anyhow: a linear rule that departs from a vote where rows ask for it.
+
+The score of a row is ``sum over bases of pull * base + x W``: the bases are votes that need no learning (the
+mean vote, or another model's), each pulled by one number that is not negative; W is shrunk towards 0. How
+strongly is chosen by cross-validation over folds that leave out whole publishers, since the rows of one are
+more alike than those that will be asked about. The best strength hardly depends on the number of rows (it is
+the ratio of two variances), so it is chosen on some of them, in the dual, and the rule is fitted to all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.optimize import nnls
+
+from folkmoot.arrays import Floats, Ints, Singles
+
+STRENGTHS: Final[Floats] = 10.0 ** np.arange(-0.5, 4.51, 0.5)
+_FIRST: Final = 5  # where the search for a strength starts
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A fitted rule, and what rules like it say of rows that they have not seen."""
+
+    pulls: Floats  # (base,)
+    weights: Singles  # (feature, column)
+    strength: float
+    rows: Ints
+    """The rows that the strength was chosen on."""
+    unseen: Singles
+    """(row, column): their scores by rules that had not seen any row of the same fold."""
+
+    def scores(self, features: Singles, bases: Singles) -> Singles:
+        """(row, column): features times weights, and the bases (base, row, column) times their pulls."""
+        return np.asarray(features @ self.weights + _based(self.pulls, bases), dtype=np.float32)
+
+
+def fit_alone(features: Singles, bases: Singles, target: Singles) -> Linear:
+    """The rule of few rows that are all alike: the strength is chosen by leaving out one at a time."""
+    pulls = _pulled(bases, target)
+    rest = (target - _based(pulls, bases)).astype(np.float64)
+    values, vectors = np.linalg.eigh((features @ features.T).astype(np.float64))
+    values, turned = np.maximum(values, 0.0), vectors.T @ rest
+
+    def missed_by(strength: float) -> Floats:
+        kept = values / (values + strength)
+        leverage = np.minimum((vectors**2) @ kept, 1 - 1e-9)
+        return np.asarray((vectors @ ((1 - kept)[:, None] * turned)) / (1 - leverage)[:, None])
+
+    strength = min(STRENGTHS.tolist(), key=lambda each: float((missed_by(each) ** 2).sum()))
+    missed = missed_by(strength)
+    dual = (vectors @ (turned / (values + strength)[:, None])).astype(np.float32)
+    unseen = (target - missed).astype(np.float32)
+    return Linear(pulls, features.T @ dual, strength, np.arange(len(target)), unseen)
+
+
+def fit_folds(features: Singles, bases: Singles, target: Singles, fold: Ints, some: Ints) -> Linear:
+    """The rule of many rows, its strength chosen on ``some`` of them by leaving out whole folds."""
+    pulls = _pulled(bases, target)
+    rest = (target - _based(pulls, bases)).astype(np.float32)
+    few, left, part = features[some], rest[some], fold[some]
+    kernel = few @ few.T
+    tried: dict[int, tuple[float, Singles]] = {}
+
+    def error(place: int) -> float:
+        if place not in tried:
+            guessed = _unseen(kernel, left, part, float(STRENGTHS[place]))
+            tried[place] = float(((left - guessed) ** 2).sum()), guessed
+        return tried[place][0]
+
+    place = _FIRST
+    while True:  # downhill: the error has one valley
+        near = [step for step in (place - 1, place + 1) if 0 <= step < len(STRENGTHS)]
+        better = next((step for step in near if error(step) < error(place)), None)
+        if better is None:
+            break
+        place = better
+    strength = float(STRENGTHS[place])
+    unseen = (tried[place][1] + _based(pulls, bases[:, some])).astype(np.float32)
+    return Linear(pulls, _solve(features, rest, strength), strength, some, unseen)
+
+
+def fit_given(features: Singles, bases: Singles, target: Singles, strength: float) -> Linear:
+    """The rule of a strength that is known; it says nothing of unseen rows."""
+    pulls = _pulled(bases, target)
+    rest = (target - _based(pulls, bases)).astype(np.float32)
+    nothing = np.empty(0, dtype=np.int64)
+    return Linear(pulls, _solve(features, rest, strength), strength, nothing, target[nothing])
+
+
+def _based(pulls: Floats, bases: Singles) -> Singles:
+    return np.tensordot(pulls.astype(np.float32), bases, axes=1)
+
+
+def _pulled(bases: Singles, target: Singles) -> Floats:
+    """How far to follow each base: least squares, none below 0."""
+    flat = bases.reshape(len(bases), -1).astype(np.float64)
+    gram = flat @ flat.T
+    root = np.linalg.cholesky(gram + max(1e-9 * float(np.trace(gram)), 1e-12) * np.eye(len(gram)))
+    wanted = np.linalg.solve(root, flat @ target.reshape(-1).astype(np.float64))
+    return np.asarray(nnls(root.T, wanted)[0], dtype=np.float64)
+
+
+def _unseen(kernel: Singles, rest: Singles, fold: Ints, strength: float) -> Singles:
+    guessed = np.zeros_like(rest)
+    for part in np.unique(fold):
+        out = fold == part
+        if not out.all():
+            factor = _factor(kernel[np.ix_(~out, ~out)], strength)
+            guessed[out] = kernel[np.ix_(out, ~out)] @ cho_solve(factor, rest[~out], check_finite=False)
+    return guessed
+
+
+def _solve(features: Singles, rest: Singles, strength: float) -> Singles:
+    if len(features) <= features.shape[1]:
+        dual = cho_solve(_factor(features @ features.T, strength), rest, check_finite=False)
+        return np.asarray(features.T @ dual, dtype=np.float32)
+    factor = _factor(features.T @ features, strength)
+    return np.asarray(cho_solve(factor, features.T @ rest, check_finite=False), dtype=np.float32)
+
+
+def _factor(gram: Singles, strength: float) -> Any:
+    shifted = gram.copy()
+    shifted[np.diag_indices_from(shifted)] += np.float32(strength)
+    return cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
