@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.network.service.admission import ANNOUNCEMENTS, FETCHES, MOST_OPEN_EACH
+from folkmoot.network.service.admission import ANNOUNCEMENTS, FETCHES, MOST_OPEN_EACH, NEWS
 from folkmoot.network.service.driver import MOST_KEPT, Driver, Running
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name, read_header
+from folkmoot.network.wire.schema import Column
 from support.network.moot_in_memory import Moot
 
 INPUTS = 12
@@ -104,6 +105,50 @@ def test_announcements_take_no_room_from_other_askers() -> None:
         assert node is not None
         assert node.counts["refused_too_many_motions"] > 100
         assert len(node._running) <= MOST_KEPT + MOST_OPEN_EACH
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_new_motions_without_end_are_not_looked_at(monkeypatch: pytest.MonkeyPatch, refused: bool) -> None:
+    """To refuse a motion costs two signatures: a member has so many looked at, and those of others are."""
+    hall = moot()
+    changes: dict[str, Any] = {"k": 1, "alpha": 1} if refused else {}
+    frames = [
+        m.encode(announced(hall, 5, 30.0, nonce=number.to_bytes(16, "big"), **changes))
+        for number in range(1000)
+    ]
+    node = hall.nodes[1]
+    assert node is not None
+    checked: list[object] = []
+    holds = statements.holds
+
+    def counted(*said: Any) -> bool:
+        checked.append(said)
+        return holds(*said)
+
+    monkeypatch.setattr(statements, "holds", counted)
+    for frame in frames:
+        node.received(5, frame)
+    hall.put(0)
+    most, at_once = NEWS[1], len(checked)
+    assert at_once <= most
+    hall.network.run(60.0)
+    ((name, _),) = hall.over.items()
+    assert 1 in decided_by(hall, name)
+    assert node.counts["refused_too_often"] >= 1000 - most
+    for frame in frames[-100:]:  # a minute later there is room again
+        node.received(5, frame)
+    assert node.counts["refused_too_often"] < 1000 - most + 100
+
+
+def test_long_headers_count_for_more() -> None:
+    hall = moot()
+    schema = tuple(Column(f"{number:0200d}") for number in range(1250))
+    node = hall.nodes[1]
+    assert node is not None
+    for number in range(50):
+        nonce = number.to_bytes(16, "big")
+        node.received(5, m.encode(announced(hall, 5, 30.0, nonce=nonce, columns=1250, schema=schema)))
+    assert node.counts["refused_too_often"] == 50 - 23  # of 257 kB: each costs 1 + 15.7, and 400 are there
 
 
 class GivesInputs:

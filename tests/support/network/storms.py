@@ -38,6 +38,7 @@ from support.network.hostile_members import KINDS, WITH_TRUST
 from support.network.moot_in_memory import Listened, Moot
 
 SECONDS = 8.0
+REQUIRED: Final = 0.95  # of the inputs decided with the hostile switched off
 LIES: Final = tuple(f"lies: {name}" for name in PLAYABLE)
 TWO_CLOSES: Final = "two closes"
 DRAWN: Final = (*LIES, TWO_CLOSES, *KINDS)
@@ -59,6 +60,8 @@ class Tally:
     decided_both: int = 0  # the same inputs
     carried_without: int = 0  # by the honest, and decided without the hostile
     carried_both: int = 0  # and with them, too
+    decided_spread: float = 0.0  # the square of what is decided beyond the share required, summed over storms
+    carried_spread: float = 0.0
     seconds_with: float = 0.0  # of honest nodes, from hearing of a motion to its end
     seconds_without: float = 0.0
 
@@ -117,6 +120,8 @@ def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
         without = assert_promises_hold(quiet)
         for name in found.keys() | without.keys():
             told.compare(moot, found.get(name), without.get(name))
+        told.decided_spread = (told.decided_with - REQUIRED * told.decided_without) ** 2
+        told.carried_spread = (told.carried_both - REQUIRED * told.carried_without) ** 2
         return told
     except Exception as error:
         these = [] if kinds is DRAWN else map(shlex.quote, kinds)

@@ -27,6 +27,7 @@ from folkmoot.network.wire.schema import MismatchError
 MOST_OPEN_EACH: Final = 4  # motions of one asker at a time; as many more of it that it has not confirmed
 MOST_OPEN: Final = 16  # in all; beyond these one of each asker, so that nobody can take up others' room
 FAVOURS: Final = (40.0, 200.0)  # long replies to short questions that a peer gets: a second, and at once
+NEWS: Final = (40.0, 400.0)  # new motions that a peer may tell of: a second, and at once; one more for 16 KiB
 FETCHES: Final = 8  # times that a peer may have a chunk
 ANNOUNCEMENTS: Final = 64  # times that a peer may be told of a motion again
 RATE: Final = (2.0, 120.0)  # motions that an asker may put: a second, and at once
@@ -81,6 +82,11 @@ class Admission:
         self._stored = Allowances(seat.n, int(KEPT_SHARE * disk))
         self._refused: dict[bytes, m.Refuse] = {}
         self._favours = [Budget(*FAVOURS) for _ in range(seat.n)]
+        self._news = [Budget(*NEWS) for _ in range(seat.n)]
+
+    def hears(self, peer: int, header: bytes, now: float) -> bool:
+        """Whether a peer may tell of a new motion: to look at it costs signatures, even if it is refused."""
+        return not self._news[peer].pay(now, 1.0 + len(header) / (16 * 1024))
 
     def motion_in(self, announce: m.Announce, clock: float) -> Motion | None:
         """The motion of an announcement; None unless its asker has signed it, for this moot and lately."""

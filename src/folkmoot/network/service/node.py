@@ -209,7 +209,12 @@ class Node:
         if name in self._running:
             self._confirm(self._running[name], peer, message.remaining)
             return
-        if self.storage.knows(name) or self._admission.refused(name) is not None:
+        if self._admission.refused(name) is not None:
+            return
+        if not self._admission.hears(peer, message.header, self.transport.now()):
+            self.refuse(peer, "too_often")
+            return
+        if self.storage.knows(name):
             return
         motion = self._admission.motion_in(message, self.transport.clock())
         if motion is None or self.storage.has_forgotten(motion):
