@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.ballot import ballot_of
-from folkmoot.learning.check_rows import ShownRows, own_answers, published, shown_places
+from folkmoot.learning.check_rows import ShownRows, label_kept, own_answers, published, shown_places
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
 from folkmoot.learning.labels import as_colours, check_labels
 from folkmoot.learning.participants import Task
@@ -136,7 +136,8 @@ class PeerReviewing(ConsensusEstimator):
             mine = publisher == q
             votes[q, mine] = said if said is not None else (0 if votes.ndim == 3 else UNCOLOURED)
         told = published(truth, self.privacy, classes, draw)
-        checked = check_answers(votes, told, publisher, classes=classes)
+        kept = label_kept(self.privacy, classes)
+        checked = check_answers(votes, told, publisher, classes=classes, kept=kept)
         self.shown_ = ShownRows(X, checked)
 
     def _add_public(self, X: Any, y: Any) -> None:
@@ -159,7 +160,7 @@ class PeerReviewing(ConsensusEstimator):
         return isinstance(self.voting, str) and self.voting == PROBABILITIES
 
     def _votes_on(self, X: Any) -> Any:
-        """(participant, row) colours, or (participant, row, class) probabilities; no votes where one fails."""
+        """(participant, row) colours, or (participant, row, class) probabilities; none where one fails."""
         names = [participant.name for participant in self.participants_]
         if not self._hands_in_probabilities:
             return ballot_of(self._ask(X), self.classes_, names).votes

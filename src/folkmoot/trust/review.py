@@ -267,7 +267,7 @@ def _review(own: int, panel: Panel, expert: Expert | None) -> PeerReview:
         accepted,
         panel.muted,
         panel.weight(rule),
-        _sharpness(rule, panel.checked.truth),
+        _sharpness(rule, panel.checked),
         _why(own, panel, accepted, recognition, taught),
         panel,
         rule,
@@ -352,9 +352,18 @@ def _recognition(own: int, panel: Panel, accepted: Bools, rule: Rule, expert: Si
     return permutation_z(rule.unseen[public], panel.checked.truth[rule.rows[public]])
 
 
-def _sharpness(rule: Rule, truth: Ints) -> float:
-    """What makes scores logarithms of odds: by the likelihood of rows that the scores had not seen."""
-    scores, right = rule.unseen.astype(np.float64), truth[rule.rows]
+def _sharpness(rule: Rule, checked: CheckedAnswers) -> float:
+    """What makes scores logarithms of odds: by the likelihood of rows that the scores had not seen.
+
+    A label that was randomised is likely as it was told, not as it is.
+    """
+    scores, right = rule.unseen.astype(np.float64), checked.truth[rule.rows]
+    kept = np.where(checked.publisher[rule.rows] == PUBLIC, 1.0, checked.kept)
+    other = (1 - kept) / (checked.classes - 1)
     places = np.arange(len(right))
-    fits = [float(np.log(softmax(each * scores)[places, right] + 1e-12).sum()) for each in _SHARPNESS]
-    return float(_SHARPNESS[int(np.argmax(fits))])
+
+    def fit(each: float) -> float:
+        likely = softmax(each * scores)[places, right]
+        return float(np.log(likely * (kept - other) + other + 1e-12).sum())
+
+    return float(max(_SHARPNESS.tolist(), key=fit))
