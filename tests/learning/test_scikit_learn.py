@@ -30,6 +30,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
         ConsensusClassifier(MODELS, voting="probabilities"),
         ConsensusClassifier([*MODELS, RidgeClassifier()], voting="probabilities", pool="log"),
         ConsensusRegressor([Ridge(), LinearRegression(), Ridge(alpha=2)]),
+        ConsensusRegressor([Ridge(), LinearRegression(), Ridge(alpha=2)], weights="holdout"),
+        ConsensusRegressor([Ridge()] * 4, weights="holdout", holdout=0.2),
         ConsensusRegressor([("one", Ridge()), ("two", Lasso(0.01)), ("three", Ridge())], rule="median", k=1),
     ]
 )

@@ -315,6 +315,20 @@ def test_log_loss_of_ten_hospitals(name: str) -> None:
     assert np.mean(losses) <= 0.143
 
 
+def test_eight_bits_lose_nothing() -> None:
+    gaps, changed = [], 0
+    for seed in range(3):
+        moot, test, right = hospitals("mixed", seed)
+        rounded = moot.set_params(voting="probabilities").predict_proba(test)
+        exact = np.clip([model.predict_proba(test) for model in moot.estimators_], 1 / 512, 511 / 512)
+        middles = np.sort(exact / exact.sum(axis=2, keepdims=True), axis=0)[3:7].mean(axis=0)
+        middles /= middles.sum(axis=1, keepdims=True)
+        gaps.append(log_loss(right, rounded) - log_loss(right, middles))
+        changed += int((rounded.argmax(axis=1) != middles.argmax(axis=1)).sum())
+    assert np.abs(gaps).max() < 0.002
+    assert changed <= 3  # of 513
+
+
 @pytest.mark.skipif(not HEART.is_dir(), reason="needs the files of ../shared/data")
 def test_four_hospitals() -> None:
     soft, labels = [], []

@@ -1,17 +1,22 @@
 """Peer review in worlds whose truth is known: liars in votes, labels or both, and those who spare rows."""
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 
-from folkmoot.trust import PUBLIC, check_answers, review_all
+from folkmoot.arrays import Bools, Ints, Singles
+from folkmoot.trust import PUBLIC, PeerReview, check_answers, review_all
 from folkmoot.trust.panel import MOST_FEATURES
 
 CLASSES = 4
 
 
-def _world(n=24, rows=10, batch=600, seed=0, classes=CLASSES):
+def _world(
+    n: int = 24, rows: int = 10, batch: int = 600, seed: int = 0, classes: int = CLASSES
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Participants that each know two colours well and mistake the others for the next one."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, classes, n * rows + batch)
@@ -22,18 +27,20 @@ def _world(n=24, rows=10, batch=600, seed=0, classes=CLASSES):
     return votes[:, :cut], truth[:cut], np.arange(cut) % n, votes[:, cut:], truth[cut:]
 
 
-def _accuracy(votes, claims, publisher, batch, truth, judges, classes=CLASSES):
-    checked = check_answers(votes, claims, publisher, classes=classes)
+def _accuracy(
+    votes: Ints, claims: Ints, publisher: Ints, batch: Ints, truth: Ints, judges: Sequence[int]
+) -> tuple[list[PeerReview], list[float]]:
+    checked = check_answers(votes, claims, publisher, classes=CLASSES)
     reviews = review_all(checked, judges=judges, batch=batch)
-    return reviews, [(review.decide(batch) == truth).mean() for review in reviews]
+    return reviews, [float((review.decide(batch) == truth).mean()) for review in reviews]
 
 
-def _majority(batch, truth):
+def _majority(batch: Ints, truth: Ints) -> float:
     counts = np.stack([(batch == colour).sum(axis=0) for colour in range(CLASSES)])
-    return (counts.argmax(axis=0) == truth).mean()
+    return float((counts.argmax(axis=0) == truth).mean())
 
 
-def test_who_is_right_about_what_is_learnt():
+def test_who_is_right_about_what_is_learnt() -> None:
     votes, claims, publisher, batch, truth = _world()
     reviews, right = _accuracy(votes, claims, publisher, batch, truth, range(24))
     assert all(review.anchored for review in reviews)
@@ -42,7 +49,7 @@ def test_who_is_right_about_what_is_learnt():
 
 
 @pytest.mark.parametrize("lie", ["votes", "labels", "both", "clique", "spare"])
-def test_a_majority_of_liars(lie):
+def test_a_majority_of_liars(lie: str) -> None:
     votes, claims, publisher, batch, truth = _world(n=40, batch=900, seed=3)
     liars = np.arange(24)
     published = publisher < 24
@@ -68,7 +75,7 @@ def test_a_majority_of_liars(lie):
         assert all(review.muted[liars].all() and not review.muted[24:].any() for review in reviews)
 
 
-def test_a_liar_that_judges_is_not_deaf_to_its_own():
+def test_a_liar_that_judges_is_not_deaf_to_its_own() -> None:
     votes, claims, publisher, batch, truth = _world(n=40, batch=900, seed=3)
     batch[:24] = (truth + 1) % CLASSES
     reviews, _ = _accuracy(votes, claims, publisher, batch, truth, [0, 30])
@@ -76,7 +83,7 @@ def test_a_liar_that_judges_is_not_deaf_to_its_own():
     assert reviews[1].muted[:24].all()
 
 
-def test_a_participant_whose_rows_say_nothing_does_not_anchor():
+def test_a_participant_whose_rows_say_nothing_does_not_anchor() -> None:
     votes, claims, publisher, batch, truth = _world()
     claims = np.where(publisher == 5, np.random.default_rng(9).integers(0, CLASSES, len(claims)), claims)
     reviews, _ = _accuracy(votes, claims, publisher, batch, truth, [5, 6])
@@ -88,7 +95,7 @@ def test_a_participant_whose_rows_say_nothing_does_not_anchor():
     assert not reviews[1].accepted[5]
 
 
-def test_what_a_publisher_votes_on_its_own_rows_does_not_count():
+def test_what_a_publisher_votes_on_its_own_rows_does_not_count() -> None:
     votes, claims, publisher, batch, truth = _world()
     boast = votes.copy()
     boast[publisher, np.arange(len(claims))] = claims
@@ -96,7 +103,7 @@ def test_what_a_publisher_votes_on_its_own_rows_does_not_count():
     np.testing.assert_array_equal(first.scores(batch), second.scores(batch))
 
 
-def test_copies_share_one_voice():
+def test_copies_share_one_voice() -> None:
     votes, claims, publisher, batch, truth = _world(n=12)
     many = [*range(12), *[0] * 30]
     reviews, right = _accuracy(votes[many], claims, publisher, batch[many], truth, [1])
@@ -107,7 +114,7 @@ def test_copies_share_one_voice():
     assert weight.sum() == pytest.approx(alone[0].weight[0], rel=0.15)
 
 
-def test_probabilities_of_one_colour_are_that_vote():
+def test_probabilities_of_one_colour_are_that_vote() -> None:
     votes, claims, publisher, batch, truth = _world()
     sure = np.eye(CLASSES)
     by_label, _ = _accuracy(votes, claims, publisher, batch, truth, [0])
@@ -116,7 +123,7 @@ def test_probabilities_of_one_colour_are_that_vote():
     np.testing.assert_allclose(by_share[0].scores(sure[batch]), by_label[0].scores(batch), atol=1e-6)
 
 
-def test_probabilities_mean_what_they_say():
+def test_probabilities_mean_what_they_say() -> None:
     votes, claims, publisher, batch, truth = _world(n=7, rows=40, batch=4000, seed=2)
     reviews, _ = _accuracy(votes, claims, publisher, batch, truth, [0])
     shares = reviews[0].probabilities(batch)
@@ -128,7 +135,7 @@ def test_probabilities_mean_what_they_say():
     assert np.mean(gaps) < 0.06
 
 
-def test_missing_votes_speak_for_nothing():
+def test_missing_votes_speak_for_nothing() -> None:
     votes, claims, publisher, batch, truth = _world(n=30, rows=12)
     rng = np.random.default_rng(5)
     votes[rng.random(votes.shape) < 0.4] = -1
@@ -139,7 +146,7 @@ def test_missing_votes_speak_for_nothing():
     assert reviews[0].decide(batch)[0] == -1
 
 
-def test_public_rows_anchor_everybody():
+def test_public_rows_anchor_everybody() -> None:
     votes, claims, _publisher, batch, _truth = _world()
     gold = check_answers(votes, claims, classes=CLASSES)
     assert (gold.publisher == PUBLIC).all()
@@ -151,13 +158,13 @@ def test_public_rows_anchor_everybody():
 
 
 @pytest.mark.parametrize("n", [3, 4])
-def test_few_participants(n):
+def test_few_participants(n: int) -> None:
     votes, claims, publisher, batch, truth = _world(n=n, rows=40, seed=6)
     _, right = _accuracy(votes, claims, publisher, batch, truth, range(n))
     assert min(right) >= _majority(batch, truth) - 0.02
 
 
-def test_so_many_that_each_has_one_weight():
+def test_so_many_that_each_has_one_weight() -> None:
     rng = np.random.default_rng(7)
     n, classes = 700, 8
     assert n * classes > MOST_FEATURES
@@ -174,23 +181,23 @@ def test_so_many_that_each_has_one_weight():
     assert (review.decide(votes[:, 1000:]) == truth[1000:]).mean() > 0.95
 
 
-def test_an_expert_is_one_more_voter():
+def test_an_expert_is_one_more_voter() -> None:
     votes, claims, publisher, batch, truth = _world(n=12, rows=20)
     votes, batch = (np.random.default_rng(8).integers(0, CLASSES, v.shape) for v in (votes, batch))
     checked = check_answers(votes, claims, publisher, classes=CLASSES)
     knows = np.eye(CLASSES, dtype=np.float32) - np.float32(1 / CLASSES)
-    asked = []
+    asked: list[Bools] = []
 
-    def expert(accepted):
+    def expert(accepted: Bools) -> Singles:
         asked.append(accepted)
-        return knows[claims]
+        return np.asarray(knows[claims])
 
     with_it = review_all(checked, judges=[0], expert=expert)[0]
     assert asked[0].dtype == bool
     assert (with_it.scores(batch, knows[truth]).argmax(axis=1) == truth).mean() > 0.95
 
 
-def test_nothing_to_begin_with():
+def test_nothing_to_begin_with() -> None:
     votes, claims, publisher, batch, truth = _world(n=12)
     some = publisher != 3
     reviews, _ = _accuracy(votes[:, some], claims[some], publisher[some], batch, truth, [3])
@@ -210,13 +217,13 @@ def test_nothing_to_begin_with():
         ({"votes": np.full((2, 2, 3), 1 / 3)}, "a probability for each of 2 colours"),
     ],
 )
-def test_what_is_wrong_is_said(given, said):
-    right = {"votes": [[0, 1], [1, 1]], "truth": [0, 1], "publisher": [0, 1]}
+def test_what_is_wrong_is_said(given: dict[str, Any], said: str) -> None:
+    right: dict[str, Any] = {"votes": [[0, 1], [1, 1]], "truth": [0, 1], "publisher": [0, 1]}
     with pytest.raises(ValueError, match=re.escape(said)):
         check_answers(**(right | given), classes=2)
 
 
-def test_votes_of_others_or_of_another_kind_are_refused():
+def test_votes_of_others_or_of_another_kind_are_refused() -> None:
     votes, claims, publisher, batch, _ = _world(n=12)
     review = review_all(check_answers(votes, claims, publisher, classes=CLASSES), judges=[0])[0]
     with pytest.raises(ValueError, match="of 12 participants"):
@@ -227,7 +234,7 @@ def test_votes_of_others_or_of_another_kind_are_refused():
         review_all(review.panel.checked, judges=[12])
 
 
-def test_rows_can_be_joined_and_left_out():
+def test_rows_can_be_joined_and_left_out() -> None:
     votes, claims, publisher, _, _ = _world(n=12)
     whole = check_answers(votes, claims, publisher, classes=CLASSES)
     parts = whole.only(publisher < 6).and_also(whole.only(publisher >= 6))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot.adversaries import Adversary, handed_in
-from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.arrays import Array, Floats, Ints, Singles
 from folkmoot.baselines import vote_shares
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, tell
@@ -22,8 +22,9 @@ from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Others, Sampling
 from folkmoot.simulation.among import deliberate_among
+from folkmoot.simulation.peer_reviewed import Claims, ballots_handed_in, review_first
 from folkmoot.simulation.self_anchored import Listeners, listen_first
-from folkmoot.trust import Anchor, Trust, class_probabilities
+from folkmoot.trust import Anchor, CheckedAnswers, PeerReview, Trust, class_probabilities
 from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 
@@ -37,9 +38,9 @@ class Ballot:
     votes: Votes
     labels: Array
     faults: dict[int, str]
-    listeners: Listeners[Trust] | None = None
+    listeners: Listeners[Trust | PeerReview] | None = None
     first: Votes | None = None
-    chances: Floats | None = None
+    chances: Singles | None = None
     """(participant, input, class): with peer review of probabilities, what each hands in."""
 
     @property
@@ -78,8 +79,13 @@ class Ballot:
         claims: Claims,
     ) -> Ballot:
         """What is held once everybody has learnt from checked answers; as it is where nobody anchors."""
-        votes = self.votes if self.chances is None else self.chances
-        listeners = review_first(votes, checked, adversaries=adversaries, truth=truth, claims=claims)
+        listeners = review_first(
+            self.votes if self.chances is None else self.chances,
+            checked,
+            adversaries=adversaries,
+            truth=_known(truth, checked.classes),
+            claims=claims,
+        )
         if listeners is None:
             return self
         return replace(self, votes=listeners.held, listeners=listeners, first=self.votes)
@@ -115,20 +121,25 @@ class Ballot:
         return np.asarray(sum(views) / len(anchored))
 
     def _view(
-        self, opinion: Opinion, seen: Votes, adversaries: dict[int, Adversary], truth: Votes | None
+        self, opinion: Trust | PeerReview, seen: Votes, adversaries: dict[int, Adversary], truth: Votes | None
     ) -> Floats:
         """(input, colour): how likely one participant finds each colour."""
-        if isinstance(opinion, Trust):
+        if not isinstance(opinion, PeerReview):
             return class_probabilities(seen, opinion)
-        assert isinstance(opinion, PeerReview)
         classes = opinion.panel.classes
-        handed = seen if self.chances is None else ballots_handed_in(self.chances, adversaries, truth, classes)
+        ballots = self.chances if self.chances is not None else self.first if self.first is not None else seen
+        handed = ballots_handed_in(ballots, adversaries, _known(truth, classes), classes)
         return opinion.probabilities(handed)
 
     def answers(self, outcome: Outcome, likely: Floats) -> Ints:
         """What the talk decided; where it decided nothing, the first of the likeliest colours."""
         decided = outcome.decision
         return np.where(decided == UNCOLOURED, likely.argmax(axis=-1), decided)
+
+
+def _known(truth: Votes | None, classes: int) -> Votes | None:
+    """The truth as far as it is one of the classes; liars take any other for the first."""
+    return None if truth is None else np.where(truth < classes, truth, 0)
 
 
 def ballot_of(answers: Sequence[Array | str], labels: Array, names: Sequence[str]) -> Ballot:

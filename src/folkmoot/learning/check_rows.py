@@ -1,8 +1,8 @@
 """Check rows: own labelled rows that a participant shows, so that all can learn who is right about what.
 
-The others answer them before they can know which they are; then their labels are published. Everybody sees the
-inputs and the labels, these by randomised response if wanted. Rows are shown only where that was asked for by
-name (``trust="peer-review"``).
+The others answer them before they can know which they are; then their labels are published. Everybody sees
+the inputs and the labels, these by randomised response if wanted. Rows are shown only where that was asked
+for by name (``trust="peer-review"``).
 """
 
 from __future__ import annotations
@@ -63,6 +63,14 @@ def shown_places(y: Array, check_rows: int | Literal["all"], rng: np.random.Gene
     return np.sort(order[picks])
 
 
+def label_kept(privacy: float | None, classes: int) -> float:
+    """How likely a label is published as it is."""
+    if privacy is None:
+        return 1.0
+    odds = float(np.exp(min(privacy, 700.0)))
+    return odds / (odds + classes - 1)
+
+
 def published(truth: Votes, privacy: float | None, classes: int, rng: np.random.Generator) -> Votes:
     """The labels as they are told: by randomised response, each kept with odds of e^epsilon to 1 for another.
 
@@ -70,8 +78,7 @@ def published(truth: Votes, privacy: float | None, classes: int, rng: np.random.
     """
     if privacy is None:
         return truth
-    odds = float(np.exp(min(privacy, 700.0)))
-    kept = rng.random(len(truth)) < odds / (odds + classes - 1)
+    kept = rng.random(len(truth)) < label_kept(privacy, classes)
     return np.where(kept, truth, (truth + rng.integers(1, classes, len(truth))) % classes)
 
 

@@ -60,12 +60,13 @@ class ConsensusClassifier(AnsweringEstimator):
         asks 10 others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
         participants on; ``protocol__alpha`` then changes that.
     trust : {"self-anchored", "peer-review"} or None, default None
-        With None everybody is asked alike. With "peer-review" everybody shows some of its labelled rows
-        (``check_rows``), and each learns from all votes on them, and from a ``reference`` set, whom to believe
-        on what: the most accurate way, and the only one that shows rows (docs/peer-review.md). With "self-anchored" each participant learns whom to believe from
+        With None everybody is asked alike. With "self-anchored" each participant learns whom to believe from
         its own holdout and all first votes on the batch, decides by that, and asks in proportion to it
         (docs/trust.md). A participant anchors if its holdout shows it better than chance; one that does not
         has no say. An answer then depends on the batch it is asked in, which needs 50 inputs.
+        With "peer-review" everybody shows some of its labelled rows (``check_rows``), and each learns from
+        all votes on them, and on a ``reference`` set, whom to believe on what: the most accurate way, and the
+        only one that shows rows (docs/peer-review.md).
     sampling : Others, Everyone, Neighbours or Trusting, optional
         Whom each may ask, participants numbered as in ``estimators``. Default: ``Others()``. Not together
         with ``trust``.

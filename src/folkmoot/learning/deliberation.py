@@ -112,17 +112,15 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
             raise ValueError(f"trust must be {' or '.join(map(repr, TRUSTS))} or None: got {self.trust!r}")
         check_sampling(self.sampling)
         if self.trust is not None and self.sampling is not None:
-            raise ValueError(
-                f"trust={self.trust!r} says who is asked: sampling must be None, or trust=None"
-            )
+            raise ValueError(f"trust={self.trust!r} says who is asked: sampling must be None, or trust=None")
         checks.integer("rounds", self.rounds, least=0)
         for name, given, known in (("voting", self.voting, VOTING), ("pool", self.pool, tuple(POOLS))):
             if not isinstance(given, str) or given not in known:
                 raise ValueError(f"{name} must be {' or '.join(map(repr, known))}: got {given!r}")
         check_showing(self.check_rows, self.privacy)
         if not isinstance(self.liars_publish, str) or self.liars_publish not in get_args(Claims):
-            known = " or ".join(map(repr, get_args(Claims)))
-            raise ValueError(f"liars_publish must be {known}: got {self.liars_publish!r}")
+            choices = " or ".join(map(repr, get_args(Claims)))
+            raise ValueError(f"liars_publish must be {choices}: got {self.liars_publish!r}")
         if not self._soft:
             return
         TrimmedMean(self.trim)  # complains about what is no number

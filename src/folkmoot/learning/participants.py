@@ -73,6 +73,8 @@ class Participant:
         Whether its model took the sample weights, if there were any.
     fault : str, optional
         Why it could not answer the rows it kept back.
+    squared_error : float, default nan
+        The mean squared error on the rows it kept back, of a model that had not seen them; of numbers only.
     unrefitted : str, optional
         Why it could not be fitted again on all its rows, so that its model has not seen those kept back.
 
@@ -98,6 +100,7 @@ class Participant:
     weighted: bool = True
     fault: str | None = None
     unrefitted: str | None = None
+    squared_error: float = float("nan")
 
     @property
     def accuracy(self) -> float:
@@ -199,10 +202,32 @@ def _cross_measured(done: Participant, task: Task) -> Participant:
 
 
 def fit_regressor(task: Task) -> Participant:
-    """Fit a clone on all its rows."""
+    """Fit a clone on all its rows; clones fitted without some of them say how far it is off."""
     rows = np.arange(len(task.y))
     model, weighted = _fit(task, rows)
-    return Participant(task.name, model, task.columns, len(rows), weighted=weighted)
+    done = Participant(task.name, model, task.columns, len(rows), weighted=weighted)
+    kept = [fold for fold in (task.folds or (task.held_out,)) if 0 < len(fold) < len(rows)]
+    errors = []
+    for fold in kept:
+        unseen = replace(done, model=_fit(task, np.setdiff1d(rows, fold))[0])
+        each = squared_errors(unseen, rows_of(task.X, fold), task.y[fold])
+        if isinstance(each, str):
+            return replace(done, fault=each)
+        errors.append(each)
+    if not errors:
+        return done
+    together = np.concatenate(errors)
+    return replace(done, held_out=len(together), squared_error=float(together.mean()))
+
+
+def squared_errors(participant: Participant, X: Any, y: Array) -> Array | str:
+    """(row,): how far it is off, squared and added up over outputs; or what went wrong."""
+    answers = participant.predict(X)
+    if isinstance(answers, str):
+        return answers
+    if answers.shape != y.shape or answers.dtype.kind not in "biuf" or not np.isfinite(answers).all():
+        return f"predict returned no numbers of the shape {y.shape}"
+    return np.asarray(((answers - y) ** 2).reshape(len(y), -1).sum(axis=1))
 
 
 def measured(participant: Participant, X: Any, y: Array) -> Participant:
@@ -293,7 +318,12 @@ def stratified_shards(y: Array, n: int, rng: np.random.Generator) -> list[Ints]:
 def cross_validated(tasks: Sequence[Task], draw: np.random.Generator) -> list[Task]:
     """The tasks, with five folds each (fewer where rows are) in which all rows are answered once."""
     return [
-        replace(task, folds=tuple(stratified_shards(task.y, min(_FOLDS, len(task.y)), draw)))
+        replace(
+            task,
+            folds=tuple(
+                stratified_shards(task.y.reshape(len(task.y), -1)[:, 0], min(_FOLDS, len(task.y)), draw)
+            ),
+        )
         for task in tasks
     ]
 
@@ -310,6 +340,12 @@ def held_out_rows(y: Array, share: float, rng: np.random.Generator) -> Ints:
         wanted = 1
     picks = ((np.arange(wanted) + 0.5) * len(spare) / max(wanted, 1)).astype(np.int64)
     return np.sort(spare[picks])
+
+
+def some_rows(y: Array, share: float, rng: np.random.Generator) -> Ints:
+    """Places to keep back where y are numbers: ``share`` of the rows, at least one, but not all."""
+    wanted = min(max(1, round(share * len(y))), len(y) - 1) if share else 0
+    return np.sort(rng.permutation(len(y))[:wanted])
 
 
 def check_holdout(holdout: object) -> float:

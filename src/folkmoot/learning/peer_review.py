@@ -1,4 +1,4 @@
-"""Peer review of fitted models: whose rows are shown, what everybody votes on them, and truths that come later.
+"""Peer review of fitted models: whose rows are shown, what all vote on them, and truths that come later.
 
 ``ConsensusClassifier(trust="peer-review")`` learns from these whom to believe on what (docs/peer-review.md).
 """
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.ballot import ballot_of
-from folkmoot.learning.check_rows import ShownRows, own_answers, published, shown_places
+from folkmoot.learning.check_rows import ShownRows, label_kept, own_answers, published, shown_places
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
 from folkmoot.learning.labels import as_colours, check_labels
 from folkmoot.learning.participants import Task
@@ -85,7 +85,9 @@ class PeerReviewing(ConsensusEstimator):
         if not self._reviewed:
             raise ValueError(f"reference is for peer review: set trust={PEER_REVIEW!r}")
         if not (isinstance(reference, (tuple, list)) and len(reference) == 2):
-            raise TypeError(f"reference must be (X, y), rows and their labels: got {type(reference).__name__}")
+            raise TypeError(
+                f"reference must be (X, y), rows and their labels: got {type(reference).__name__}"
+            )
 
     def _refer(self, reference: Any) -> None:
         """Add the public rows; complain if nothing was shown at all."""
@@ -134,7 +136,8 @@ class PeerReviewing(ConsensusEstimator):
             mine = publisher == q
             votes[q, mine] = said if said is not None else (0 if votes.ndim == 3 else UNCOLOURED)
         told = published(truth, self.privacy, classes, draw)
-        checked = check_answers(votes, told, publisher, classes=classes)
+        kept = label_kept(self.privacy, classes)
+        checked = check_answers(votes, told, publisher, classes=classes, kept=kept)
         self.shown_ = ShownRows(X, checked)
 
     def _add_public(self, X: Any, y: Any) -> None:
@@ -157,11 +160,11 @@ class PeerReviewing(ConsensusEstimator):
         return isinstance(self.voting, str) and self.voting == PROBABILITIES
 
     def _votes_on(self, X: Any) -> Any:
-        """(participant, row) colours or (participant, row, class) probabilities; nothing of those who fail."""
+        """(participant, row) colours, or (participant, row, class) probabilities; none where one fails."""
         names = [participant.name for participant in self.participants_]
         if not self._hands_in_probabilities:
             return ballot_of(self._ask(X), self.classes_, names).votes
         soft = soft_ballot_of(self._ask(X, chances_of, self.classes_), self.classes_, names)
-        chances = np.zeros((len(names), *soft.chances.shape[1:]))
+        chances = np.zeros((len(names), *soft.chances.shape[1:]), dtype=np.float32)
         chances[soft.there] = soft.chances
         return chances

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,10 +14,12 @@ from folkmoot import checks
 from folkmoot.adversaries import FarAway, NumberAdversary, numbers_handed_in
 from folkmoot.aggregation import LARGEST, RULES, Rule, Trimming
 from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.learning.consensus_estimator import ConsensusEstimator, ProtocolWarning, check_weights
-from folkmoot.learning.participants import fit_regressor, tell
-from folkmoot.learning.tables import check_inputs
+from folkmoot.learning.checking import CheckingEstimator
+from folkmoot.learning.consensus_estimator import ProtocolWarning, check_weights
+from folkmoot.learning.participants import check_holdout, cross_validated, fit_regressor, some_rows, tell
+from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.simulation import Agreement, agree
+from folkmoot.simulation.checked_numbers import open_by_weights
 
 if TYPE_CHECKING:
     from folkmoot.comparison import NumberReport
@@ -24,11 +27,11 @@ if TYPE_CHECKING:
 _NOBODY: Ints = np.empty(0, dtype=np.int64)
 
 
-class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
+class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
     """Participants that each fit their own model on their own rows, then draw nearer until they agree.
 
     ``rule``, ``k``, ``rounds``, ``trim``, ``tolerance`` and ``adversaries`` concern only the talk: they can
-    be set anew after ``fit``.
+    be set anew after ``fit``; ``weights`` can be taken away then.
 
     Parameters
     ----------
@@ -47,8 +50,18 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
     tolerance : float, optional
         An input is settled when the honest numbers are within this. Default: a thousandth of how far apart
         they were at first.
+    weights : {"holdout"} or None, default None
+        With "holdout" each participant shows its held-out rows, without their numbers, to all others, and
+        opens the talk with a mean of all numbers in which those count for more who were near to its own
+        there (docs/regression.md). With None everybody opens with its own number, and shows nothing. For
+        "trimmed-mean" only.
+    holdout : float or None, default None
+        The share of its rows by which each participant learns how far it is off; the model that predicts is
+        fitted on all of them. With weights and no holdout (None or 0) these are all its rows, answered by
+        five-fold cross-validation.
     prefit : bool, default False
-        Whether the models are fitted already, of any family; ``fit`` then needs no rows.
+        Whether the models are fitted already, of any family; ``fit`` then needs no rows, but with
+        ``weights``. Those are everybody's, or by ``groups`` each one's own.
     columns : list or mapping, optional
         What each participant sees of an input, as for ``ConsensusClassifier``.
     adversaries : int or mapping of str or int to NumberAdversary, optional
@@ -69,6 +82,8 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
         The same by the participants' names.
     n_outputs_ : int
         How many numbers are predicted for an input.
+    checked_ : Checked
+        With ``weights``: the mean squared error of each on the rows that each has shown, and how many.
 
     Examples
     --------
@@ -97,6 +112,8 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
         rounds: int = 50,
         trim: int | None = None,
         tolerance: float | None = None,
+        weights: Literal["holdout"] | None = None,
+        holdout: float | None = None,
         prefit: bool = False,
         columns: Any = None,
         adversaries: Any = None,
@@ -109,6 +126,8 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
         self.rounds = rounds
         self.trim = trim
         self.tolerance = tolerance
+        self.weights = weights
+        self.holdout = holdout
         self.prefit = prefit
         self.columns = columns
         self.adversaries = adversaries
@@ -168,17 +187,33 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
             checks.integer("k", self.k, least=1)
         draw = self._start()
         self.n_outputs_ = 1
+        self.__dict__.pop("checked_", None)
+        share = check_holdout(self.holdout)
         if self.prefit:
             self.participants_ = self._prefit()
             if y is not None:
                 self.n_outputs_ = np.asarray(y).reshape(len(y), -1).shape[1]
             if X is not None:
                 self._check_again(check_inputs(self, X, reset=True))
+            if self.weights is not None:
+                if X is None or y is None:
+                    raise ValueError(
+                        "weights='holdout' needs rows that the models were not fitted on: fit(X, y)"
+                    )
+                self._check_prefit(*self._check_rows(X, y), groups)
         else:
             X, y = self._check_rows(X, y)
             self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
-            tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, lambda own: _NOBODY)  # noqa: ARG005
+            hold_out = partial(some_rows, share=share, rng=draw) if share else lambda own: _NOBODY  # noqa: ARG005
+            tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, hold_out)
+            if self.weights is not None and not share:
+                tasks = cross_validated(tasks, draw)
             self.participants_ = self._fit_all(fit_regressor, tasks, progress)
+            if self.weights is not None:
+                shown = [task.held_out if share else np.arange(len(task.y)) for task in tasks]
+                self._check_each_other(
+                    [(rows_of(t.X, own), t.y[own]) for t, own in zip(tasks, shown, strict=True)]
+                )
         self._liars(self.adversaries, NumberAdversary, FarAway)  # complains about strangers
         n = len(self.participants_)
         if self.k is not None and self.k > n - 1:
@@ -203,6 +238,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
         return X, values
 
     def _rule(self) -> Rule:
+        self._check_weights()
         if self.rule not in RULES:
             raise ValueError(f"rule must be one of {', '.join(RULES)}: got {self.rule!r}")
         kind = RULES[self.rule]
@@ -248,13 +284,24 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
         return {there.index(i): liar for i, liar in adversaries.items() if i in there}
 
     def _talk(
-        self, values: Floats, adversaries: dict[int, NumberAdversary], *, record: bool = False
+        self,
+        values: Floats,
+        there: list[int],
+        adversaries: dict[int, NumberAdversary],
+        *,
+        flat: bool = False,
+        record: bool = False,
     ) -> Agreement:
+        """The agreement on ``values`` of those who are there, (participant, input, output)."""
         n = len(values)
+        rule = self._rule()
+        if self.weights is not None and isinstance(rule, Trimming):
+            weights = self._weights_among(there)
+            values = open_by_weights(values, weights, adversaries, rule.trimmed(n))
         k = None if self.k is None or checks.integer("k", self.k, least=1) >= n - 1 else self.k
         return agree(
-            values,
-            self._rule(),
+            values[:, :, 0] if flat else values,
+            rule,
             adversaries=adversaries,
             k=k,
             rounds=self.rounds,
@@ -288,7 +335,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
             If a participant's model fails; the others go on without it.
         """
         values, there, _, flat = self._numbers(X)
-        return self._talk(values[:, :, 0] if flat else values, self._byzantine(there), record=record)
+        return self._talk(values, there, self._byzantine(there), flat=flat, record=record)
 
     def predict(self, X: Any) -> Floats:
         """Answer each row with the number that the moot agrees on.
@@ -374,7 +421,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ConsensusEstimator):
             )
         adversaries = self._byzantine(there)
         return compare_numbers(
-            self._talk(values, adversaries),
+            self._talk(values, there, adversaries),
             values,
             numbers_handed_in(values, adversaries),
             truth,

@@ -48,6 +48,22 @@ def rows_of(X: Any, rows: Ints) -> Any:
     return _safe_indexing(X, rows, axis=0)
 
 
+def stacked(parts: Sequence[Any]) -> Any:
+    """The rows of all parts, which are of one kind, below each other."""
+    first = parts[0]
+    if sparse.issparse(first):
+        return sparse.vstack(parts, format="csr")
+    if column_names(first) is None:
+        return np.concatenate(parts)
+    if type(first).__module__.startswith("polars"):
+        import polars
+
+        return polars.concat(parts)
+    import pandas as pd
+
+    return pd.concat(parts, ignore_index=True)
+
+
 def columns_of(X: Any, columns: Any) -> Any:
     """These columns of X; all of them for None."""
     if columns is None:

@@ -7,7 +7,7 @@ vouches for it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
@@ -34,6 +34,8 @@ class CheckedAnswers:
         Which participant vouches for each; -1 (``PUBLIC``) where everybody takes it for right.
     classes : int
         The number of colours.
+    kept : float, default 1.0
+        How likely a published label is as it was, where publishers randomise them; public rows are not.
 
     See Also
     --------
@@ -51,6 +53,7 @@ class CheckedAnswers:
     truth: Ints
     publisher: Ints
     classes: int
+    kept: float = 1.0
     learnt: dict[bytes, Any] = field(default_factory=dict, init=False, repr=False)
     """What reviews have learnt from these rows so far: the next batch needs it again."""
 
@@ -80,7 +83,9 @@ class CheckedAnswers:
         CheckedAnswers
             Those.
         """
-        return CheckedAnswers(self.votes[:, rows], self.truth[rows], self.publisher[rows], self.classes)
+        return replace(
+            self, votes=self.votes[:, rows], truth=self.truth[rows], publisher=self.publisher[rows]
+        )
 
     def and_also(self, more: CheckedAnswers) -> CheckedAnswers:
         """Add rows of the same participants.
@@ -105,16 +110,21 @@ class CheckedAnswers:
                 f"got {self.participants} and {more.participants} participants, {self.classes} and "
                 f"{more.classes} colours, votes of {self.votes.ndim} and {more.votes.ndim} dimensions"
             )
-        return CheckedAnswers(
-            np.concatenate([self.votes, more.votes], axis=1),
-            np.concatenate([self.truth, more.truth]),
-            np.concatenate([self.publisher, more.publisher]),
-            self.classes,
+        return replace(
+            self,
+            votes=np.concatenate([self.votes, more.votes], axis=1),
+            truth=np.concatenate([self.truth, more.truth]),
+            publisher=np.concatenate([self.publisher, more.publisher]),
         )
 
 
 def check_answers(
-    votes: npt.ArrayLike, truth: npt.ArrayLike, publisher: npt.ArrayLike | None = None, *, classes: int
+    votes: npt.ArrayLike,
+    truth: npt.ArrayLike,
+    publisher: npt.ArrayLike | None = None,
+    *,
+    classes: int,
+    kept: float = 1.0,
 ) -> CheckedAnswers:
     """Take votes, truth and who vouches for it, or say what is wrong with them.
 
@@ -128,6 +138,8 @@ def check_answers(
         Who claims each; -1 for a row that everybody takes for right. Default: all rows are such.
     classes : int
         The number of colours.
+    kept : float, default 1.0
+        How likely a published label is as it was, above 1/C; another is then as likely as any other.
 
     Returns
     -------
@@ -152,7 +164,9 @@ def check_answers(
         raise ValueError(
             f"publisher must satisfy -1 <= participant < {len(cast)}: got {who.min()} to {who.max()}"
         )
-    return CheckedAnswers(cast, right, who.astype(np.int64), classes)
+    if not 1 / classes < checks.probability("kept", kept):
+        raise ValueError(f"kept must be above 1/{classes}, chance: got kept={kept}")
+    return CheckedAnswers(cast, right, who.astype(np.int64), classes, float(kept))
 
 
 def check_ballots(votes: npt.ArrayLike, classes: int) -> Ints | Singles:

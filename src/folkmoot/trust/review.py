@@ -20,7 +20,7 @@ from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, check_ballots
 from folkmoot.trust.panel import Panel, Rule
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
-from folkmoot.trust.vetting import BELIEVED, believed, permutation_z
+from folkmoot.trust.vetting import BELIEVED, believed, more_than_chance, permutation_z
 from folkmoot.votes import UNCOLOURED
 
 SWEEPS: Final = 3
@@ -259,7 +259,8 @@ def _review(own: int, panel: Panel, expert: Expert | None) -> PeerReview:
     said = None if expert is None else expert(accepted)
     rule = panel.learnt(accepted, said)
     recognition = _recognition(own, panel, accepted, rule, said)
-    taught = bool(np.delete(accepted, own).any()) or len(panel.public) > 0
+    others = np.arange(panel.participants) != own
+    taught = len(panel.public) > 1 or more_than_chance(accepted[others], panel.published[others])
     return PeerReview(
         own,
         bool(recognition > BELIEVED) and taught,
@@ -267,7 +268,7 @@ def _review(own: int, panel: Panel, expert: Expert | None) -> PeerReview:
         accepted,
         panel.muted,
         panel.weight(rule),
-        _sharpness(rule, panel.checked.truth),
+        _sharpness(rule, panel.checked),
         _why(own, panel, accepted, recognition, taught),
         panel,
         rule,
@@ -276,7 +277,10 @@ def _review(own: int, panel: Panel, expert: Expert | None) -> PeerReview:
 
 def _why(own: int, panel: Panel, accepted: Bools, recognition: float, taught: bool) -> str:
     if not taught:
-        return "not anchored: what others publish does not go with its own rows"
+        return (
+            f"not anchored: the rows of {int(np.delete(accepted, own).sum())} others go with its own, and by "
+            "chance so many would"
+        )
     rows, publishers = len(panel.rows(accepted)), int((accepted & (panel.published > 0)).sum())
     own_rows = int(panel.published[own])
     known = f"its own {own_rows} rows" if own_rows else f"the {len(panel.public)} public rows"
@@ -352,9 +356,18 @@ def _recognition(own: int, panel: Panel, accepted: Bools, rule: Rule, expert: Si
     return permutation_z(rule.unseen[public], panel.checked.truth[rule.rows[public]])
 
 
-def _sharpness(rule: Rule, truth: Ints) -> float:
-    """What makes scores logarithms of odds: by the likelihood of rows that the scores had not seen."""
-    scores, right = rule.unseen.astype(np.float64), truth[rule.rows]
+def _sharpness(rule: Rule, checked: CheckedAnswers) -> float:
+    """What makes scores logarithms of odds: by the likelihood of rows that the scores had not seen.
+
+    A label that was randomised is likely as it was told, not as it is.
+    """
+    scores, right = rule.unseen.astype(np.float64), checked.truth[rule.rows]
+    kept = np.where(checked.publisher[rule.rows] == PUBLIC, 1.0, checked.kept)
+    other = (1 - kept) / (checked.classes - 1)
     places = np.arange(len(right))
-    fits = [float(np.log(softmax(each * scores)[places, right] + 1e-12).sum()) for each in _SHARPNESS]
-    return float(_SHARPNESS[int(np.argmax(fits))])
+
+    def fit(each: float) -> float:
+        likely = softmax(each * scores)[places, right]
+        return float(np.log(likely * (kept - other) + other + 1e-12).sum())
+
+    return float(max(_SHARPNESS.tolist(), key=fit))

@@ -16,6 +16,9 @@ from folkmoot.arrays import Bools, Floats, Ints, Singles
 BELIEVED: Final = 1.5  # standard deviations that claims must be nearer to the predictions than by chance
 BELIEVED_OF_FEW: Final = 1.0  # the same of fewer than FEW rows
 FEW: Final = 15
+_CHANCE: Final = 0.067  # of a normal deviate above BELIEVED
+_CHANCE_OF_FEW: Final = 0.159  # above BELIEVED_OF_FEW
+_BEYOND_CHANCE: Final = 3.0  # standard deviations
 _SIDES: Final = 3  # directions in which publishers are told apart
 _LEAST: Final = 3  # publishers on a side
 _SHUFFLES: Final = 3
@@ -42,6 +45,18 @@ def permutation_z(scores: Singles, claims: Ints) -> float:
 def believed(z: Floats, rows: Ints) -> Bools:
     """Which publishers pass, by their z and their number of rows."""
     return np.asarray(z > np.where(rows < FEW, BELIEVED_OF_FEW, BELIEVED))
+
+
+def more_than_chance(accepted: Bools, rows: Ints) -> bool:
+    """Whether more publishers pass than would if none of their claims had to do with the predictions.
+
+    One's own rows lead the vetting, so that a rule which knows them proves little by itself; but chance
+    accepts only so many: the share beyond the bound, and three standard deviations.
+    """
+    there = rows > 1
+    passing = np.where(rows < FEW, _CHANCE_OF_FEW, _CHANCE)[there]
+    limit = passing.sum() + _BEYOND_CHANCE * np.sqrt((passing * (1 - passing)).sum())
+    return bool((accepted & there).sum() > limit)
 
 
 def sides(blocks: Singles, truth: Ints, rows_of: Sequence[Ints], voice: Floats) -> list[Bools]:

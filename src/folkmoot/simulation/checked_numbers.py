@@ -1,0 +1,65 @@
+"""Numbers weighed by what each participant has seen of its peers: how it opens an agreement on numbers.
+
+A participant has had its peers answer rows of its own, whose numbers it knows, and so has an error of each.
+It opens the talk with their weighted mean. First every number is moved to the nearest that is not among the
+``trim`` lowest or highest. So with at most ``trim`` liars all that is averaged lies in the honest range,
+whatever the weights: a liar that answered the checks well gains nothing beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from folkmoot.adversaries import NumberAdversary, Observation
+from folkmoot.aggregation import LARGEST
+from folkmoot.arrays import Floats
+
+_POWER: Final = 4  # of the inverse squared error that a weight is
+_PRIOR: Final = 3.0  # rows for which a typical error is taken to have been seen already
+
+
+def weights_by_errors(squares: Floats, rows: int) -> Floats:
+    """(peer,): what each peer's number counts for, by its mean squared error on ``rows`` rows.
+
+    An error that is not known counts as the largest. Where none is, all count alike.
+    """
+    known = np.isfinite(squares)
+    if not rows or not known.any():
+        return np.ones(len(squares))
+    filled = np.where(known, squares, squares[known].max())
+    typical = float(np.median(filled)) or 1.0
+    return np.asarray(((rows * filled / typical + _PRIOR) / (rows + _PRIOR)) ** -float(_POWER))
+
+
+def weighted_middle(values: Floats, weights: Floats, trim: int) -> Floats:
+    """The weighted mean over axis 0, of values moved into the range that ``trim`` liars cannot widen."""
+    order = np.sort(values, axis=0)
+    low, high = order[trim], order[len(values) - 1 - trim]
+    mean = np.tensordot(weights / weights.sum(), np.clip(values, low, high), axes=1)
+    return np.asarray(np.clip(mean, low, high))  # which rounding must not leave
+
+
+def open_by_weights(
+    values: Floats, weights: Floats, adversaries: Mapping[int, NumberAdversary], trim: int
+) -> Floats:
+    """(participant, input, output): what the honest open with, by their ``weights`` (participant, peer).
+
+    Liars may tell each something else; one that is silent, or says what is no number, is counted as the own
+    number. Their rows stay as they are.
+    """
+    opened = values.copy()
+    honest = [i for i in range(len(values)) if i not in adversaries]
+    low, high = (each[:, None] for each in (values[honest].min(axis=0), values[honest].max(axis=0)))
+    die = np.full((1, 1, values.shape[2]), 0.5)
+    for i in honest:
+        heard = values.copy()
+        for liar, adversary in adversaries.items():
+            asker, own = values[i][:, None], values[liar][:, None]
+            said = adversary.answer_number(Observation(low, high, asker=asker, own=own, die=die))
+            told = np.broadcast_to(np.asarray(said, dtype=np.float64), asker.shape)[:, 0]
+            heard[liar] = np.where(np.abs(told) <= LARGEST, told, values[i])
+        opened[i] = weighted_middle(heard, weights[i], trim)
+    return opened
