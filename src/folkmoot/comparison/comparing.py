@@ -20,6 +20,7 @@ from folkmoot.comparison.scene import Scene, one_each
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol, protocols_in_words
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
+from folkmoot.simulation.peer_reviewed import Reviewing
 from folkmoot.trust import Anchor, Gold
 from folkmoot.votes import Missing, Votes, packed_bytes
 
@@ -38,7 +39,7 @@ def compare(
     *,
     truth: npt.ArrayLike | None = None,
     adversaries: Mapping[int, Adversary] | None = None,
-    anchors: Sequence[Anchor | None] | Gold | None = None,
+    anchors: Sequence[Anchor | None] | Gold | Reviewing | None = None,
     skills: npt.ArrayLike | None = None,
     faults: Mapping[int, str] | None = None,
     names: Sequence[str] | None = None,
@@ -70,10 +71,10 @@ def compare(
         The right colours, -1 where not known. Without it there are no accuracies.
     adversaries : mapping of int to Adversary, optional
         Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
-    anchors : sequence of Anchor or None, or Gold, optional
-        What each participant knows of its own accuracy, or gold from ``trust.split_gold``, which says it.
-        They then learn whom to trust first and talk by trust; the talk without it becomes one of the
-        comparisons.
+    anchors : sequence of Anchor or None, Gold or Reviewing, optional
+        What each participant knows of its own accuracy, or gold from ``trust.split_gold``, which says it;
+        or ``Reviewing(checked)``, checked answers for peer review. They then learn whom to trust first and
+        talk by trust; the talk without it becomes one of the comparisons.
     skills : array-like of float, shape (participant,), optional
         What each participant says its accuracy is, nan if it does not know: the weighted majority goes by
         it. Default: what Dawid-Skene estimates.
@@ -212,7 +213,7 @@ def compare(
         classes=classes,
         byzantine=tuple(who[i] for i in sorted(scene.adversaries)),
         faulty={who[i]: why for i, why in scene.faults.items()},
-        protocol=_described(protocols, sampling) + (", self-anchored trust" if anchored else ""),
+        protocol=_described(protocols, sampling) + (f", {_by(anchors)}" if anchored else ""),
         repeats=repetitions,
         agreement=float(main.agreement.mean()),
         settled=float(main.settled.mean()),
@@ -228,6 +229,11 @@ def compare(
         recorded=called(scene.talk(first, listeners, record=True, progress=None)) if record else None,
         seconds=seconds,
     )
+
+
+def _by(anchors: object) -> str:
+    """How those who talk by trust have learnt it."""
+    return "peer review" if isinstance(anchors, Reviewing) else "self-anchored trust"
 
 
 def _queries(outcome: Outcome, protocol: SnowProtocol[Any]) -> int:

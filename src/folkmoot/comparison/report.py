@@ -235,9 +235,8 @@ class Report(ReportTable[Line]):
             then = (
                 "they alone decide, and the agreement is theirs" if self.anchored else "so trust is left out"
             )
-            lines.append(
-                f"trust: {self.anchored} of {honest} honest participants anchor by their holdout; {then}"
-            )
+            by = "by what all can check" if ", peer review" in self.protocol else "by their holdout"
+            lines.append(f"trust: {self.anchored} of {honest} honest participants anchor {by}; {then}")
         if self.settled < 1 and self.byzantine:
             lines.append("settled: nothing can undo it any more, which alpha or more liars always can")
         lines += self.about_undecided

@@ -17,8 +17,9 @@ from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.among import deliberate_among
+from folkmoot.simulation.peer_reviewed import Reviewing
 from folkmoot.simulation.self_anchored import Listeners, listen_first
-from folkmoot.trust import Anchor, Gold, Trust
+from folkmoot.trust import Anchor, Gold, PeerReview, Trust
 from folkmoot.trust.conduct import Opinion
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
@@ -81,8 +82,12 @@ class Scene:
             raise ValueError(f"seen must have the shape of votes {self.votes.shape}: got {votes.shape}")
         return votes
 
-    def listen(self, anchors: Sequence[Anchor | None] | Gold) -> Listeners[Trust] | None:
+    def listen(
+        self, anchors: Sequence[Anchor | None] | Gold | Reviewing
+    ) -> Listeners[Trust] | Listeners[PeerReview] | None:
         """Those who learn whom to trust by their anchors; None, with a warning, if nobody can."""
+        if isinstance(anchors, Reviewing):
+            return anchors.first(self.votes, self.adversaries, self.whole_truth)
         given: Sequence[Anchor | None] = anchors.anchors if isinstance(anchors, Gold) else anchors
         one_each("anchors", given, len(self.votes))
         there = [None if i in self.faults else anchor for i, anchor in enumerate(given)]

@@ -22,9 +22,9 @@ from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Others, Sampling
 from folkmoot.simulation.among import deliberate_among
-from folkmoot.simulation.peer_reviewed import Claims, ballots_handed_in, review_first
+from folkmoot.simulation.peer_reviewed import Reviewing, ballots_handed_in
 from folkmoot.simulation.self_anchored import Listeners, listen_first
-from folkmoot.trust import Anchor, CheckedAnswers, PeerReview, Trust, class_probabilities
+from folkmoot.trust import Anchor, PeerReview, Trust, class_probabilities
 from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 
@@ -71,21 +71,9 @@ class Ballot:
             else replace(self, votes=listeners.held, listeners=listeners, first=self.votes)
         )
 
-    def reviewed(
-        self,
-        checked: CheckedAnswers,
-        adversaries: dict[int, Adversary],
-        truth: Votes | None,
-        claims: Claims,
-    ) -> Ballot:
+    def reviewed(self, by: Reviewing, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
         """What is held once everybody has learnt from checked answers; as it is where nobody anchors."""
-        listeners = review_first(
-            self.votes if self.chances is None else self.chances,
-            checked,
-            adversaries=adversaries,
-            truth=_known(truth, checked.classes),
-            claims=claims,
-        )
+        listeners = by.first(self.votes, adversaries, truth)
         if listeners is None:
             return self
         return replace(self, votes=listeners.held, listeners=listeners, first=self.votes)

@@ -26,7 +26,7 @@ from folkmoot.learning.probabilities import POOLS, SoftBallot, SoftTalk, chances
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.sampling import Sampling, check_sampling
-from folkmoot.simulation.peer_reviewed import Claims
+from folkmoot.simulation.peer_reviewed import Claims, Reviewing
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import PeerReview, Trust
 from folkmoot.votes import Votes
@@ -370,7 +370,10 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
     ) -> Ballot:
         """What is held once everybody has learnt from checked answers."""
-        return ballot.reviewed(self.checked_, adversaries, truth, self.liars_publish)
+        return ballot.reviewed(self._reviewing(ballot), adversaries, truth)
+
+    def _reviewing(self, ballot: Ballot) -> Reviewing:
+        return Reviewing(self.checked_, ballot.chances, self.liars_publish)
 
     def _listened(self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
         self._check_seers(adversaries, truth)

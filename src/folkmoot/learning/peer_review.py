@@ -146,7 +146,9 @@ class PeerReviewing(ConsensusEstimator):
         truth = as_colours(labels, self.classes_)
         if (truth == UNCOLOURED).any():
             stranger = labels[int(np.flatnonzero(truth == UNCOLOURED)[0])]
-            raise ValueError(f"y must hold classes of the moot: got {stranger!r}, which nobody has learnt")
+            raise ValueError(
+                f"y must hold classes of the moot: got {str(stranger)!r}, which nobody has learnt"
+            )
         public = np.full(len(truth), PUBLIC)
         checked = check_answers(self._votes_on(X), truth, public, classes=len(self.classes_))
         self.shown_ = (

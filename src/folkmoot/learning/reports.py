@@ -12,10 +12,12 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from folkmoot.arrays import Array, Progress
-from folkmoot.learning.ballot import anchors_of
+from folkmoot.learning.ballot import Ballot, anchors_of
 from folkmoot.learning.deliberation import DeliberatingEstimator
 from folkmoot.learning.labels import as_truth, check_labels, with_strangers
 from folkmoot.learning.probabilities import SoftBallot
+from folkmoot.simulation.peer_reviewed import Reviewing
+from folkmoot.trust import Anchor
 from folkmoot.votes import Votes, vote_keys
 
 if TYPE_CHECKING:
@@ -117,7 +119,7 @@ class ReportingEstimator(DeliberatingEstimator):
                 ballot.votes,
                 truth=truth,
                 adversaries=liars,
-                anchors=None if self.trust is None else anchors_of(self.participants_, labels),
+                anchors=self._anchors(ballot),
                 skills=skills,
                 faults=ballot.faults,
                 names=[participant.name for participant in self.participants_],
@@ -138,6 +140,12 @@ class ReportingEstimator(DeliberatingEstimator):
             else:
                 report = compared(protocol)
             yield replace(report, advice="predict gives the likeliest label instead")
+
+    def _anchors(self, ballot: Ballot) -> list[Anchor | None] | Reviewing | None:
+        """What trust hangs on."""
+        if self._reviewed:
+            return self._reviewing(ballot)
+        return None if self.trust is None else anchors_of(self.participants_, ballot.labels)
 
     def _soft_report(
         self, ballot: SoftBallot, report: Report, truth: Votes, labels: Array, adversaries: Any

@@ -7,6 +7,7 @@ side do not reach, are heard one by one, once. It anchors if rules that have not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, check_ballots
 from folkmoot.trust.panel import Panel, Rule
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
-from folkmoot.trust.vetting import BELIEVED, believed, permutation_z
+from folkmoot.trust.vetting import BELIEVED, believed, more_than_chance, permutation_z
 from folkmoot.votes import UNCOLOURED
 
 SWEEPS: Final = 3
@@ -259,10 +260,10 @@ def _review(own: int, panel: Panel, expert: Expert | None) -> PeerReview:
     said = None if expert is None else expert(accepted)
     rule = panel.learnt(accepted, said)
     recognition = _recognition(own, panel, accepted, rule, said)
-    taught = bool(np.delete(accepted, own).any()) or len(panel.public) > 0
+    taught = _taught(own, panel, accepted, rule)
     return PeerReview(
         own,
-        bool(recognition > BELIEVED) and taught,
+        taught and _knows(own, panel, recognition),
         recognition,
         accepted,
         panel.muted,
@@ -276,11 +277,14 @@ def _review(own: int, panel: Panel, expert: Expert | None) -> PeerReview:
 
 def _why(own: int, panel: Panel, accepted: Bools, recognition: float, taught: bool) -> str:
     if not taught:
-        return "not anchored: what others publish does not go with its own rows"
+        return (
+            f"not anchored: the rows of {int(np.delete(accepted, own).sum())} others go with its own, and "
+            "chance alone accepts so many"
+        )
     rows, publishers = len(panel.rows(accepted)), int((accepted & (panel.published > 0)).sum())
     own_rows = int(panel.published[own])
-    known = f"its own {own_rows} rows" if own_rows else f"the {len(panel.public)} public rows"
-    if recognition <= BELIEVED:
+    known = f"the {len(panel.public)} public rows" if len(panel.public) else f"its own {own_rows} rows"
+    if not _knows(own, panel, recognition):
         return f"not anchored: rules that have not seen {known} do not know them (z {recognition:.1f})"
     deaf = f"; {int(panel.muted.sum())} answer the batch unlike checked rows and are not heard" * bool(
         panel.muted.any()
@@ -322,6 +326,19 @@ def _zs(panel: Panel, scores: Singles) -> Floats:
     return np.array([permutation_z(scores[rows], truth[rows]) for rows in panel.rows_of])
 
 
+def _taught(own: int, panel: Panel, accepted: Bools, rule: Rule) -> bool:
+    """Whether there is more to learn from than one's own rows and what chance accepts."""
+    if len(panel.public) > 1:
+        return True
+    publisher, truth = panel.checked.publisher[rule.rows], panel.checked.truth[rule.rows]
+    z = np.full(panel.participants, -np.inf)
+    for q in np.flatnonzero(accepted):
+        rows = publisher == q
+        z[q] = permutation_z(rule.unseen[rows], truth[rows])
+    others = np.arange(panel.participants) != own
+    return more_than_chance(z[others], accepted[others], panel.published[others])
+
+
 def _there(panel: Panel, rule: Rule, there: Bools) -> float:
     """What a rule is worth on rows of publishers that it has not learnt from."""
     scores, truth = panel.scores(rule), panel.checked.truth
@@ -344,12 +361,18 @@ def _worth(parts: list[tuple[Singles, Ints]]) -> float:
 
 
 def _recognition(own: int, panel: Panel, accepted: Bools, rule: Rule, expert: Singles | None) -> float:
-    """How well a rule that has not seen one's own rows knows them; or public rows that it has not seen."""
-    rows = panel.rows_of[own]
-    if len(rows) > 1:
+    """How well rules know one's own rows, and public ones, that they have not seen."""
+    if not len(panel.public):
+        rows = panel.rows_of[own]
         return permutation_z(panel.without(own, accepted, rule, expert), panel.checked.truth[rows])
-    public = panel.checked.publisher[rule.rows] == PUBLIC
-    return permutation_z(rule.unseen[public], panel.checked.truth[rule.rows[public]])
+    publisher = panel.checked.publisher[rule.rows]
+    sure = (publisher == own) | (publisher == PUBLIC)
+    return permutation_z(rule.unseen[sure], panel.checked.truth[rule.rows[sure]])
+
+
+def _knows(own: int, panel: Panel, recognition: float) -> bool:
+    rows = int(panel.published[own]) + len(panel.public)
+    return bool(recognition > min(BELIEVED, 0.99 * math.sqrt(max(rows - 1, 0))))
 
 
 def _sharpness(rule: Rule, checked: CheckedAnswers) -> float:

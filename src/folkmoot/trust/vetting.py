@@ -16,6 +16,11 @@ from folkmoot.arrays import Bools, Floats, Ints, Singles
 BELIEVED: Final = 1.5  # standard deviations that claims must be nearer to the predictions than by chance
 BELIEVED_OF_FEW: Final = 1.0  # the same of fewer than FEW rows
 FEW: Final = 15
+_SURE: Final = 2.0
+_CHANCE: Final = 0.067  # of a normal deviate above BELIEVED
+_CHANCE_OF_FEW: Final = 0.159  # above BELIEVED_OF_FEW
+_CHANCE_OF_SURE: Final = 0.023  # above _SURE
+_BEYOND_CHANCE: Final = 3.0  # standard deviations
 _SIDES: Final = 3  # directions in which publishers are told apart
 _LEAST: Final = 3  # publishers on a side
 _SHUFFLES: Final = 3
@@ -39,9 +44,32 @@ def permutation_z(scores: Singles, claims: Ints) -> float:
     return float(np.trace(table)) / np.sqrt(variance) if variance > 1e-12 else 0.0
 
 
+def bar(rows: Ints) -> Floats:
+    """The z above which claims of so many rows are believed; that of m rows is at most sqrt(m - 1)."""
+    most = 0.99 * np.sqrt(np.maximum(rows - 1, 0))
+    return np.asarray(np.where(rows < FEW, np.minimum(BELIEVED_OF_FEW, most), BELIEVED))
+
+
 def believed(z: Floats, rows: Ints) -> Bools:
     """Which publishers pass, by their z and their number of rows."""
-    return np.asarray(z > np.where(rows < FEW, BELIEVED_OF_FEW, BELIEVED))
+    return np.asarray((rows > 1) & (z > bar(rows)))
+
+
+def more_than_chance(z: Floats, accepted: Bools, rows: Ints) -> bool:
+    """Whether more publishers were accepted, or are surely known, than if no claim had to do with the rule.
+
+    One's own rows lead the vetting, so a rule that knows them proves little by itself; but chance accepts
+    only so many. ``z`` is by rules that had not seen the publisher, -inf for those not accepted.
+    """
+    there = rows > 1
+    by_chance = np.maximum(np.where(rows < FEW, _CHANCE_OF_FEW, _CHANCE), 1 / np.maximum(rows, 1))[there]
+    return _beyond(int(accepted[there].sum()), by_chance) or _beyond(
+        int((z[there] > _SURE).sum()), np.full(int(there.sum()), _CHANCE_OF_SURE)
+    )
+
+
+def _beyond(count: int, chances: Floats) -> bool:
+    return bool(count > chances.sum() + _BEYOND_CHANCE * np.sqrt((chances * (1 - chances)).sum()))
 
 
 def sides(blocks: Singles, truth: Ints, rows_of: Sequence[Ints], voice: Floats) -> list[Bools]:

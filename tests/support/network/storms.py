@@ -9,7 +9,8 @@ frames of the others are lost, as far as these still say the same.
 
 Whether an input is decided can hang on one participant, whatever it is like: labels may be level but for one,
 or a round may be lost with one answer that differs. So inputs are counted apart that are **carried** by the
-honest: a quorum of them voted alike at first, and their answers are enough to win a round, whoever is asked.
+honest: a quorum of them voted alike at first, and their answers are enough to win a round, whoever is asked
+and if none is lost.
 """
 
 from __future__ import annotations

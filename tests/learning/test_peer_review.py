@@ -1,0 +1,234 @@
+"""``ConsensusClassifier(trust="peer-review")``: what is shown, and what is learnt from it."""
+
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from folkmoot import ConsensusClassifier
+from folkmoot.arrays import Array
+from folkmoot.datasets import load_digits_moot
+from folkmoot.trust import PUBLIC
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::folkmoot.learning.ConsensusWarning", "ignore::folkmoot.learning.ParticipantWarning"
+)
+
+DATA = load_digits_moot(n_participants=20)
+
+
+def _moot(n: int = 20, **options: Any) -> ConsensusClassifier:
+    data = DATA if n == 20 else load_digits_moot(n_participants=n)
+    options = {"trust": "peer-review", "random_state": 0} | options
+    return ConsensusClassifier([DecisionTreeClassifier()], **options).fit(data.X, data.y, groups=data.groups)
+
+
+@pytest.fixture(scope="module")
+def moot() -> ConsensusClassifier:
+    return _moot()
+
+
+def test_it_is_right_more_often_than_a_vote_and_says_how_sure_it_is(moot: ConsensusClassifier) -> None:
+    alone = _moot(trust=None)
+    right, vote = (each.score(DATA.X_test, DATA.y_test) for each in (moot, alone))
+    assert right > vote + 0.01
+    mine, theirs = (log_loss(DATA.y_test, each.predict_proba(DATA.X_test)) for each in (moot, alone))
+    assert mine < 0.6 * theirs
+
+
+@pytest.mark.parametrize("publish", ["wrong", "right", "backing"])
+def test_a_majority_of_liars_does_not_win(moot: ConsensusClassifier, publish: str) -> None:
+    lying = clone(moot).set_params(liars_publish=publish)
+    lying.__dict__.update({k: v for k, v in moot.__dict__.items() if k.endswith("_")})  # the same fit
+    lying.set_params(adversaries=12)
+    assert lying.score(DATA.X_test, DATA.y_test) > 0.85  # always wrong, so they tell much
+
+
+def test_so_many_rows_are_shown_and_no_more(moot: ConsensusClassifier) -> None:
+    checked = moot.checked_
+    rows = np.array([(DATA.groups == group).sum() for group in np.unique(DATA.groups)])
+    shown = np.bincount(checked.publisher, minlength=20)
+    assert shown.tolist() == np.minimum(10, rows // 2).tolist()
+    everything = _moot(check_rows="all").checked_
+    assert np.bincount(everything.publisher).tolist() == rows.tolist()
+    few = _moot(check_rows=10_000).checked_
+    assert np.bincount(few.publisher).tolist() == (rows // 2).tolist()
+
+
+def test_what_is_shown_are_the_publishers_own_rows_and_labels(moot: ConsensusClassifier) -> None:
+    assert moot.shown_ is not None
+    names = np.array([participant.name for participant in moot.participants_])
+    by_row = {row.tobytes(): (str(g), y) for row, g, y in zip(DATA.X, DATA.groups, DATA.y, strict=True)}
+    for row, publisher, truth in zip(
+        moot.shown_.X, moot.checked_.publisher, moot.checked_.truth, strict=True
+    ):
+        group, label = by_row[row.tobytes()]
+        assert (names[publisher], moot.classes_[truth]) == (group, label)
+
+
+def test_nothing_is_shown_unless_it_is_asked_for_by_name() -> None:
+    for trust in (None, "self-anchored"):
+        with pytest.raises(AttributeError, match="no rows were shown"):
+            _ = _moot(trust=trust).checked_
+
+
+def test_votes_on_shown_rows_are_those_of_the_models(moot: ConsensusClassifier) -> None:
+    assert moot.shown_ is not None
+    by_hand = np.stack([model.predict(moot.shown_.X) for model in moot.estimators_])
+    others = np.arange(20)[:, None] != moot.checked_.publisher
+    assert (moot.classes_[moot.checked_.votes] == by_hand)[others].all()
+
+
+def test_among_few_a_publisher_votes_on_its_own_rows_without_having_seen_them() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    y = rng.integers(0, 2, 120)  # nothing to learn: one neighbour knows what it has seen, and nothing else
+    moot = ConsensusClassifier(
+        [KNeighborsClassifier(1)] * 4, trust="peer-review", check_rows="all", random_state=0
+    ).fit(X, y)
+    checked = moot.checked_
+    own = checked.votes[checked.publisher, np.arange(checked.rows)]
+    assert abs((own == checked.truth).mean() - 0.5) < 0.15
+    seen = np.stack([model.predict(moot.shown_.X) for model in moot.estimators_])  # type: ignore[union-attr]
+    assert (seen[checked.publisher, np.arange(checked.rows)] == checked.truth).all()
+
+
+def test_predict_proba_is_the_mean_of_those_who_anchor(moot: ConsensusClassifier) -> None:
+    X = DATA.X_test[:100]
+    votes = moot.votes(X)
+    views = [review.probabilities(votes) for review in moot.reviews(X) if review.anchored]
+    assert len(views) > 10
+    np.testing.assert_allclose(moot.predict_proba(X), np.mean(views, axis=0), atol=1e-6)
+
+
+def test_probabilities_do_not_hang_on_the_other_rows(moot: ConsensusClassifier) -> None:
+    whole = moot.predict_proba(DATA.X_test[:60])
+    np.testing.assert_allclose(moot.predict_proba(DATA.X_test[:7]), whole[:7], atol=1e-6)
+
+
+def test_votes_in_probabilities_tell_more() -> None:
+    soft, hard = (
+        ConsensusClassifier([GaussianNB()], trust="peer-review", voting=voting, random_state=0).fit(
+            DATA.X, DATA.y, groups=DATA.groups
+        )
+        for voting in ("probabilities", "labels")
+    )
+    assert soft.checked_.votes.shape == (20, soft.checked_.rows, 10)
+    losses = [log_loss(DATA.y_test, each.predict_proba(DATA.X_test)) for each in (soft, hard)]
+    assert losses[0] < losses[1] + 0.02
+    soft.set_params(adversaries=8)
+    assert soft.score(DATA.X_test, DATA.y_test) > 0.8
+
+
+def test_a_model_without_probabilities_hands_in_its_label() -> None:
+    moot = ConsensusClassifier(
+        [LinearSVC(), *[GaussianNB()] * 5], trust="peer-review", voting="probabilities", random_state=0
+    ).fit(DATA.X, DATA.y)
+    assert moot.score(DATA.X_test, DATA.y_test) > 0.8
+
+
+def test_a_public_reference_is_enough() -> None:
+    reference = DATA.X_test[:100], DATA.y_test[:100]
+    moot = ConsensusClassifier(
+        [DecisionTreeClassifier()], trust="peer-review", check_rows=0, random_state=0
+    ).fit(DATA.X, DATA.y, groups=DATA.groups, reference=reference)
+    assert (moot.checked_.publisher == PUBLIC).all()
+    plain = _moot(trust=None)
+    X, y = DATA.X_test[100:], DATA.y_test[100:]
+    assert moot.score(X, y) > plain.score(X, y)
+
+
+def test_truths_that_come_later_are_learnt_from() -> None:
+    moot = _moot(check_rows=2)
+    X, y = DATA.X_test[200:], DATA.y_test[200:]
+    before = log_loss(y, moot.predict_proba(X))
+    assert moot.learn_truth(DATA.X_test[:200], DATA.y_test[:200]) is moot
+    assert (moot.checked_.publisher == PUBLIC).sum() == 200
+    assert log_loss(y, moot.predict_proba(X)) < before
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_labels_by_randomised_response(epsilon: float) -> None:
+    moot, plain = (_moot(check_rows="all", privacy=each) for each in (epsilon, None))
+    told, real = moot.checked_.truth, plain.checked_.truth
+    kept = np.exp(epsilon) / (np.exp(epsilon) + 9)
+    error = 4.5 * np.sqrt(kept * (1 - kept) / len(real))
+    assert abs((told == real).mean() - kept) < error
+    assert moot.checked_.kept == pytest.approx(kept)
+    others = np.bincount((told - real)[told != real] % 10, minlength=10)[1:]
+    assert others.min() > 0.5 * others.mean()  # the rest is shared out evenly
+    again = _moot(check_rows="all", privacy=epsilon).checked_.truth
+    assert (again == told).all()  # drawn once, by random_state
+    if epsilon == 3.0:  # a probability is of the label as it is, not as it was told
+        shares = moot.predict_proba(DATA.X_test)
+        assert (moot.classes_[shares.argmax(axis=1)] == DATA.y_test).mean() > 0.85
+        assert log_loss(DATA.y_test, shares) < 0.7
+
+
+def _fitted(X: Array, y: Array) -> list[Any]:
+    return [GaussianNB().fit(X[i::6], y[i::6]) for i in range(6)]
+
+
+def test_models_that_came_fitted() -> None:
+    X, y = DATA.X_test, DATA.y_test
+    groups = np.arange(150) % 6
+    models = [(str(i), model) for i, model in enumerate(_fitted(DATA.X, DATA.y))]
+    by_groups = ConsensusClassifier(models, prefit=True, trust="peer-review").fit(
+        X[:150], y[:150], groups=groups.astype(str)
+    )
+    assert np.bincount(by_groups.checked_.publisher).tolist() == [25] * 6
+    public = ConsensusClassifier(models, prefit=True, trust="peer-review").fit(X[:150], y[:150])
+    assert (public.checked_.publisher == PUBLIC).all()
+    for moot in (by_groups, public):
+        assert moot.score(X[150:], y[150:]) > 0.75
+
+
+def test_reports_name_it(moot: ConsensusClassifier) -> None:
+    report = moot.report(DATA.X_test, DATA.y_test, repeats=2, stacking=False)
+    assert "peer review" in report.protocol
+    assert report.accuracy("consensus") > report.accuracy("talk without trust")
+    assert any("anchor by what all can check" in note for note in report.notes)
+
+
+def test_it_can_be_cloned_pickled_and_asked_again(moot: ConsensusClassifier) -> None:
+    assert clone(moot).get_params()["check_rows"] == 10
+    first = moot.predict(DATA.X_test[:50])
+    copy = pickle.loads(pickle.dumps(moot))  # noqa: S301
+    assert (copy.predict(DATA.X_test[:50]) == first).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"trust": "peers"}, "trust must be 'self-anchored' or 'peer-review' or None: got 'peers'"),
+        ({"check_rows": "some"}, "check_rows must be a number of rows or 'all': got 'some'"),
+        ({"check_rows": -1}, "check_rows must satisfy check_rows >= 0: got check_rows=-1"),
+        ({"check_rows": 0}, "needs rows that are shown: check_rows of at least 2, or a reference"),
+        ({"privacy": 0.0}, "privacy must be a positive epsilon, or None for labels as they are: got 0.0"),
+        ({"liars_publish": "lies"}, "liars_publish must be 'wrong' or 'right' or 'backing': got 'lies'"),
+    ],
+)
+def test_bad_options_are_told(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        _moot(**options)
+
+
+def test_bad_references_are_told(moot: ConsensusClassifier) -> None:
+    with pytest.raises(ValueError, match="reference is for peer review"):
+        ConsensusClassifier([GaussianNB()] * 3).fit(DATA.X, DATA.y, reference=(DATA.X, DATA.y))
+    with pytest.raises(TypeError, match="reference must be"):
+        clone(moot).fit(DATA.X, DATA.y, groups=DATA.groups, reference=DATA.X)
+    with pytest.raises(ValueError, match="got '77', which nobody has learnt"):
+        moot.learn_truth(DATA.X_test[:1], [77])
+    with pytest.raises(ValueError, match="learn_truth needs peer review"):
+        _moot(trust=None).learn_truth(DATA.X_test[:1], [1])
+    with pytest.raises(ValueError, match="reviews are of peer review"):
+        _moot(trust=None).reviews(DATA.X_test[:1])
