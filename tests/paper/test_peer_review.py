@@ -305,3 +305,28 @@ def test_every_lie_of_the_settings_is_one() -> None:
     for config in (what_rows_buy.EXPERIMENT.full, what_rows_buy.EXPERIMENT.quick):
         assert set(config.lies) <= {each.name for each in LIES}
         assert [each.judges for each in config.places() if each.judges is None] == [None]
+
+
+@pytest.mark.slow
+def test_real_digits() -> None:
+    """41 writers, if real handwriting is at hand: .851 with ten rows, .80 and more with liars."""
+    data = Path(__file__).parents[3] / "shared" / "data" / "femnist"
+    if not data.exists():
+        pytest.skip("no FEMNIST beside this clone")
+    sample = Sample(str(data), DIGITS, 3, 41, 40, 1000)
+    shown = show(sample, 50)
+
+    def reviewed(lie: str, rows: int, liars: int) -> Point:
+        return review_places(shown, "probabilities", lie, 41, [Place(rows, liars, 4)], TALK)[0]
+
+    ten, every = reviewed(NOBODY, 10, 0), reviewed(NOBODY, ALL, 0)
+    assert ten.accuracy is not None
+    assert every.accuracy is not None
+    assert every.accuracy > ten.accuracy > ten.majority + 0.08
+    (few, pooled) = plant(sample, shown, NOBODY, 41, [Place(10, 0, 0), Place(ALL, 0, 0)], 50)
+    assert ten.accuracy > few.accuracy  # a forest on the ten rows of each
+    assert every.accuracy > pooled.accuracy - 0.03
+    for lie in ("labels", "sparing 100%", CLIQUE):
+        attacked = reviewed(lie, ALL, 24)
+        assert attacked.worst is not None
+        assert attacked.worst > ten.majority + 0.03, lie  # the majority when nobody lies

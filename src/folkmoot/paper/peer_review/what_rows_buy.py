@@ -20,11 +20,11 @@ from folkmoot.paper.peer_review.beside import (
     review_with_forest,
 )
 from folkmoot.paper.peer_review.goals import MOST_LIARS, TEN, findings, mean_of
-from folkmoot.paper.peer_review.lies import LIES
+from folkmoot.paper.peer_review.lies import BACKED, LIES
 from folkmoot.paper.peer_review.points import VOTINGS, Place, Point, review_places
 from folkmoot.paper.peer_review.row_panels import bought, under_attack
 from folkmoot.paper.peer_review.shown_rows import ALL, Sample, Shown, show
-from folkmoot.paper.trust.attacks import HONEST, NOBODY
+from folkmoot.paper.trust.attacks import CLIQUE, HONEST, NOBODY, STEALTHY
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -218,6 +218,7 @@ EXPERIMENT = Experiment(
         tasks=(CASE,),
         rows=(2, TEN, ALL),
         liars=(MOST_LIARS,),
+        lies=("labels", CLIQUE, STEALTHY, BACKED, "sparing 100%"),
         judges=3,
         forest_judges=1,
     ),
