@@ -2,11 +2,13 @@
 
 import pickle
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import log_loss
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -14,7 +16,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import ConsensusClassifier
-from folkmoot.datasets import load_digits_moot
+from folkmoot.datasets import load_digits_moot, load_heart
 from folkmoot.trust import PUBLIC
 
 pytestmark = pytest.mark.filterwarnings(
@@ -154,6 +156,40 @@ def test_truths_that_come_later_are_learnt_from() -> None:
     assert moot.learn_truth(X_TEST[:200], Y_TEST[:200]) is moot
     assert (moot.checked_.publisher == PUBLIC).sum() == 200
     assert log_loss(right, moot.predict_proba(rest)) < before
+
+
+HEART = Path(__file__).parents[3] / "shared" / "data" / "heart"
+
+
+@pytest.mark.skipif(not HEART.is_dir(), reason="the heart-disease data are not beside the project")
+def test_no_hospital_is_worse_off_on_its_own_patients() -> None:
+    """At most one standard error of the paired difference over splits (20 in docs/peer-review.md, 6 here)."""
+    differences = []
+    for seed in range(6, 12):
+        data = load_heart(HEART, test_size=0.3, seed=seed)
+        moot = ConsensusClassifier(
+            [RandomForestClassifier(50)], trust="peer-review", check_rows="all", random_state=seed
+        ).fit(data.X, data.y, groups=data.groups)
+        row = []
+        for participant in moot.participants_:
+            own = np.asarray(data.groups_test).astype(str) == participant.name
+            inputs, right = np.asarray(data.X_test)[own], np.asarray(data.y_test)[own]
+            together = moot.classes_[moot.predict_proba_for(participant.name, inputs).argmax(axis=1)]
+            row.append((together == right).mean() - (participant.predict(inputs) == right).mean())
+        differences.append(row)
+    mean, error = np.mean(differences, axis=0), np.std(differences, axis=0, ddof=1) / np.sqrt(6)
+    assert (mean >= -error - 1e-9).all()
+
+
+def test_own_inputs_of_one_among_many_are_answered_by_the_rule(moot: ConsensusClassifier) -> None:
+    name = moot.participants_[3].name
+    votes = moot.votes(X_TEST[:20])
+    review = moot.reviews(X_TEST[:20])[3]
+    np.testing.assert_allclose(
+        moot.predict_proba_for(name, X_TEST[:20]), review.probabilities(votes), atol=1e-6
+    )
+    with pytest.raises(ValueError, match="participant must be one of"):
+        moot.predict_proba_for("nobody", X_TEST[:2])
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
