@@ -139,10 +139,10 @@ class PeerReview:
     def probabilities_of_own(self, votes: npt.ArrayLike) -> Floats:
         """Say how likely each colour is on inputs that are like one's own rows.
 
-        Sites that are unlike each other know best what they see themselves. This is a mixture of the rule, of the
-        rule of one's own rows alone, and of one's own vote, in the shares that fit one's own rows best, by what
-        each says of rows it has not seen. With more than ten participants a publisher's votes on its own rows
-        are not known, and it is the rule.
+        Sites that are unlike each other know best what they see themselves. This is a mixture of the rule, of
+        the rule of one's own rows alone, and of one's own vote, in the shares that fit one's own rows best,
+        by what each says of rows it has not seen. With more than ten participants a publisher's votes on its
+        own rows are not known, and it is the rule.
 
         Parameters
         ----------
