@@ -29,7 +29,7 @@ def bought(points: Sequence[Point], forests: Sequence[Forest], listened: Sequenc
     for each, task in zip(axes, tasks, strict=True):
         _panel(each, NAMES[task], points, forests, listened, task, NOBODY, 0)
     axes[0].set_ylabel("accuracy")
-    _legend(figure, axes)
+    _legend(figure, axes, len(tasks))
     return figure
 
 
@@ -48,16 +48,17 @@ def under_attack(
         _panel(axes[place], f"{most} {kind}", points, forests, listened, task, kind, most)
         if place % columns == 0:
             axes[place].set_ylabel("accuracy")
-    _legend(figure, axes)
+    _legend(figure, axes, columns)
     return figure
 
 
-def _legend(figure: Figure, axes: Sequence[Any]) -> None:
+def _legend(figure: Figure, axes: Sequence[Any], columns: int) -> None:
+    """One for all panels, in as many columns as these have."""
     shown: dict[str, Any] = {}
     for each in axes:
         for line, label in zip(*each.get_legend_handles_labels(), strict=True):
             shown.setdefault(label, line)
-    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=4, frameon=False)
+    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=columns, frameon=False)
 
 
 def _panel(

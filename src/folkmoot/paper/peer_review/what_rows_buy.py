@@ -44,7 +44,7 @@ class Config:
     rows: tuple[int, ...] = (2, 5, 10, 20, ALL)
     liars: tuple[int, ...] = (20, 40, 60)
     lies: tuple[str, ...] = tuple(each.name for each in LIES)
-    judges: int = 6
+    judges: int = 4
     forest_judges: int = 2
     talk: TalkSettings = field(default_factory=lambda: TalkSettings(rounds=15, repeats=1))
 
