@@ -19,6 +19,7 @@ from scipy.optimize import nnls
 from folkmoot.arrays import Floats, Ints, Singles
 
 STRENGTHS: Final[Floats] = 10.0 ** np.arange(-0.5, 4.51, 0.5)
+_NO_WORSE: Final = 0.0  # by so much more error a stronger pull to the bases is preferred
 _FIRST: Final = 5  # where the search for a strength starts
 
 
@@ -79,6 +80,8 @@ def fit_folds(features: Singles, bases: Singles, target: Singles, fold: Ints, so
         if better is None:
             break
         place = better
+    while place + 1 < len(STRENGTHS) and error(place + 1) <= (1 + _NO_WORSE) * min(e for e, _ in tried.values()):
+        place += 1  # as good and nearer to the bases: what is learnt must pay
     strength = float(STRENGTHS[place])
     unseen = (tried[place][1] + _based(pulls, bases[:, some])).astype(np.float32)
     return Linear(pulls, _solve(features, rest, strength), strength, some, unseen)
