@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import nnls
 
 from folkmoot.arrays import Floats, Ints, Singles
 
 STRENGTHS: Final[Floats] = 10.0 ** np.arange(-0.5, 4.51, 0.5)
-_NO_WORSE: Final = 0.0  # by so much more error a stronger pull to the bases is preferred
 _FIRST: Final = 5  # where the search for a strength starts
 
 
@@ -80,8 +77,6 @@ def fit_folds(features: Singles, bases: Singles, target: Singles, fold: Ints, so
         if better is None:
             break
         place = better
-    while place + 1 < len(STRENGTHS) and error(place + 1) <= (1 + _NO_WORSE) * min(e for e, _ in tried.values()):
-        place += 1  # as good and nearer to the bases: what is learnt must pay
     strength = float(STRENGTHS[place])
     unseen = (tried[place][1] + _based(pulls, bases[:, some])).astype(np.float32)
     return Linear(pulls, _solve(features, rest, strength), strength, some, unseen)
@@ -101,6 +96,8 @@ def _based(pulls: Floats, bases: Singles) -> Singles:
 
 def _pulled(bases: Singles, target: Singles) -> Floats:
     """How far to follow each base: least squares, none below 0."""
+    from scipy.optimize import nnls  # heavy, and trust by listening does without
+
     flat = bases.reshape(len(bases), -1).astype(np.float64)
     gram = flat @ flat.T
     root = np.linalg.cholesky(gram + max(1e-9 * float(np.trace(gram)), 1e-12) * np.eye(len(gram)))
@@ -114,19 +111,27 @@ def _unseen(kernel: Singles, rest: Singles, fold: Ints, strength: float) -> Sing
         out = fold == part
         if not out.all():
             factor = _factor(kernel[np.ix_(~out, ~out)], strength)
-            guessed[out] = kernel[np.ix_(out, ~out)] @ cho_solve(factor, rest[~out], check_finite=False)
+            guessed[out] = kernel[np.ix_(out, ~out)] @ _solved(factor, rest[~out])
     return guessed
 
 
 def _solve(features: Singles, rest: Singles, strength: float) -> Singles:
     if len(features) <= features.shape[1]:
-        dual = cho_solve(_factor(features @ features.T, strength), rest, check_finite=False)
+        dual = _solved(_factor(features @ features.T, strength), rest)
         return np.asarray(features.T @ dual, dtype=np.float32)
     factor = _factor(features.T @ features, strength)
-    return np.asarray(cho_solve(factor, features.T @ rest, check_finite=False), dtype=np.float32)
+    return np.asarray(_solved(factor, features.T @ rest), dtype=np.float32)
 
 
 def _factor(gram: Singles, strength: float) -> Any:
+    from scipy.linalg import cho_factor
+
     shifted = gram.copy()
     shifted[np.diag_indices_from(shifted)] += np.float32(strength)
     return cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+
+
+def _solved(factor: Any, right: Singles) -> Singles:
+    from scipy.linalg import cho_solve
+
+    return np.asarray(cho_solve(factor, right, check_finite=False), dtype=np.float32)
