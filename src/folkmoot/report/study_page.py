@@ -12,6 +12,7 @@ from folkmoot.comparison.report import TIES_SHARE
 from folkmoot.outcome import draw_convergence
 from folkmoot.report.page import Page
 from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE
+from folkmoot.runs.shown_rows import READ_BACKWARDS
 from folkmoot.runs.study import Study
 
 _DRAWN = 60  # inputs in the picture of the talk
@@ -86,8 +87,7 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
     result.text(
         f"{study.data.description}. {report.participants} participants with {sizes.min()} to {sizes.max()} "
         "rows each fitted models of their own, measured them on the rows they had held out, and then talked "
-        f"about {report.inputs:,} new inputs: {report.protocol}. Nobody saw another's rows or model; only "
-        "votes were exchanged."
+        f"about {report.inputs:,} new inputs: {report.protocol}. {_what_left(study)}"
     )
     result.heading("Accuracy, by how many participants lie")
     result.table(*table(study), bold=_named(study, CONSENSUS))
@@ -97,7 +97,13 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
         "once, which needs a server; stacking also needs labels there. It and Dawid-Skene can read those who "
         f"always lie backwards. On every line {TIES_SHARE}; other undecided inputs count as wrong."
     )
-    if _trusting(study):
+    if study.reviewed:
+        result.text(
+            "The consensus is by peer review: each participant learns from all votes on the rows that were "
+            f"shown whom to believe on what; {READ_BACKWARDS}. A participant that cannot tell its own "
+            "labels by what the others showed does not anchor and has no say; agreement is of the others."
+        )
+    elif _trusting(study):
         result.text(
             "The consensus is by trust: each participant learns from its own rows and from all first votes "
             "whom to believe, and needs no majority of honest ones for it. Who cannot tell from its own rows "
@@ -150,7 +156,17 @@ def _trusting(study: Study) -> bool:
 
 def _named(study: Study, name: str) -> str:
     """The name of a line for people: what kind of consensus it is, where there are two."""
-    return f"{CONSENSUS} by trust" if name == CONSENSUS and _trusting(study) else name
+    if name != CONSENSUS or not _trusting(study):
+        return name
+    return f"{CONSENSUS} by {'peer review' if study.reviewed else 'trust'}"
+
+
+def _what_left(study: Study) -> str:
+    """What participants let others have."""
+    if study.shown is None:
+        return "Nobody saw another's rows or model; only votes were exchanged."
+    told = str(study.shown)
+    return f"{told[0].upper()}{told[1:]}. Nobody saw another's other rows or model."
 
 
 def _share(value: float | None) -> str:

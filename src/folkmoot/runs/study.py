@@ -18,8 +18,10 @@ from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning import ConsensusClassifier
 from folkmoot.learning.base_learners import MIXED, models_for
 from folkmoot.learning.deliberation import SELF_ANCHORED
+from folkmoot.learning.peer_review import PEER_REVIEW
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush
+from folkmoot.runs.shown_rows import Shown, shown_by
 
 _WATCHED = 60  # inputs whose talk is drawn
 
@@ -35,6 +37,8 @@ class Study:
     talk: Outcome
     seconds_fitting: float
     seconds_comparing: float
+    reviewed: bool = False  # whether the consensus is by peer review
+    shown: Shown | None = None  # where rows were shown
 
     def report(self, byzantine: int) -> Report:
         """The report for one number of liars."""
@@ -67,6 +71,7 @@ def study(
         talk = classifier.deliberate(data.X_test[some], data.y_test[some], record=True)
     finally:
         classifier.adversaries = liars
+    reviewed = classifier.trust == PEER_REVIEW
     return Study(
         data=data,
         byzantine=tuple(byzantine),
@@ -75,6 +80,8 @@ def study(
         talk=talk,
         seconds_fitting=fitted - started,
         seconds_comparing=time.perf_counter() - fitted,
+        reviewed=reviewed,
+        shown=shown_by(classifier, tuple(report.anchored or 0 for report in reports)) if reviewed else None,
     )
 
 
