@@ -11,14 +11,15 @@ from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST
 from folkmoot.comparison.report import TIES_SHARE
 from folkmoot.outcome import draw_convergence
 from folkmoot.report.page import Page
-from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE
+from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE, RED
 from folkmoot.runs.shown_rows import READ_BACKWARDS
-from folkmoot.runs.study import Study
+from folkmoot.runs.study import PEER_REVIEWED, Study
 
 _DRAWN = 60  # inputs in the picture of the talk
 _STYLES: dict[str, dict[str, Any]] = {
     CONSENSUS: {"color": BLUE, "lw": 2.6, "marker": "o", "zorder": 5},
     WITHOUT_TRUST: {"color": BLUE, "lw": 1.6, "ls": "--", "marker": "o", "mfc": "white"},
+    PEER_REVIEWED: {"color": RED, "lw": 2.0, "marker": "P", "zorder": 4},
     "majority": {"color": ORANGE, "lw": 1.8, "marker": "s"},
     "weighted majority": {"color": "#3a8f5c", "lw": 1.4, "marker": "^"},
     "supermajority": {"color": "#b9770e", "lw": 1.4, "ls": ":", "marker": "v"},
@@ -109,6 +110,11 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
             "whom to believe, and needs no majority of honest ones for it. Who cannot tell from its own rows "
             "that it beats chance does not anchor and has no say; agreement is of the others."
         )
+    if study.shown is not None and not study.reviewed:
+        result.text(
+            f"Peer review is another way: {study.shown}, and {study.shown.reviewers} participants that never "
+            f"lie learn from all votes on them whom to believe on what. It is their talk; {READ_BACKWARDS}."
+        )
     result.figure(pictures["accuracy"], "Accuracy against the number of perfectly malicious participants")
     result.heading(f"With {study.watched} malicious participants")
     result.table(
@@ -163,8 +169,9 @@ def _named(study: Study, name: str) -> str:
 
 def _what_left(study: Study) -> str:
     """What participants let others have."""
-    if study.shown is None:
-        return "Nobody saw another's rows or model; only votes were exchanged."
+    if not study.reviewed:
+        but = "" if study.shown is None else ", but for the line of peer review"
+        return f"Nobody saw another's rows or model; only votes were exchanged{but}."
     told = str(study.shown)
     return f"{told[0].upper()}{told[1:]}. Nobody saw another's other rows or model."
 

@@ -17,7 +17,8 @@ READ_BACKWARDS: Final = "peer review reads those who are always wrong backwards,
 class Shown:
     """How many rows of how many participants everybody was shown, by which settings, and who learnt from it.
 
-    ``anchored`` has how many anchored for each number of liars.
+    ``reviewers`` is how many learnt, None for everybody honest; ``anchored`` has how many of them anchored
+    for each number of liars.
     """
 
     rows: int
@@ -26,6 +27,7 @@ class Shown:
     privacy: float | None
     voting: Literal["labels", "probabilities"]
     anchored: tuple[int, ...]
+    reviewers: int | None = None
 
     def __str__(self) -> str:
         whose = f"{self.rows:,} rows of {self.participants} participants"
@@ -41,11 +43,14 @@ class Shown:
             "voting": self.voting,
             "rows_shown": self.rows,
             "participants_showing": self.participants,
+            "reviewers": self.reviewers,
             "anchored": list(self.anchored),
         }
 
 
-def shown_by(classifier: ConsensusClassifier, anchored: tuple[int, ...]) -> Shown:
+def shown_by(
+    classifier: ConsensusClassifier, anchored: tuple[int, ...], reviewers: int | None = None
+) -> Shown:
     """What the participants of a moot that was fitted with peer review have shown."""
     publisher = classifier.checked_.publisher
     own = publisher[publisher != PUBLIC]
@@ -56,4 +61,5 @@ def shown_by(classifier: ConsensusClassifier, anchored: tuple[int, ...]) -> Show
         privacy=classifier.privacy,
         voting=classifier.voting,
         anchored=anchored,
+        reviewers=reviewers,
     )

@@ -9,7 +9,7 @@ what they claim of rows that they publish themselves is another choice of theirs
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
@@ -90,6 +90,7 @@ def review_first(
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
     claims: Claims = "wrong",
+    judges: Sequence[int] | None = None,
     missing: Missing = "absent",
     expert: Expert | None = None,
     expert_votes: Callable[[PeerReview], Singles] | None = None,
@@ -98,7 +99,8 @@ def review_first(
     """Let everybody learn from checked answers, and decide a batch by that; ``Listeners.talk`` is the talk.
 
     ``votes`` (participant, input) or (participant, input, colour) and ``checked`` are as if nobody lied; what
-    adversaries hand in on both, and claim of rows that they publish, is put in their place. With ``missing``
+    adversaries hand in on both, and claim of rows that they publish, is put in their place. ``judges`` are
+    those who learn, decide and talk, everybody by default; all vote and show their rows. With ``missing``
     "absent" they hand in nothing where their model has no vote. ``expert`` is that of ``review_all``;
     ``expert_votes`` gives what the same expert says of the batch, (input, colour), to a judge.
 
@@ -119,11 +121,12 @@ def review_first(
     heard = with_lies(checked, adversaries, claims, missing)
     lying = np.isin(np.arange(len(cast)), list(adversaries))
     voted: npt.NDArray[np.bool_] = (_labels(seen) != UNCOLOURED).any(axis=1)
-    judges = np.flatnonzero(voted & ~lying).tolist()
-    if not judges:
+    learning = np.ones(len(cast), dtype=bool) if judges is None else np.isin(np.arange(len(cast)), judges)
+    able = np.flatnonzero(voted & ~lying & learning).tolist()
+    if not able:
         _warn("nobody that does not lie has votes, so nobody can learn from checked answers")
         return None
-    found = review_all(heard, judges=judges, batch=seen, expert=expert, progress=progress)
+    found = review_all(heard, judges=able, batch=seen, expert=expert, progress=progress)
     nobody = replace(found[0], anchored=False, recognition=0.0, why="it takes no part in the review")
     nobody = replace(nobody, accepted=np.zeros_like(lying), weight=np.zeros(len(cast)))
     reviews = [replace(nobody, own=i) for i in range(len(cast))]
