@@ -16,7 +16,7 @@ from folkmoot.adversaries import Copycat, PerfectlyMalicious, Silent
 from folkmoot.comparison import Report, compare
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import listen_first
-from folkmoot.trust import Anchor, TrustWarning
+from folkmoot.trust import Anchor, TrustWarning, split_gold
 from folkmoot.votes import vote_keys
 from support.oracles.ties import fair_accuracy
 
@@ -284,3 +284,25 @@ def test_outcomes_know_what_colours_and_participants_are_called() -> None:
     assert compare(VOTES, SLUSH).outcome.names is None
     with pytest.raises(ValueError, match=r"labels must hold one per colour \(3\): got 2"):
         compare(VOTES, SLUSH, labels=labels[:2], classes=3)
+
+
+def test_peer_review_needs_gold_and_is_named() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 120)
+    votes = np.where(rng.random((15, 120)) < 0.75, truth, 1 - truth)
+    votes[:9] = 1 - truth
+    gold = split_gold(votes, np.where(np.arange(120) < 12, truth, -1), 2)
+    report = compare(votes[:, 12:], Slush(10, 6), truth=truth[12:], anchors=gold, trust="peer-review")
+    assert report.accuracy() == 1.0
+    without = report.accuracy("talk without trust")
+    assert without is not None
+    assert without < 0.2
+    assert report.protocol == "Slush, k=10, alpha=6, peer review"
+    assert "15 of 15 honest participants anchor by gold" in str(report)
+    for anchors in (None, gold.anchors):
+        with pytest.raises(ValueError, match='"peer-review" needs gold: give anchors='):
+            compare(votes[:, 12:], Slush(10, 6), anchors=anchors, trust="peer-review")
+    with pytest.raises(ValueError, match="trust must be one of self-anchored, peer-review: got 'none'"):
+        compare(votes[:, 12:], Slush(10, 6), anchors=gold, trust="none")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"gold must hold one per participant \(14\): got 15"):
+        compare(votes[:14, 12:], Slush(10, 6), anchors=gold, trust="peer-review")

@@ -75,9 +75,16 @@ def deliberate(
     trust: Annotated[
         bool, typer.Option("--trust", help="Let each learn from --gold and all votes whom to believe.")
     ] = False,
+    peer_review: Annotated[
+        bool, typer.Option("--peer-review", help="Let all learn from --gold and all votes what is right.")
+    ] = False,
     gold: Annotated[
         Path | None,
-        typer.Option("--gold", help="Columns task,label: known tasks, for --trust.", show_default=False),
+        typer.Option(
+            "--gold",
+            help="Columns task,label: known tasks, for those two.",
+            show_default=False,
+        ),
     ] = None,
     missing: Annotated[
         str,
@@ -95,17 +102,19 @@ def deliberate(
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
     from folkmoot.adversaries import handed_in
-    from folkmoot.cli.gold_tasks import check_gold, read_gold, trust_as_dict, trust_in_words
+    from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparison import compare
     from folkmoot.vote_files import read_votes
 
     path = picture_path(plot)
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
-    check_gold(trust, gold)
+    check_gold(trust, peer_review, gold)
     without = _missing(missing)
     columns = {"task": task_column, "worker": worker_column, "label": label_column}
     golden = None if gold is None else read_gold(votes, truth, gold, **columns)
+    if golden is not None and peer_review:
+        check_enough(golden, gold)
     table = read_votes(votes, truth, **columns) if golden is None else golden.table
     classes = len(table.labels)
     notes: list[str] = []
@@ -119,6 +128,7 @@ def deliberate(
             truth=table.truth,
             adversaries=adversaries,
             anchors=None if golden is None else golden.gold,
+            trust="peer-review" if peer_review else "self-anchored",
             names=table.workers,
             labels=table.labels,
             rounds=rounds,
@@ -141,7 +151,7 @@ def deliberate(
     if json:
         print_json(result)
     else:
-        by_trust = " by trust" if report.listeners is not None else ""
+        by_trust = (" by peer review" if peer_review else " by trust") if report.listeners else ""
         own = (f"{protocol}{by_trust}, {repeats} times", report.line(report.talk))
         print_table(
             f"{report.participants} participants, {report.inputs} inputs, {classes} classes",

@@ -1,13 +1,19 @@
-"""``folkmoot deliberate --trust --gold``: labelled tasks anchor the workers, and are not decided."""
+"""``folkmoot deliberate --gold``: labelled tasks anchor the workers, or teach them; they are not decided."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from folkmoot.arrays import Floats
 from folkmoot.comparison import Report
-from folkmoot.trust import Gold, Trust, reputation, split_gold
+from folkmoot.trust import Gold, GoldReview, Trust, reputation, split_gold
+from folkmoot.trust.conduct import Opinion
+from folkmoot.trust.gold_rules import LEAST_GOLD
 from folkmoot.vote_files import VoteTable, read_votes
 
 
@@ -19,12 +25,32 @@ class GoldenTable:
     gold: Gold
 
 
-def check_gold(trust: bool, gold: Path | None) -> None:
-    """--trust and --gold go together."""
+def check_gold(trust: bool, peer_review: bool, gold: Path | None) -> None:
+    """One of --trust and --peer-review goes with --gold."""
+    if trust and peer_review:
+        raise ValueError("give --trust or --peer-review, not both: each learns from --gold in its own way")
     if trust and gold is None:
         raise ValueError("--trust needs --gold GOLD.csv: labelled tasks that show each worker how good it is")
-    if gold is not None and not trust:
-        raise ValueError("--gold is for --trust: labelled tasks that anchor the workers")
+    if peer_review and gold is None:
+        raise ValueError("--peer-review needs --gold GOLD.csv: labelled tasks that show who is right on what")
+    if gold is not None and not (trust or peer_review):
+        raise ValueError(
+            "--gold is for --trust or --peer-review: labelled tasks that anchor the workers, or teach them"
+        )
+
+
+def check_enough(golden: GoldenTable, path: Path | None) -> None:
+    """--peer-review learns from at least five gold tasks with votes, of two labels."""
+    if golden.gold.inputs < LEAST_GOLD:
+        raise ValueError(
+            f"--peer-review needs at least {LEAST_GOLD} gold tasks: {path} has {golden.gold.inputs}"
+        )
+    labels = np.unique(golden.gold.truth)
+    if len(labels) < 2:
+        raise ValueError(
+            f"--peer-review needs gold tasks of at least two labels: in {path} all are "
+            f"{golden.table.labels[labels[0]]!r}"
+        )
 
 
 def read_gold(votes: Path, truth: Path | None, gold: Path, **columns: str) -> GoldenTable:
@@ -47,9 +73,14 @@ def trust_in_words(gold: Gold, report: Report) -> str:
     """One line for people."""
     honest = report.participants - len(report.byzantine)
     then = "they alone decide, and the agreement is theirs" if report.anchored else "so trust is left out"
+    if report.anchored_by == "gold" and report.listeners is not None:
+        shares = _common(report.listeners.trusts).shares
+        most = sorted(shares, key=lambda name: -shares[name])
+        then += "; " + ", ".join(f"{shares[name]:.0%} {name}" for name in most if shares[name] >= 0.005)
     noun = "task" if gold.inputs == 1 else "tasks"
     who = f"{report.anchored} of {honest} honest participants"
-    return f"trust: {who} anchor by {gold.inputs} gold {noun}; {then}"
+    what = "peer review" if report.anchored_by == "gold" else "trust"
+    return f"{what}: {who} anchor by {gold.inputs} gold {noun}; {then}"
 
 
 def trust_as_dict(gold: Gold, report: Report, workers: list[str]) -> dict[str, Any]:
@@ -65,8 +96,24 @@ def trust_as_dict(gold: Gold, report: Report, workers: list[str]) -> dict[str, A
         for worker, anchor in zip(workers, gold.anchors, strict=True)
     ]  # fmt: skip
     if report.listeners is not None:
-        trusts = [each for each in report.listeners.trusts if isinstance(each, Trust)]
-        thought = zip(report.listeners.anchored, *reputation(trusts), strict=True)
+        thought = zip(report.listeners.anchored, *_thought(report.listeners.trusts), strict=True)
         for line, (anchored, accuracy, weight) in zip(lines, thought, strict=True):
             line |= {"anchored": bool(anchored), "accuracy": float(accuracy), "weight": float(weight)}
-    return {"gold": gold.inputs, "anchored": report.anchored, "trust": lines}
+    told: dict[str, Any] = {"gold": gold.inputs, "anchored": report.anchored, "trust": lines}
+    if report.anchored_by == "gold":
+        told["rules"] = {} if report.listeners is None else _common(report.listeners.trusts).shares
+    return told
+
+
+def _thought(opinions: Sequence[Opinion]) -> tuple[Floats, Floats]:
+    """(participant,): the accuracy and the weight that the others give each, on average."""
+    trusts = [each for each in opinions if isinstance(each, Trust)]
+    if trusts:
+        return reputation(trusts)
+    weight = _common(opinions).weight
+    return _common(opinions).accuracy, weight
+
+
+def _common(opinions: Sequence[Opinion]) -> GoldReview:
+    """What all who anchor have learnt from gold, which is the same."""
+    return next(each for each in opinions if isinstance(each, GoldReview) and each.anchored)

@@ -32,6 +32,9 @@ _LAWS: Final[dict[type, str]] = {
     Trusting: ", by trust",
 }
 
+# How the ways to trust are said.
+_TRUSTS: Final = {"self-anchored": "self-anchored trust", "peer-review": "peer review"}
+
 
 def compare(
     votes: npt.ArrayLike,
@@ -40,6 +43,7 @@ def compare(
     truth: npt.ArrayLike | None = None,
     adversaries: Mapping[int, Adversary] | None = None,
     anchors: Sequence[Anchor | None] | Gold | Reviewing | None = None,
+    trust: Literal["self-anchored", "peer-review"] = "self-anchored",
     skills: npt.ArrayLike | None = None,
     faults: Mapping[int, str] | None = None,
     names: Sequence[str] | None = None,
@@ -75,6 +79,10 @@ def compare(
         What each participant knows of its own accuracy, or gold from ``trust.split_gold``, which says it;
         or ``Reviewing(checked)``, checked answers for peer review. They then learn whom to trust first and
         talk by trust; the talk without it becomes one of the comparisons.
+    trust : {"self-anchored", "peer-review"}, default "self-anchored"
+        What they learn from ``anchors``: whom to trust, each by its own accuracy (docs/trust.md); or what is
+        right, from gold and all votes, which is public and the same for all (docs/peer-review.md). The second
+        needs a ``Gold``; ``Reviewing`` is peer review whatever this says.
     skills : array-like of float, shape (participant,), optional
         What each participant says its accuracy is, nan if it does not know: the weighted majority goes by
         it. Default: what Dawid-Skene estimates.
@@ -138,7 +146,8 @@ def compare(
         If more than a tenth of the inputs stays undecided, or alpha can never be reached on some; it says why
         and what to try.
     TrustWarning
-        If ``anchors`` are given but trust cannot be learnt: fewer than 50 inputs, or nobody anchors.
+        If ``anchors`` are given but trust cannot be learnt: fewer than 50 inputs, or nobody anchors. Peer
+        review needs no number of inputs.
 
     Examples
     --------
@@ -174,12 +183,17 @@ def compare(
         one_each("skills", told, n)
     if labels is not None:
         one_each("labels", labels, classes, "colour")
+    _check_trust(trust, anchors)
     if stacking and right is None:
         raise ValueError("stacking learns from the truth: give truth=, or stacking=False")
 
     started = time.perf_counter()
     plain = {name: scene.talk(each, repeats=repeats) for name, each in protocols.items()}
-    listeners = None if anchors is None else scene.listen(anchors)
+    listeners = None
+    if isinstance(anchors, Gold) and trust == "peer-review":
+        listeners = scene.review(anchors)
+    elif anchors is not None:
+        listeners = scene.listen(anchors)
     outcomes = plain
     if listeners is not None:
         outcomes = {name: scene.talk(each, listeners, repeats=repeats) for name, each in protocols.items()}
@@ -213,7 +227,7 @@ def compare(
         classes=classes,
         byzantine=tuple(who[i] for i in sorted(scene.adversaries)),
         faulty={who[i]: why for i, why in scene.faults.items()},
-        protocol=_described(protocols, sampling) + (f", {_by(anchors)}" if anchored else ""),
+        protocol=_described(protocols, sampling) + (f", {_by(trust, anchors)}" if anchored else ""),
         repeats=repetitions,
         agreement=float(main.agreement.mean()),
         settled=float(main.settled.mean()),
@@ -222,6 +236,7 @@ def compare(
         queries=queries,
         bytes=queries * packed_bytes(carried, classes),
         anchored=anchored,
+        anchored_by=_anchored_by(trust, anchors),
         honest=next(iter(plain.values())).honest,
         outcomes={name: called(outcome) for name, outcome in outcomes.items()},
         without_trust={} if listeners is None else {name: called(each) for name, each in plain.items()},
@@ -231,9 +246,25 @@ def compare(
     )
 
 
-def _by(anchors: object) -> str:
+def _by(trust: str, anchors: object) -> str:
     """How those who talk by trust have learnt it."""
-    return "peer review" if isinstance(anchors, Reviewing) else "self-anchored trust"
+    return _TRUSTS["peer-review" if isinstance(anchors, Reviewing) else trust]
+
+
+def _anchored_by(trust: str, anchors: object) -> str:
+    """What those who anchor hold on to."""
+    if isinstance(anchors, Reviewing):
+        return "what all can check"
+    return "gold" if trust == "peer-review" else "their holdout"
+
+
+def _check_trust(trust: str, anchors: object) -> None:
+    if trust not in _TRUSTS:
+        raise ValueError(f"trust must be one of {', '.join(_TRUSTS)}: got {trust!r}")
+    if trust == "peer-review" and not isinstance(anchors, Gold | Reviewing):
+        raise ValueError(
+            'trust="peer-review" needs gold: give anchors=folkmoot.trust.split_gold(votes, gold, classes)'
+        )
 
 
 def _queries(outcome: Outcome, protocol: SnowProtocol[Any]) -> int:

@@ -121,6 +121,8 @@ class Report(ReportTable[Line]):
         What the talk by each protocol came to, by the name of its line.
     without_trust : dict of str to Outcome, default {}
         The same with everybody asked alike, if trust was learnt.
+    anchored_by : str, default "their holdout"
+        What they anchor by, in words.
     listeners : Listeners, optional
         Those who learnt whom to trust. None without anchors, or where trust could not be learnt.
     recorded : Outcome, optional
@@ -170,6 +172,7 @@ class Report(ReportTable[Line]):
     honest: Bools | None = field(default=None, compare=False, repr=False)
     outcomes: dict[str, Outcome] = field(default_factory=dict, compare=False, repr=False)
     without_trust: dict[str, Outcome] = field(default_factory=dict, compare=False, repr=False)
+    anchored_by: str = field(default="their holdout", compare=False, repr=False)
     listeners: Listeners[Opinion] | None = field(default=None, compare=False, repr=False)
     recorded: Outcome | None = field(default=None, compare=False, repr=False)
     seconds: float = field(default=0.0, compare=False, repr=False)
@@ -235,8 +238,9 @@ class Report(ReportTable[Line]):
             then = (
                 "they alone decide, and the agreement is theirs" if self.anchored else "so trust is left out"
             )
-            by = "by what all can check" if ", peer review" in self.protocol else "by their holdout"
-            lines.append(f"trust: {self.anchored} of {honest} honest participants anchor {by}; {then}")
+            lines.append(
+                f"trust: {self.anchored} of {honest} honest participants anchor by {self.anchored_by}; {then}"
+            )
         if self.settled < 1 and self.byzantine:
             lines.append("settled: nothing can undo it any more, which alpha or more liars always can")
         lines += self.about_undecided

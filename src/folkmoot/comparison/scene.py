@@ -17,9 +17,9 @@ from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.among import deliberate_among
-from folkmoot.simulation.peer_reviewed import Reviewing
+from folkmoot.simulation.peer_reviewed import Reviewing, review_gold_first
 from folkmoot.simulation.self_anchored import Listeners, listen_first
-from folkmoot.trust import Anchor, Gold, PeerReview, Trust
+from folkmoot.trust import Anchor, Gold
 from folkmoot.trust.conduct import Opinion
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
@@ -82,9 +82,21 @@ class Scene:
             raise ValueError(f"seen must have the shape of votes {self.votes.shape}: got {votes.shape}")
         return votes
 
-    def listen(
-        self, anchors: Sequence[Anchor | None] | Gold | Reviewing
-    ) -> Listeners[Trust] | Listeners[PeerReview] | None:
+    def review(self, gold: Gold) -> Listeners[Opinion] | None:
+        """Those who learn from gold what is right; None, with a warning, if nobody can."""
+        one_each("gold", gold.anchors, len(self.votes))
+        cast = self.votes.copy()
+        cast[list(self.faults)] = UNCOLOURED
+        return review_gold_first(
+            cast,
+            gold,
+            adversaries=self.adversaries,
+            truth=self.whole_truth,
+            classes=self.classes,
+            missing=self.options["missing"],
+        )
+
+    def listen(self, anchors: Sequence[Anchor | None] | Gold | Reviewing) -> Listeners[Opinion] | None:
         """Those who learn whom to trust by their anchors; None, with a warning, if nobody can."""
         if isinstance(anchors, Reviewing):
             return anchors.first(self.votes, self.adversaries, self.whole_truth)

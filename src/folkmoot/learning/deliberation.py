@@ -28,7 +28,7 @@ from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.sampling import Sampling, check_sampling
 from folkmoot.simulation.peer_reviewed import Claims, Reviewing
 from folkmoot.thresholds import StrongConfidence
-from folkmoot.trust import PeerReview, Trust
+from folkmoot.trust import PeerReview, Trust, review_all
 from folkmoot.votes import Votes
 
 SELF_ANCHORED: Final = "self-anchored"
@@ -299,6 +299,41 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         listeners = self._reviewed_ballot(ballot, adversaries, truth).listeners
         found = () if listeners is None else listeners.trusts
         return [each for each in found if isinstance(each, PeerReview)]
+
+    def predict_proba_for(self, participant: str | int, X: Any) -> Floats:
+        """Estimate how likely each class is for inputs of one participant's own kind.
+
+        Where sites are unlike each other, a participant's own model may know its own inputs better than all
+        together do. This mixes both as far as its own shown rows bear it out (docs/peer-review.md).
+
+        Parameters
+        ----------
+        participant : str or int
+            Whose inputs they are, by name or number.
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of float, shape (input, class)
+            The probabilities, in the order of ``classes_``; ``classes_[result.argmax(axis=1)]`` are labels.
+
+        Raises
+        ------
+        ValueError
+            If ``trust`` is not "peer-review", or there is no such participant.
+        """
+        check_is_fitted(self, "participants_")
+        if not self._reviewed:
+            raise ValueError(f"predict_proba_for needs peer review: set trust={PEER_REVIEW!r}")
+        names = [each.name for each in self.participants_]
+        if isinstance(participant, str):
+            if participant not in names:
+                raise ValueError(f"participant must be one of {', '.join(names[:10])}: got {participant!r}")
+            participant = names.index(participant)
+        ballot = self._ballot(X)
+        review = review_all(self.checked_, judges=[participant])[0]
+        return review.probabilities_of_own(ballot.votes if ballot.chances is None else ballot.chances)
 
     def trusts(self, X: Any, y: Any = None) -> list[Trust]:
         """Learn what each participant thinks of all, by its own holdout and the votes on X.

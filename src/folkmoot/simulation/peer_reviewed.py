@@ -20,10 +20,19 @@ from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.adversaries.adversary import wrong
 from folkmoot.arrays import Floats, Ints, Progress, Singles
 from folkmoot.simulation.self_anchored import Listeners
-from folkmoot.trust import CheckedAnswers, PeerReview, TrustWarning, review_all
+from folkmoot.trust import (
+    CheckedAnswers,
+    Gold,
+    GoldReview,
+    PeerReview,
+    TrustWarning,
+    check_answers,
+    review_all,
+    review_gold,
+)
 from folkmoot.trust.checked import check_ballots
 from folkmoot.trust.review import Expert
-from folkmoot.votes import UNCOLOURED, Missing, Votes
+from folkmoot.votes import UNCOLOURED, Missing, Votes, check_votes
 
 Claims: TypeAlias = Literal["wrong", "right", "backing"]
 """What adversaries publish as the labels of their own rows: the wrong colour that all who lie agree on, the
@@ -149,6 +158,48 @@ def review_first(
     return Listeners(tuple(reviews), anchored, anchored | (lying & voted), held, sure)
 
 
+def review_gold_first(
+    votes: npt.ArrayLike,
+    gold: Gold,
+    *,
+    adversaries: Mapping[int, Adversary] | None = None,
+    truth: npt.ArrayLike | None = None,
+    classes: int,
+    missing: Missing = "absent",
+) -> Listeners[GoldReview] | None:
+    """Let everybody learn from the gold tasks of a crowd and all votes, and decide the others by that.
+
+    ``votes`` (participant, input) and ``gold``, from ``split_gold``, are as if nobody lied. Gold and votes
+    are public, so whoever does not lie comes to the same decisions and takes them into the talk.
+
+    A participant without any vote on the batch takes no part. None, with a ``TrustWarning``, if nobody
+    anchors.
+    """
+    cast = check_votes(votes, classes)
+    adversaries = adversaries or {}
+    seen = handed_in(cast, adversaries, truth, classes, missing=missing)
+    told = check_answers(gold.votes, gold.truth, classes=classes)
+    found = review_gold(with_lies(told, adversaries, missing=missing), seen)
+    lying = np.isin(np.arange(len(cast)), list(adversaries))
+    voted = (seen != UNCOLOURED).any(axis=1)
+    deciding = voted & ~lying & found.anchored
+    if not deciding.any():
+        _warn(
+            "nobody can anchor by gold, so everybody is trusted alike: "
+            + (found.why if (voted & ~lying).any() else "nobody that does not lie has votes")
+        )
+        return None
+    held = np.where(deciding[:, None], found.decide(), UNCOLOURED)
+    held[lying] = cast[lying]
+    nothing = np.zeros(len(cast))
+    opinions = [
+        replace(found, own=i, anchored=bool(each), weight=found.weight if each else nothing)
+        for i, each in enumerate(deciding)
+    ]
+    sure = np.where(deciding[:, None], leads(found.chances), 0.0)
+    return Listeners(tuple(opinions), deciding, deciding | (lying & voted), held, sure)
+
+
 def with_lies(
     checked: CheckedAnswers,
     adversaries: Mapping[int, Adversary],
@@ -186,7 +237,7 @@ def ballots_handed_in(
     return result
 
 
-def leads(scores: Singles) -> Floats:
+def leads(scores: Singles | Floats) -> Floats:
     """(input,): by how much the best score (input, colour) is ahead of the second."""
     two = np.sort(scores.astype(np.float64), axis=1)[:, -2:]
     return np.asarray(two[:, 1] - two[:, 0])

@@ -14,6 +14,7 @@ from folkmoot.trust.conduct import (
 from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
 from folkmoot.trust.gold import Gold, split_gold
+from folkmoot.trust.gold_rules import GoldReview, review_gold
 from folkmoot.trust.listening import LEAST_INPUTS, TrustWarning, listen, listen_all
 from folkmoot.trust.review import PeerReview, review_all
 from folkmoot.trust.trusting import Trust, class_probabilities, decide, margins, reputation
@@ -28,6 +29,7 @@ __all__ = [
     "CheckedAnswers",
     "Estimate",
     "Gold",
+    "GoldReview",
     "PeerReview",
     "Trust",
     "TrustWarning",
@@ -47,6 +49,7 @@ __all__ = [
     "peer_confusions",
     "reputation",
     "review_all",
+    "review_gold",
     "sampling_weights",
     "split_gold",
 ]

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
+from folkmoot.trust.blend import forecast, shares, smoothed
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, check_ballots
 from folkmoot.trust.panel import Panel, Rule
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
@@ -134,6 +135,44 @@ class PeerReview:
         """
         scores = self.scores(votes, expert).astype(np.float64)
         return softmax(scores * (self.sharpness if self.anchored else 0.0))
+
+    def probabilities_of_own(self, votes: npt.ArrayLike) -> Floats:
+        """Say how likely each colour is on inputs that are like one's own rows.
+
+        Sites that are unlike each other know best what they see themselves. This is a mixture of the rule, of
+        the rule of one's own rows alone, and of one's own vote, in the shares that fit one's own rows best,
+        by what each says of rows it has not seen. With more than ten participants a publisher's votes on its
+        own rows are not known, and it is the rule.
+
+        Parameters
+        ----------
+        votes : array-like, shape (participant, input) or (participant, input, colour)
+            Votes of the same participants.
+
+        Returns
+        -------
+        ndarray of float, shape (input, colour)
+            The probabilities.
+        """
+        rows, panel = self.panel.rows_of[self.own], self.panel
+        if len(rows) < 2 or not panel.blocks[rows, self.own].any():
+            return self.probabilities(votes)
+        truth = panel.checked.truth[rows]
+        sharp = self.sharpness if self.anchored else 0.0
+        common = softmax(sharp * panel.without(self.own, self.accepted, self.rule).astype(np.float64))
+        alone = panel.alone(self.own)
+        keen, mine = _sharpness(alone, panel.checked), np.isin(alone.rows, rows)
+        by_itself = softmax(keen * alone.unseen[mine].astype(np.float64))
+        voted, sure = smoothed(panel.blocks[rows, self.own].astype(np.float64), truth)
+        likely = [each[np.arange(len(rows)), truth] for each in (common, by_itself, voted)]
+        share = shares(np.stack(likely, axis=1))
+        blocks = centred(check_ballots(votes, panel.classes), panel.classes)
+        said = panel.scores(alone, blocks).astype(np.float64)
+        return np.asarray(
+            share[0] * self.probabilities(votes)
+            + share[1] * softmax(keen * said)
+            + share[2] * forecast(blocks[:, self.own].astype(np.float64), sure)
+        )
 
     def decide(self, votes: npt.ArrayLike, expert: Singles | None = None) -> Ints:
         """Decide every input.
