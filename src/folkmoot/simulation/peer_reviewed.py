@@ -130,8 +130,11 @@ def review_first(
     heard = with_lies(checked, adversaries, claims, missing)
     lying = np.isin(np.arange(len(cast)), list(adversaries))
     voted: npt.NDArray[np.bool_] = (_labels(seen) != UNCOLOURED).any(axis=1)
-    learning = np.ones(len(cast), dtype=bool) if judges is None else np.isin(np.arange(len(cast)), judges)
-    able = np.flatnonzero(voted & ~lying & learning).tolist()
+    wanted = range(len(cast)) if judges is None else sorted(judges)
+    stranger = next((i for i in wanted if not 0 <= i < len(cast)), None)
+    if stranger is not None:
+        raise ValueError(f"judges must be among the {len(cast)} participants: got {stranger}")
+    able = [i for i in wanted if voted[i] and not lying[i]]
     if not able:
         _warn("nobody that does not lie has votes, so nobody can learn from checked answers")
         return None
