@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 
 import matplotlib.image
+import numpy as np
 
+from folkmoot.datasets import load_digits_moot
 from support.command import assert_refused, run
 
 
@@ -36,10 +38,22 @@ def test_demo(tmp_path: Path) -> None:
     assert by_liars[-1]["majority"] == 0
     for each in by_liars:
         assert each["consensus"] > by_liars[0]["majority"] - 0.07
+    # Everybody shows up to ten rows, but no more than half of them.
+    told, data = found["peer_review"], load_digits_moot(101, 1.0, seed=0)
+    sizes = np.unique(data.groups, return_counts=True)[1]
+    assert told["rows_shown"] == np.minimum(sizes // 2, 10).sum()
+    assert told["participants_showing"] == (sizes >= 2).sum()
+    assert f"shown to everybody: {told['rows_shown']} rows of 101 participants" in result.stdout
+    assert rows["peer review"][2:] == [f"{each['peer review']:.3f}" for each in by_liars]
+    assert by_liars[0]["peer review"] > by_liars[0]["majority"] + 0.05
+    assert all(each["peer review"] > 0.95 for each in by_liars)  # who is always wrong is read backwards
+    assert told["reviewers"] == 10
+    assert all(5 <= each <= 10 for each in told["anchored"])
     assert [report["participants"] for report in found["reports"]] == [101] * 7
     assert len(found["reports"][2]["byzantine"]) == 10
 
     page = (out / "report.html").read_text()
+    assert f"{told['rows_shown']} rows of 101 participants" in page
     assert page.count("<img ") == 3
     assert not re.search(
         r"(src|href)=[\"'](?!data:)|@import|url\(|<script", page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from folkmoot import ConsensusClassifier, Slush
 from folkmoot.cli.output import print_table
 from folkmoot.datasets import read_table
 from folkmoot.learning.base_learners import for_table, models_for
+from folkmoot.trust import TrustWarning
 from support.command import assert_refused, run, run_json
 from support.process import start
 
@@ -109,6 +111,68 @@ def test_protocols_and_the_same_seed(table: Path) -> None:
     assert accuracies(other)["mean participant"] < accuracies(one)["mean participant"]
 
 
+def test_peer_review(table: Path) -> None:
+    """Ten clinics of 20 rows show ten each, half of them; one that is always wrong is read backwards."""
+    options = ["--model", "tree", "--repeats", 1, "--byzantine", 1]
+    result = run(*learn(table, "--peer-review", *options))
+    assert result.returncode == 0, result.stderr
+    printed = result.stdout.splitlines()
+    assert "shown to everybody: 100 rows of 10 participants, inputs and labels" in printed
+    assert sum("shown to everybody" in line for line in printed) == 1
+    assert "consensus by peer review" in result.stdout
+    page = (table.parent / "out" / "report.html").read_text()
+    assert "100 rows of 10 participants" in page
+    assert "only votes were exchanged" not in page
+    found = json.loads((table.parent / "out" / "results.json").read_text())
+    assert [report["anchored"] for report in found["reports"]] == found["peer_review"]["anchored"]
+    assert found["peer_review"]["check_rows"] == 10
+    # Of two classes, who is always wrong tells the truth.
+    assert accuracies(found, 1)["consensus"] == 1.0 > accuracies(found, 1)["majority"]
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "words"),
+    [
+        (["--check-rows", "3"], (3, None, "labels", 30), "inputs and labels"),
+        (["--check-rows", "15"], (15, None, "labels", 100), "inputs and labels"),  # at most half
+        (
+            ["--check-rows", "all", "--privacy", "1.5", "--voting", "probabilities", "--k", "4"],
+            ("all", 1.5, "probabilities", 200),
+            "inputs, and labels with noise (epsilon 1.5)",
+        ),
+    ],
+)
+def test_what_peer_review_shows(
+    table: Path, options: list[str], settings: tuple[Any, ...], words: str
+) -> None:
+    result = run(
+        *learn(table, "--peer-review", *options, "--model", "bayes", "--repeats", 1, "--byzantine", 0)
+    )
+    assert result.returncode == 0, result.stderr
+    assert f"shown to everybody: {settings[-1]} rows of 10 participants, {words}" in result.stdout
+    told = json.loads((table.parent / "out" / "results.json").read_text())["peer_review"]
+    assert tuple(told[key] for key in ("check_rows", "privacy", "voting", "rows_shown")) == settings
+    assert told["participants_showing"] == 10
+    # What the estimator says of the same settings.
+    data = read_table(table, "ill", "clinic", seed=0)
+    model = for_table(models_for("bayes", 1)[0], len(data.feature_names), data.categorical)
+    moot = ConsensusClassifier(
+        [model], trust="peer-review", check_rows=settings[0], privacy=settings[1], voting=settings[2],
+        random_state=0,
+    ).fit(data.X, data.y, data.groups)  # fmt: skip
+    assert data.X_test is not None
+    with warnings.catch_warnings():  # three rows each let nobody anchor
+        warnings.simplefilter("ignore", TrustWarning)
+        assert told["anchored"] == [sum(review.anchored for review in moot.reviews(data.X_test))]
+
+
+def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
+    result = run(*learn(table, "--model", "bayes", "--repeats", 1, "--byzantine", 0))
+    assert "shown" not in result.stdout
+    assert json.loads((table.parent / "out" / "results.json").read_text())["peer_review"] is None
+    assert "only votes were exchanged" in (table.parent / "out" / "report.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -132,6 +196,16 @@ def test_protocols_and_the_same_seed(table: Path) -> None:
         (["--holdout", "1"], "holdout must satisfy 0 <= holdout < 1"),
         (["--test", "nowhere.csv"], "nowhere.csv: No such file or directory"),
         (["--jobs", "two"], "expected a whole number, got 'two'"),
+        (["--check-rows", "5"], "--check-rows is for rows that are shown: add --peer-review"),
+        (["--privacy", "1"], "--privacy is for rows that are shown: add --peer-review"),
+        (["--peer-review", "--privacy", "0"], "--privacy must be above 0, or left out"),
+        (["--peer-review", "--privacy", "nan"], "--privacy must be finite"),
+        (["--peer-review", "--privacy", "much"], "expected a number, got 'much'"),
+        (["--peer-review", "--check-rows", "-1"], "number of at least 1, or 'all': got '-1'"),
+        (["--peer-review", "--check-rows", "0"], "number of at least 1, or 'all': got '0'"),
+        (["--peer-review", "--check-rows", "some"], "number of at least 1, or 'all': got 'some'"),
+        (["--peer-review", "--pool", "log"], "--pool is for agreeing on probabilities"),
+        (["--peer-review", "--voting", "probabilities", "--trim", "1"], "--trim is for agreeing on prob"),
     ],
 )  # fmt: skip
 def test_bad_options(table: Path, options: list[str], message: str) -> None:

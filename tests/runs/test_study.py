@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.naive_bayes import GaussianNB
@@ -9,8 +11,8 @@ from sklearn.naive_bayes import GaussianNB
 from folkmoot import Slush
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning import ConsensusClassifier
-from folkmoot.report.study_page import accuracy_by_liars, table
-from folkmoot.runs.study import liar_counts, study
+from folkmoot.report.study_page import accuracy_by_liars, page, pictures, table
+from folkmoot.runs.study import liar_counts, study, with_peer_review
 
 
 @pytest.mark.parametrize(
@@ -68,3 +70,35 @@ def test_trust_is_learnt_from_the_whole_batch() -> None:
     axes = accuracy_by_liars(found).axes[0]
     labels = {line.get_label() for line in axes.get_lines()}
     assert {"talk without trust", "consensus by trust"} <= labels
+
+
+def test_peer_review_is_one_more_line() -> None:
+    """The line is what the same moot decides by peer review, where all who never lie learn."""
+    data = load_digits_moot(12, seed=0)
+    moot = ConsensusClassifier(
+        [GaussianNB(var_smoothing=0.1)], protocol=Slush(4, 3), trust="peer-review", random_state=0
+    )
+    by_review = study(moot, data, [0, 7], watched=7, repeats=2)
+    assert by_review.reviewed
+    assert by_review.shown is not None
+    assert by_review.shown.rows == 12 * 10
+    assert [row[0] for row in table(by_review)[1]][-4] == "consensus by peer review"
+    assert "120 rows of 12 participants" in page(by_review, "review", pictures(by_review))
+
+    moot.trust = "self-anchored"
+    reports = tuple(moot.sweep(data.X_test, data.y_test, [0, 7], repeats=2))
+    plain = replace(by_review, reports=reports, reviewed=False, shown=None)
+    found = with_peer_review(plain, moot, 5)
+    assert found.shown is not None
+    assert found.shown.anchored[1] == by_review.report(7).anchored
+    assert found.report(7).accuracy("peer review") == by_review.report(7).accuracy("consensus")
+    for before, after in zip(reports, found.reports, strict=True):
+        assert tuple(line for line in after.lines if line.name != "peer review") == before.lines
+    assert [row[0] for row in table(found)[1]][-5:-3] == ["peer review", "consensus by trust"]
+    labels = {line.get_label() for line in accuracy_by_liars(found).axes[0].get_lines()}
+    assert {"peer review", "consensus by trust"} <= labels
+    assert "but for the line of peer review" in page(found, "trust", pictures(found))
+    few = with_peer_review(plain, moot, 2)
+    assert few.shown is not None
+    assert few.shown.reviewers == 2
+    assert max(few.shown.anchored) <= 2

@@ -147,3 +147,17 @@ def test_bad_input() -> None:
 
 def test_leads() -> None:
     np.testing.assert_allclose(leads(np.array([[0.5, 0.2, 0.1], [0, 0, 0]], dtype=np.float32)), [0.3, 0.0])
+
+
+def test_some_judge_as_they_would_among_all() -> None:
+    everybody = reviewed()
+    some = review_first(BATCH, CHECKED, adversaries=LIARS, truth=RIGHT, judges=[15, 3, 9])  # 3 lies
+    assert some is not None
+    assert everybody.anchored[[9, 15]].all()
+    assert np.flatnonzero(some.anchored).tolist() == [9, 15]
+    assert (some.held[[9, 15]] == everybody.held[[9, 15]]).all()
+    assert (some.speaking == some.anchored | (np.arange(N) < 8)).all()
+    with pytest.raises(ValueError, match="judges must be among the 21 participants: got 21"):
+        review_first(BATCH, CHECKED, judges=[2, 21])
+    with pytest.warns(TrustWarning, match="nobody that does not lie has votes"):
+        assert review_first(BATCH, CHECKED, adversaries=LIARS, truth=RIGHT, judges=[3]) is None

@@ -37,11 +37,11 @@ def demo(
         print_study(
             study,
             [
-                f"{report.participants} participants have {few} to {many} digits each, show them to nobody, "
-                "fit small models of",
-                "their own to four fifths and measure them on the rest. Then they talk about "
-                f"{report.inputs} new digits",
-                f"(Slush, k={Demo.k}, alpha={Demo.alpha}). Accuracy, by how many of "
+                f"{report.participants} participants have {few} to {many} digits each, show them to nobody "
+                "(but for peer review),",
+                "fit small models of their own to four fifths and measure them on the rest. Then they talk",
+                f"about {report.inputs} new digits (Slush, k={Demo.k}, alpha={Demo.alpha}). "
+                "Accuracy, by how many of",
                 "them are perfectly malicious:",
             ],
             [
@@ -51,6 +51,10 @@ def demo(
                 "By trust: each learns from "
                 "the rest and from all first votes whom to believe. Who cannot tell that it beats",
                 "chance does not anchor and has no say; agreement is of those who do.",
+                f"Peer review, and it alone: {study.shown}.",
+                f"{Demo.reviewers} that never lie learn from all votes on them whom to believe on what, and "
+                "talk; those who are always",
+                "wrong are read backwards, so that they help.",
             ],
         )
     say(where, error=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -80,6 +80,29 @@ def learn(
             "--trim", help="Of probabilities: liars to withstand.", show_default="a third of them", **INT
         ),
     ] = None,
+    peer_review: Annotated[
+        bool,
+        typer.Option(
+            "--peer-review", help="Everybody shows some rows; all learn from them whom to believe on what."
+        ),
+    ] = False,
+    check_rows: Annotated[
+        str | None,
+        typer.Option(
+            "--check-rows",
+            help="How many each shows, inputs and labels: at most half of its rows; or 'all'.",
+            show_default="10",
+        ),
+    ] = None,
+    privacy: Annotated[
+        float | None,
+        typer.Option(
+            "--privacy",
+            help="Show labels by randomised response with this epsilon; inputs stay in clear.",
+            show_default="labels as they are",
+            **FLOAT,
+        ),
+    ] = None,
     rounds: RoundsEach = 50,
     repeats: Repeats = 10,
     holdout: Annotated[
@@ -102,6 +125,7 @@ def learn(
     from folkmoot.protocols import named_protocol
     from folkmoot.thresholds import StrongConfidence
 
+    showing = _check_showing(peer_review, check_rows, privacy)
     folder = check_folder(out)
     left_out = [name.strip() for name in drop.split(",")] if drop else []
     with collected_warnings() as about_the_table:
@@ -129,12 +153,14 @@ def learn(
         participants,
         trim,
         {"--protocol": protocol != "slush", "--k": k is not None, "--alpha": alpha is not None},
+        peer_review,
     )
     everyone, most = checks.population(participants, 0 if byzantine is None else byzantine)
 
     # Heavy, so only once the table is known to be good.
     from folkmoot.learning import ConsensusClassifier
     from folkmoot.learning.base_learners import for_table, models_for
+    from folkmoot.runs.shown_rows import READ_BACKWARDS
     from folkmoot.runs.study import liar_counts, study
 
     models = [
@@ -145,7 +171,10 @@ def learn(
     with collected_warnings() as warnings, progress_bars() as progress:
         classifier = ConsensusClassifier(
             models,
-            protocol=None if soft else rule,
+            protocol=None if soft and not peer_review else rule,
+            trust="peer-review" if peer_review else None,
+            check_rows=showing,
+            privacy=privacy,
             voting="probabilities" if soft else "labels",
             pool="log" if pool == "log" else "mean",
             trim=trim,
@@ -165,13 +194,43 @@ def learn(
         print_study(
             result,
             [f"{report.title}.", "Accuracy, by how many participants are perfectly malicious:"],
-            report.notes,
+            report.notes if result.shown is None else [str(result.shown), *report.notes, READ_BACKWARDS],
         )
     say(where, error=True)
 
 
+def _check_showing(peer_review: bool, check_rows: str | None, privacy: float | None) -> int | Literal["all"]:
+    """How many rows each shows; nobody shows any unless ``--peer-review`` asks for it."""
+    from folkmoot import checks
+
+    given = {"--check-rows": check_rows, "--privacy": privacy}
+    lonely = next((option for option, value in given.items() if value is not None), None)
+    if not peer_review and lonely is not None:
+        raise ValueError(f"{lonely} is for rows that are shown: add --peer-review, or leave it out")
+    if privacy is not None and checks.finite("--privacy", privacy) <= 0:
+        raise ValueError(
+            f"--privacy must be above 0, or left out to show labels as they are: got {privacy:g}"
+        )
+    if check_rows is None:
+        return 10
+    if check_rows == "all":
+        return "all"
+    try:
+        rows = int(check_rows)
+    except ValueError:
+        rows = 0
+    if rows < 1:
+        raise ValueError(f"--check-rows must be a whole number of at least 1, or 'all': got {check_rows!r}")
+    return rows
+
+
 def _check_voting(
-    voting: str, pool: str, participants: int, trim: int | None, about_labels: dict[str, bool]
+    voting: str,
+    pool: str,
+    participants: int,
+    trim: int | None,
+    about_labels: dict[str, bool],
+    peer_review: bool,
 ) -> bool:
     """Whether probabilities are handed in; options that do not go together are refused."""
     for option, value, known in (
@@ -181,8 +240,13 @@ def _check_voting(
         if value not in known:
             raise ValueError(f"{option} must be {' or '.join(known)}: got {value!r}")
     soft = voting == "probabilities"
+    if peer_review and (pool != "mean" or trim is not None):
+        option = "--pool" if pool != "mean" else "--trim"
+        raise ValueError(
+            f"{option} is for agreeing on probabilities, but --peer-review weighs them: leave one out"
+        )
     given = next((option for option, is_given in about_labels.items() if is_given), None)
-    if soft and given is not None:
+    if soft and not peer_review and given is not None:
         raise ValueError(f"{given} is for --voting labels: leave it out with --voting probabilities")
     if not soft and (pool != "mean" or trim is not None):
         option = "--pool" if pool != "mean" else "--trim"

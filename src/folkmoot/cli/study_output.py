@@ -63,6 +63,7 @@ def as_dict(study: Study, warned: list[str]) -> dict[str, Any]:
         "data": study.data.description,
         "training_rows": len(study.data.y),
         "byzantine": list(study.byzantine),
+        "peer_review": None if study.shown is None else study.shown.to_dict(),
         "reports": [report.to_dict() for report in study.reports],
         "seconds_fitting": round(study.seconds_fitting, 3),
         "seconds_comparing": round(study.seconds_comparing, 3),

@@ -11,13 +11,15 @@ from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST
 from folkmoot.comparison.report import TIES_SHARE
 from folkmoot.outcome import draw_convergence
 from folkmoot.report.page import Page
-from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE
-from folkmoot.runs.study import Study
+from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE, RED
+from folkmoot.runs.shown_rows import READ_BACKWARDS
+from folkmoot.runs.study import PEER_REVIEWED, Study
 
 _DRAWN = 60  # inputs in the picture of the talk
 _STYLES: dict[str, dict[str, Any]] = {
     CONSENSUS: {"color": BLUE, "lw": 2.6, "marker": "o", "zorder": 5},
     WITHOUT_TRUST: {"color": BLUE, "lw": 1.6, "ls": "--", "marker": "o", "mfc": "white"},
+    PEER_REVIEWED: {"color": RED, "lw": 2.0, "marker": "P", "zorder": 4},
     "majority": {"color": ORANGE, "lw": 1.8, "marker": "s"},
     "weighted majority": {"color": "#3a8f5c", "lw": 1.4, "marker": "^"},
     "supermajority": {"color": "#b9770e", "lw": 1.4, "ls": ":", "marker": "v"},
@@ -86,8 +88,7 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
     result.text(
         f"{study.data.description}. {report.participants} participants with {sizes.min()} to {sizes.max()} "
         "rows each fitted models of their own, measured them on the rows they had held out, and then talked "
-        f"about {report.inputs:,} new inputs: {report.protocol}. Nobody saw another's rows or model; only "
-        "votes were exchanged."
+        f"about {report.inputs:,} new inputs: {report.protocol}. {_what_left(study)}"
     )
     result.heading("Accuracy, by how many participants lie")
     result.table(*table(study), bold=_named(study, CONSENSUS))
@@ -97,11 +98,22 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
         "once, which needs a server; stacking also needs labels there. It and Dawid-Skene can read those who "
         f"always lie backwards. On every line {TIES_SHARE}; other undecided inputs count as wrong."
     )
-    if _trusting(study):
+    if study.reviewed:
+        result.text(
+            "The consensus is by peer review: each participant learns from all votes on the rows that were "
+            f"shown whom to believe on what; {READ_BACKWARDS}. A participant that cannot tell its own "
+            "labels by what the others showed does not anchor and has no say; agreement is of the others."
+        )
+    elif _trusting(study):
         result.text(
             "The consensus is by trust: each participant learns from its own rows and from all first votes "
             "whom to believe, and needs no majority of honest ones for it. Who cannot tell from its own rows "
             "that it beats chance does not anchor and has no say; agreement is of the others."
+        )
+    if study.shown is not None and not study.reviewed:
+        result.text(
+            f"Peer review is another way: {study.shown}, and {study.shown.reviewers} participants that never "
+            f"lie learn from all votes on them whom to believe on what. It is their talk; {READ_BACKWARDS}."
         )
     result.figure(pictures["accuracy"], "Accuracy against the number of perfectly malicious participants")
     result.heading(f"With {study.watched} malicious participants")
@@ -150,7 +162,18 @@ def _trusting(study: Study) -> bool:
 
 def _named(study: Study, name: str) -> str:
     """The name of a line for people: what kind of consensus it is, where there are two."""
-    return f"{CONSENSUS} by trust" if name == CONSENSUS and _trusting(study) else name
+    if name != CONSENSUS or not _trusting(study):
+        return name
+    return f"{CONSENSUS} by {'peer review' if study.reviewed else 'trust'}"
+
+
+def _what_left(study: Study) -> str:
+    """What participants let others have."""
+    if not study.reviewed:
+        but = "" if study.shown is None else ", but for the line of peer review"
+        return f"Nobody saw another's rows or model; only votes were exchanged{but}."
+    told = str(study.shown)
+    return f"{told[0].upper()}{told[1:]}. Nobody saw another's other rows or model."
 
 
 def _share(value: float | None) -> str:

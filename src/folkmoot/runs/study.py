@@ -7,21 +7,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 
+from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.arrays import PartProgress
-from folkmoot.comparison import Report
+from folkmoot.comparison import Line, Report
+from folkmoot.comparison.lines import talk_line
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning import ConsensusClassifier
 from folkmoot.learning.base_learners import MIXED, models_for
 from folkmoot.learning.deliberation import SELF_ANCHORED
+from folkmoot.learning.labels import as_truth, check_labels
+from folkmoot.learning.peer_review import PEER_REVIEW
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush
+from folkmoot.runs.shown_rows import Shown, shown_by
+from folkmoot.simulation.peer_reviewed import review_first
+from folkmoot.votes import vote_keys
 
-_WATCHED = 60  # inputs whose talk is drawn
+PEER_REVIEWED: Final = "peer review"  # its line, where the consensus is by something else
+_SHOWN: Final = "rows that everybody shows"
+_WATCHED: Final = 60  # inputs whose talk is drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +44,8 @@ class Study:
     talk: Outcome
     seconds_fitting: float
     seconds_comparing: float
+    reviewed: bool = False  # whether the consensus is by peer review
+    shown: Shown | None = None  # where rows were shown
 
     def report(self, byzantine: int) -> Report:
         """The report for one number of liars."""
@@ -51,11 +62,32 @@ def study(
     progress: PartProgress | None = None,
 ) -> Study:
     """Fit ``classifier`` on the training rows of ``data`` and report on its test rows."""
-    if data.X_test is None or data.y_test is None:
+    seconds = _fitted(classifier, data, progress)
+    found = _compared(classifier, data, byzantine, watched, repeats, progress)
+    return replace(found, seconds_fitting=seconds)
+
+
+def _fitted(classifier: ConsensusClassifier, data: MootData, progress: PartProgress | None) -> float:
+    """Fit it, and tell how many seconds that took."""
+    if data.X_test is None:
         raise ValueError("data must have test rows: X_test and y_test")
     started = time.perf_counter()
     classifier.fit(data.X, data.y, data.groups, progress=_saying("fitting", progress))
-    fitted = time.perf_counter()
+    return time.perf_counter() - started
+
+
+def _compared(
+    classifier: ConsensusClassifier,
+    data: MootData,
+    byzantine: Sequence[int],
+    watched: int,
+    repeats: int,
+    progress: PartProgress | None,
+) -> Study:
+    """The study of a fitted moot."""
+    if data.X_test is None or data.y_test is None:
+        raise ValueError("data must have test rows: X_test and y_test")
+    started = time.perf_counter()
     reports = classifier.sweep(
         data.X_test, data.y_test, byzantine, repeats=repeats, progress=_saying("deliberating", progress)
     )
@@ -67,14 +99,17 @@ def study(
         talk = classifier.deliberate(data.X_test[some], data.y_test[some], record=True)
     finally:
         classifier.adversaries = liars
+    reviewed = classifier.trust == PEER_REVIEW
     return Study(
         data=data,
         byzantine=tuple(byzantine),
         reports=tuple(reports),
         watched=watched,
         talk=talk,
-        seconds_fitting=fitted - started,
-        seconds_comparing=time.perf_counter() - fitted,
+        seconds_fitting=0.0,
+        seconds_comparing=time.perf_counter() - started,
+        reviewed=reviewed,
+        shown=shown_by(classifier, tuple(report.anchored or 0 for report in reports)) if reviewed else None,
     )
 
 
@@ -84,7 +119,9 @@ class Demo:
 
     A participant has 13 rows of few classes, and the fifth that it holds out lets about a quarter of all
     anchor. Cross-validated anchors (``holdout=None``) let nearly half, which takes twice the time
-    (docs/trust.md). The talk among ``watched`` malicious ones is looked at closely.
+    (docs/trust.md). The talk among ``watched`` malicious ones is looked at closely. For the line of peer
+    review everybody shows up to ``check_rows`` rows, at most half of them, and ``reviewers`` that lie in no
+    column learn from them: all 101 would take half a minute.
     """
 
     participants: int = 101
@@ -94,6 +131,8 @@ class Demo:
     k: int = 10
     alpha: int = 6
     repeats: int = 10
+    check_rows: int = 10
+    reviewers: int = 10
 
 
 def demo(
@@ -104,13 +143,58 @@ def demo(
     classifier = ConsensusClassifier(
         models_for(MIXED, config.participants),
         protocol=Slush(config.k, config.alpha),
-        trust=SELF_ANCHORED,
+        trust=PEER_REVIEW,  # shows rows in fit; the models are the same
+        check_rows=config.check_rows,
         n_jobs=n_jobs,
         random_state=seed,
     )
-    return study(
-        classifier, data, config.byzantine, watched=config.watched, repeats=config.repeats, progress=progress
-    )
+    seconds = _fitted(classifier, data, progress)
+    classifier.trust = SELF_ANCHORED
+    found = _compared(classifier, data, config.byzantine, config.watched, config.repeats, progress)
+    started = time.perf_counter()
+    found = with_peer_review(found, classifier, config.reviewers, progress=progress)
+    reviewing = time.perf_counter() - started
+    return replace(found, seconds_fitting=seconds, seconds_comparing=found.seconds_comparing + reviewing)
+
+
+def with_peer_review(
+    found: Study, classifier: ConsensusClassifier, reviewers: int, *, progress: PartProgress | None = None
+) -> Study:
+    """The study with one more line: the talk of some participants that learn from the rows all have shown.
+
+    They are drawn from those who lie for no number of liars, so that they are the same for all.
+    """
+    X, y = found.data.X_test, check_labels(found.data.y_test)
+    votes, truth = classifier.votes(X), as_truth(y, classifier.classes_)
+    names = [participant.name for participant in classifier.participants_]
+    ever = {name for report in found.reports for name in report.byzantine}
+    honest = [i for i, name in enumerate(names) if name not in ever]
+    judges = np.random.default_rng(classifier.seed_).permutation(honest)[:reviewers].tolist()
+    reports, anchored = [], []
+    for report in found.reports:
+        liars = {names.index(name): PerfectlyMalicious() for name in report.byzantine}
+        listeners = review_first(votes, classifier.checked_, adversaries=liars, truth=truth, judges=judges)
+        if listeners is None:
+            line = Line(PEER_REVIEWED, None, needs=_SHOWN)
+        else:
+            outcome = listeners.talk(
+                classifier.protocol_,
+                liars,
+                truth=truth,
+                classes=len(classifier.classes_),
+                rounds=classifier.rounds,
+                repeats=report.repeats,
+                seed=classifier.seed_,
+                keys=vote_keys(listeners.held),
+            )
+            line = replace(talk_line(PEER_REVIEWED, outcome, truth), needs=_SHOWN)
+        *others, consensus = report.lines
+        reports.append(replace(report, lines=(*others, line, consensus)))
+        anchored.append(0 if listeners is None else int(listeners.anchored.sum()))
+        if progress is not None:
+            progress("reviewing", len(reports), len(found.reports))
+    shown = shown_by(classifier, tuple(anchored), reviewers=len(judges))
+    return replace(found, reports=tuple(reports), shown=shown)
 
 
 def liar_counts(participants: int, most: int | None = None, *, steps: int = 7) -> list[int]:

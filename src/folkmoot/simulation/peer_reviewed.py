@@ -99,6 +99,7 @@ def review_first(
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
     claims: Claims = "wrong",
+    judges: Sequence[int] | None = None,
     missing: Missing = "absent",
     expert: Expert | None = None,
     expert_votes: Callable[[PeerReview], Singles] | None = None,
@@ -107,7 +108,8 @@ def review_first(
     """Let everybody learn from checked answers, and decide a batch by that; ``Listeners.talk`` is the talk.
 
     ``votes`` (participant, input) or (participant, input, colour) and ``checked`` are as if nobody lied; what
-    adversaries hand in on both, and claim of rows that they publish, is put in their place. With ``missing``
+    adversaries hand in on both, and claim of rows that they publish, is put in their place. ``judges`` are
+    those who learn, decide and talk, everybody by default; all vote and show their rows. With ``missing``
     "absent" they hand in nothing where their model has no vote. ``expert`` is that of ``review_all``;
     ``expert_votes`` gives what the same expert says of the batch, (input, colour), to a judge.
 
@@ -128,11 +130,15 @@ def review_first(
     heard = with_lies(checked, adversaries, claims, missing)
     lying = np.isin(np.arange(len(cast)), list(adversaries))
     voted: npt.NDArray[np.bool_] = (labels_of(seen) != UNCOLOURED).any(axis=1)
-    judges = np.flatnonzero(voted & ~lying).tolist()
-    if not judges:
+    wanted = range(len(cast)) if judges is None else sorted(judges)
+    stranger = next((i for i in wanted if not 0 <= i < len(cast)), None)
+    if stranger is not None:
+        raise ValueError(f"judges must be among the {len(cast)} participants: got {stranger}")
+    able = [i for i in wanted if voted[i] and not lying[i]]
+    if not able:
         _warn("nobody that does not lie has votes, so nobody can learn from checked answers")
         return None
-    found = review_all(heard, judges=judges, batch=seen, expert=expert, progress=progress)
+    found = review_all(heard, judges=able, batch=seen, expert=expert, progress=progress)
     reviewers = listeners_of(found, seen, lying, labels_of(cast), expert_votes)
     if not reviewers.anchored.any():
         _warn(
