@@ -15,12 +15,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from folkmoot.adversaries import colluding_votes
-from folkmoot.trust import Anchor, agreement_counts, listen, listen_all, pack_votes
+from folkmoot.trust import Anchor, agreement_counts, check_answers, listen, listen_all, pack_votes, review_all
 from folkmoot.votes import Votes
 from timing import best_of, report
 
 PARTICIPANTS, INPUTS, LIARS, CAMPS = 101, 4741, 60, 28
 TARGET = 0.05  # seconds a participant
+CHECKED, REVIEW_TARGET = 5000, 1.0  # rows; seconds a participant
 
 
 def made_up(together: float) -> Votes:
@@ -70,7 +71,24 @@ def measure() -> dict[str, object]:
         results["packing the votes, seconds"] = round(best_of(5, lambda: pack_votes(together, 2)), 5)
         results["agreements of all pairs, in bits, seconds"] = round(bits, 5)
         results["times faster than matrix products of floats"] = round(best_of(20, product) / bits, 1)
+        results[f"peer review of {CHECKED:,} checked rows, ten colours, a participant"] = reviewed()
     return results
+
+
+def reviewed() -> dict[str, object]:
+    """Ten participants of 101 learn from checked rows, each with publishers of its own to turn away."""
+    rng = np.random.default_rng(1)
+    truth, publisher = rng.integers(0, 10, CHECKED), np.arange(CHECKED) % PARTICIPANTS
+    wrong = (truth + rng.integers(1, 10, (PARTICIPANTS, CHECKED))) % 10
+    votes = np.where(rng.random((PARTICIPANTS, CHECKED)) < 0.4, truth, wrong)
+    claims = np.where(publisher < 20, rng.integers(0, 10, CHECKED), truth)
+    judges = list(range(91, 101))
+
+    def once() -> None:  # checked answers anew, so that nothing is known from before
+        review_all(check_answers(votes, claims, publisher, classes=10), judges=judges)
+
+    seconds = best_of(2, once, process_time) / len(judges)
+    return {"seconds": round(seconds, 4), "target": REVIEW_TARGET, "reached": seconds <= REVIEW_TARGET}
 
 
 if __name__ == "__main__":

@@ -98,7 +98,7 @@ def test_quick_from_end_to_end(tmp_path: Path) -> None:
         judged = [finding for finding in found[name]["findings"] if finding["holds"] is not None]
         assert judged
     seen = look_at(out / "report.html", tmp_path)
-    assert len(seen.pictures) == len(found) + 1  # trust has two
+    assert len(seen.pictures) == len(found) + 2  # trust and peer-review have two
     assert min(seen.pictures) > 100
     assert seen.fetched == []
 

@@ -90,7 +90,10 @@ def accuracies(kind: str, seeds: range, lie: str, gold: int) -> tuple[float, flo
 )
 @pytest.mark.parametrize("gold", [11, 22])
 def test_the_better_of_two_rules_less_a_point(kind: str, gold: int, lie: str) -> None:
-    """Means of ten dense or four sparse crowds, of seeds (30 and up) that nothing was chosen on."""
+    """Means of ten dense or four sparse crowds, of seeds (30 and up) that nothing was chosen on.
+
+    The mean of twenty hard crowds has a standard error of .01 against the better rule: other seeds can miss.
+    """
     better, _, decided = accuracies(kind, range(30, 34 if kind.startswith("sparse") else 40), lie, gold)
     assert decided >= better - 0.01
     if lie == "one story":  # one voice, where all answer all

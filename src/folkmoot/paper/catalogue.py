@@ -23,6 +23,7 @@ MODULES: Final = {
     "liveness": "theory.liveness",
     "design": "theory.design",
     "trust": "trust.against_liars",
+    "peer-review": "peer_review.what_rows_buy",
 }
 
 

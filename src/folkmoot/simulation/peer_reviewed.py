@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.adversaries.adversary import wrong
-from folkmoot.arrays import Floats, Ints, Progress, Singles
+from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
 from folkmoot.simulation.self_anchored import Listeners
 from folkmoot.trust import (
     CheckedAnswers,
@@ -129,7 +129,7 @@ def review_first(
     seen = ballots_handed_in(cast, adversaries, truth, classes, missing)
     heard = with_lies(checked, adversaries, claims, missing)
     lying = np.isin(np.arange(len(cast)), list(adversaries))
-    voted: npt.NDArray[np.bool_] = (_labels(seen) != UNCOLOURED).any(axis=1)
+    voted: npt.NDArray[np.bool_] = (labels_of(seen) != UNCOLOURED).any(axis=1)
     wanted = range(len(cast)) if judges is None else sorted(judges)
     stranger = next((i for i in wanted if not 0 <= i < len(cast)), None)
     if stranger is not None:
@@ -139,11 +139,34 @@ def review_first(
         _warn("nobody that does not lie has votes, so nobody can learn from checked answers")
         return None
     found = review_all(heard, judges=able, batch=seen, expert=expert, progress=progress)
+    reviewers = listeners_of(found, seen, lying, labels_of(cast), expert_votes)
+    if not reviewers.anchored.any():
+        _warn(
+            "nobody can anchor by checked answers, so everybody is trusted alike; the first participant "
+            f"says: {found[0].why}"
+        )
+        return None
+    return reviewers
+
+
+def listeners_of(
+    found: Sequence[PeerReview],
+    seen: Ints | Singles,
+    lying: Bools,
+    held_by_liars: Votes,
+    expert_votes: Callable[[PeerReview], Singles] | None = None,
+) -> Listeners[PeerReview]:
+    """Those who have reviewed a batch as it was handed in, ready to talk; who has not takes no part.
+
+    ``lying`` (participant,) are adversaries, ``held_by_liars`` (participant, input) has in their rows what
+    they hold in the talk; those that handed in no vote are not asked there.
+    """
+    n = len(seen)
     nobody = replace(found[0], anchored=False, recognition=0.0, why="it takes no part in the review")
-    nobody = replace(nobody, accepted=np.zeros_like(lying), weight=np.zeros(len(cast)))
-    reviews = [replace(nobody, own=i) for i in range(len(cast))]
-    held = np.full(cast.shape[:2], UNCOLOURED)
-    sure = np.zeros(cast.shape[:2])
+    nobody = replace(nobody, accepted=np.zeros(n, dtype=np.bool_), weight=np.zeros(n))
+    reviews = [replace(nobody, own=i) for i in range(n)]
+    held = np.full(seen.shape[:2], UNCOLOURED)
+    sure = np.zeros(seen.shape[:2])
     for review in found:
         reviews[review.own] = review
         if review.anchored:
@@ -151,13 +174,8 @@ def review_first(
             held[review.own] = review.decide(seen, said)
             sure[review.own] = leads(review.scores(seen, said))
     anchored = (held != UNCOLOURED).any(axis=1)
-    held[lying] = _labels(cast)[lying]
-    if not anchored.any():
-        _warn(
-            "nobody can anchor by checked answers, so everybody is trusted alike; the first participant "
-            f"says: {found[0].why}"
-        )
-        return None
+    held[lying] = held_by_liars[lying]
+    voted: Bools = (labels_of(seen) != UNCOLOURED).any(axis=1)
     return Listeners(tuple(reviews), anchored, anchored | (lying & voted), held, sure)
 
 
@@ -218,7 +236,7 @@ def with_lies(
         if claims == "wrong":
             told[row] = wrong(int(told[row]), checked.classes)
         elif claims == "backing":
-            vote = _labels(votes)[checked.publisher[row], row]
+            vote = labels_of(votes)[checked.publisher[row], row]
             told[row] = told[row] if vote == UNCOLOURED else vote
     return replace(checked, votes=votes, truth=told)
 
@@ -231,7 +249,7 @@ def ballots_handed_in(
     missing: Missing = "absent",
 ) -> Ints | Singles:
     """What is handed in, as ``handed_in``; adversaries that vote in probabilities are sure of their lie."""
-    labels = handed_in(_labels(votes), adversaries, truth, classes, missing=missing)
+    labels = handed_in(labels_of(votes), adversaries, truth, classes, missing=missing)
     if votes.ndim == 2:
         return labels
     result = votes.copy()
@@ -246,7 +264,8 @@ def leads(scores: Singles | Floats) -> Floats:
     return np.asarray(two[:, 1] - two[:, 0])
 
 
-def _labels(votes: Ints | Singles) -> Votes:
+def labels_of(votes: Ints | Singles) -> Votes:
+    """(participant, input): the colours that are voted for, or the likeliest, -1 for none."""
     if votes.ndim == 2:
         return votes.astype(np.int64)
     return np.where(votes.any(axis=2), votes.argmax(axis=2), UNCOLOURED)

@@ -15,14 +15,16 @@ with one chance whatever is true (Laplace's estimate), and each wrong colour is 
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from folkmoot.accuracy import laplace_accuracy
 from folkmoot.arrays import Bools, Floats
 from folkmoot.votes import UNCOLOURED, Votes
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 OneHot: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
 
@@ -48,6 +50,8 @@ def one_hot(votes: Votes, classes: int) -> OneHot:
     Sparse, since then memory and time follow the votes cast, and since a dense product would run on
     BLAS threads, which on a busy machine wait for each other.
     """
+    from scipy.sparse import csr_array  # heavy, and trust by listening does without
+
     participant, place = np.nonzero(votes != UNCOLOURED)
     rows = participant * classes + votes[participant, place]
     shape = (len(votes) * classes, votes.shape[1])

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.optimize import nnls
 
 from folkmoot.arrays import Floats, Ints, Singles
 
@@ -98,6 +96,8 @@ def _based(pulls: Floats, bases: Singles) -> Singles:
 
 def _pulled(bases: Singles, target: Singles) -> Floats:
     """How far to follow each base: least squares, none below 0."""
+    from scipy.optimize import nnls  # heavy, and trust by listening does without
+
     flat = bases.reshape(len(bases), -1).astype(np.float64)
     gram = flat @ flat.T
     root = np.linalg.cholesky(gram + max(1e-9 * float(np.trace(gram)), 1e-12) * np.eye(len(gram)))
@@ -111,19 +111,27 @@ def _unseen(kernel: Singles, rest: Singles, fold: Ints, strength: float) -> Sing
         out = fold == part
         if not out.all():
             factor = _factor(kernel[np.ix_(~out, ~out)], strength)
-            guessed[out] = kernel[np.ix_(out, ~out)] @ cho_solve(factor, rest[~out], check_finite=False)
+            guessed[out] = kernel[np.ix_(out, ~out)] @ _solved(factor, rest[~out])
     return guessed
 
 
 def _solve(features: Singles, rest: Singles, strength: float) -> Singles:
     if len(features) <= features.shape[1]:
-        dual = cho_solve(_factor(features @ features.T, strength), rest, check_finite=False)
+        dual = _solved(_factor(features @ features.T, strength), rest)
         return np.asarray(features.T @ dual, dtype=np.float32)
     factor = _factor(features.T @ features, strength)
-    return np.asarray(cho_solve(factor, features.T @ rest, check_finite=False), dtype=np.float32)
+    return np.asarray(_solved(factor, features.T @ rest), dtype=np.float32)
 
 
 def _factor(gram: Singles, strength: float) -> Any:
+    from scipy.linalg import cho_factor
+
     shifted = gram.copy()
     shifted[np.diag_indices_from(shifted)] += np.float32(strength)
     return cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+
+
+def _solved(factor: Any, right: Singles) -> Singles:
+    from scipy.linalg import cho_solve
+
+    return np.asarray(cho_solve(factor, right, check_finite=False), dtype=np.float32)

@@ -16,11 +16,11 @@ from folkmoot.arrays import Bools, Floats, Ints, Singles
 BELIEVED: Final = 1.5  # standard deviations that claims must be nearer to the predictions than by chance
 BELIEVED_OF_FEW: Final = 1.0  # the same of fewer than FEW rows
 FEW: Final = 15
-_SURE: Final = 2.0
+_SURE: Final = 2.5
 _CHANCE: Final = 0.067  # of a normal deviate above BELIEVED
 _CHANCE_OF_FEW: Final = 0.159  # above BELIEVED_OF_FEW
-_CHANCE_OF_SURE: Final = 0.023  # above _SURE
-_BEYOND_CHANCE: Final = 3.0  # standard deviations
+_CHANCE_OF_SURE: Final = 0.006  # above _SURE
+_BEYOND_CHANCE: Final = 3.5  # standard deviations
 _SIDES: Final = 3  # directions in which publishers are told apart
 _LEAST: Final = 3  # publishers on a side
 _SHUFFLES: Final = 3

@@ -23,7 +23,7 @@ from folkmoot.votes import Votes
 HELD_OUT: Final = 0.2
 CASE, KIND, DIGITS = "case", "kind", "digits"
 COLOURS: Final = {CASE: 2, KIND: 3, DIGITS: 10}  # lower, upper; digit, upper, lower; 0 to 9
-_FEWEST_ROWS: Final = 5  # of a task, to train a model on; all who are chosen have more letters than that
+FEWEST_ROWS: Final = 5  # of a task, to train a model on; all who are chosen have more letters than that
 FAMILIES: Final = {"rf": "random forest", "xgboost": "XGBoost", "lightgbm": "LightGBM"}
 
 
@@ -116,19 +116,15 @@ def fit_family(
 
     ``most`` draws so many of them; who wrote next to nothing of the task trains no model.
     """
-    model = _model(family, trees)
+    model = model_of(family, trees)
     choice = choose(data, seed, writers, test_writers)
-    rows = _load(data, task, choice)
-    X_test, truth, letters = ordered_test(rows, choice.test)
-    if most is not None and most < len(truth):
-        drawn = np.sort(np.random.default_rng([seed, 3]).permutation(len(truth))[:most])
-        ends = np.searchsorted(drawn, np.cumsum([0, *letters]))
-        X_test, truth, letters = X_test[drawn], truth[drawn], np.diff(ends).tolist()
+    rows = rows_of_task(data, task, choice)
+    X_test, truth, letters = drawn_test(rows, choice.test, seed, most)
     participants, votes, confusion = [], [], []
     with threadpool_limits(1):  # cells run side by side
         for i, name in enumerate(choice.train):
             mine = np.flatnonzero(rows.groups == name)
-            if len(mine) < _FEWEST_ROWS:
+            if len(mine) < FEWEST_ROWS:
                 continue
             rng = np.random.default_rng([seed, i])
             held_out = held_out_rows(rows.y[mine], HELD_OUT, rng)
@@ -156,7 +152,7 @@ def fit_family(
     )
 
 
-def _load(data: str | None, task: str, choice: Choice) -> MootData:
+def rows_of_task(data: str | None, task: str, choice: Choice) -> MootData:
     """The rows of a task of those who were chosen."""
     if task == CASE:
         return load_femnist(data, task="case", writers=choice.train, test_writers=choice.test)
@@ -185,7 +181,19 @@ def ordered_test(rows: Any, writers: Sequence[str]) -> tuple[Singles, Ints, list
     return rows.X_test[order], rows.y_test[order], [len(each) for each in places]
 
 
-def _model(family: str, trees: int) -> Any:
+def drawn_test(
+    rows: Any, writers: Sequence[str], seed: int, most: int | None
+) -> tuple[Singles, Ints, list[int]]:
+    """The same, but at most so many of them, drawn by the seed."""
+    X_test, truth, letters = ordered_test(rows, writers)
+    if most is None or most >= len(truth):
+        return X_test, truth, letters
+    drawn = np.sort(np.random.default_rng([seed, 3]).permutation(len(truth))[:most])
+    ends = np.searchsorted(drawn, np.cumsum([0, *letters]))
+    return X_test[drawn], truth[drawn], np.diff(ends).tolist()
+
+
+def model_of(family: str, trees: int) -> Any:
     """A model with the default parameters of its package but for the number of trees (100 in all three)."""
     if family == "rf":
         from sklearn.ensemble import RandomForestClassifier
