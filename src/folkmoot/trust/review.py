@@ -15,6 +15,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
@@ -236,16 +237,18 @@ def review_all(
     >>> print(reviews[0].why)
     anchored: learnt from 60 rows of 6 publishers; without its own 10 rows it knows them (z 3...)
     """
-    benches = _benches(checked, batch)
     who = range(checked.participants) if judges is None else judges
-    done: list[PeerReview] = []
     for own in who:
         if not 0 <= checks.integer("judge", own) < checked.participants:
             raise ValueError(f"judge must satisfy 0 <= judge < {checked.participants}: got {own}")
-        deaf = benches[-1]
-        done.append((benches[0] if deaf.muted[own] else deaf).review(own, expert))
-        if progress is not None:
-            progress(len(done), len(who))
+    done: list[PeerReview] = []
+    with threadpool_limits(1):  # the matrices are small: threads would mostly wait for each other
+        benches = _benches(checked, batch)
+        for own in who:
+            deaf = benches[-1]
+            done.append((benches[0] if deaf.muted[own] else deaf).review(own, expert))
+            if progress is not None:
+                progress(len(done), len(who))
     return done
 
 
