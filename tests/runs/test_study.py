@@ -102,3 +102,24 @@ def test_peer_review_is_one_more_line() -> None:
     assert few.shown is not None
     assert few.shown.reviewers == 2
     assert max(few.shown.anchored) <= 2
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_nobody_anchors_for_some_numbers_of_liars(place: int) -> None:
+    """Such a report has one talk instead of two: its accuracy stands in both rows."""
+    data = load_digits_moot(12, seed=0)
+    moot = ConsensusClassifier(
+        [GaussianNB(var_smoothing=0.1)], protocol=Slush(4, 3), trust="self-anchored", random_state=0
+    )
+    found = study(moot, data, [0, 2], watched=0, repeats=1)
+    moot.trust = None
+    reports = list(found.reports)
+    alone = replace(moot.sweep(data.X_test, data.y_test, [0, 2], repeats=1)[place], anchored=0)
+    reports[place] = alone
+    mixed = replace(found, reports=tuple(reports))
+    rows = {row[0]: row[1:] for row in table(mixed)[1]}
+    told = f"{alone.accuracy('consensus'):.3f}"
+    assert rows["talk without trust"][place] == rows["consensus by trust"][place] == told
+    assert rows["talk without trust"][1 - place] == f"{reports[1 - place].accuracy('talk without trust'):.3f}"
+    lines = {line.get_label(): line.get_ydata() for line in accuracy_by_liars(mixed).axes[0].get_lines()}
+    assert np.shape(lines["talk without trust"]) == (2,)

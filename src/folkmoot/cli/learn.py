@@ -190,11 +190,13 @@ def learn(
     if json:
         print_json(as_dict(result, warnings))
     else:
-        report = result.report(0)
+        report, shown = result.report(0), result.shown
+        about = [] if shown is None else [str(shown)]
+        helpful = [READ_BACKWARDS] if shown is not None and any(shown.anchored[1:]) else []
         print_study(
             result,
             [f"{report.title}.", "Accuracy, by how many participants are perfectly malicious:"],
-            report.notes if result.shown is None else [str(result.shown), *report.notes, READ_BACKWARDS],
+            [*about, *report.notes, *helpful],
         )
     say(where, error=True)
 

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST
+from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST, Report
 from folkmoot.comparison.report import TIES_SHARE
 from folkmoot.outcome import draw_convergence
 from folkmoot.report.page import Page
@@ -33,10 +33,9 @@ _STYLES: dict[str, dict[str, Any]] = {
 def table(study: Study) -> tuple[list[str], list[list[str]]]:
     """Header and rows: who decides, and the accuracy for each number of liars; then how firm it was."""
     header = ["malicious", *(str(count) for count in study.byzantine)]
-    names = [line.name for line in study.reports[0].lines]
     rows = [
-        [name, *(_share(report.accuracy(name)) for report in study.reports)]
-        for name in names
+        [name, *(_share(_accuracy(report, name)) for report in study.reports)]
+        for name in _names(study)
         if name != CONSENSUS
     ]
     rows.append([_named(study, CONSENSUS), *(_share(report.accuracy()) for report in study.reports)])
@@ -51,8 +50,8 @@ def accuracy_by_liars(study: Study) -> Figure:
     """Accuracy against the number of perfectly malicious participants."""
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.subplots()
-    for name in [line.name for line in study.reports[0].lines]:
-        values = [report.accuracy(name) for report in study.reports]
+    for name in _names(study):
+        values = [_accuracy(report, name) for report in study.reports]
         known = [(f, v) for f, v in zip(study.byzantine, values, strict=True) if v is not None]
         if known:
             axes.plot(
@@ -154,6 +153,17 @@ def pictures(study: Study) -> dict[str, Figure]:
         "convergence": convergence(study),
         "data": study.data.summary().plot(),
     }
+
+
+def _names(study: Study) -> list[str]:
+    """The lines of all reports: where nobody anchors there is one talk instead of two."""
+    return [line.name for line in max(study.reports, key=lambda report: len(report.lines)).lines]
+
+
+def _accuracy(report: Report, name: str) -> float | None:
+    """The accuracy of a line; where nobody anchored, the talk is the one without trust."""
+    there = any(line.name == name for line in report.lines)
+    return report.accuracy(CONSENSUS if name == WITHOUT_TRUST and not there else name)
 
 
 def _trusting(study: Study) -> bool:
