@@ -62,7 +62,8 @@ def more_than_chance(z: Floats, accepted: Bools, rows: Ints) -> bool:
     only so many. ``z`` is by rules that had not seen the publisher, -inf for those not accepted.
     """
     there = rows > 1
-    by_chance = np.maximum(np.where(rows < FEW, _CHANCE_OF_FEW, _CHANCE), 1 / np.maximum(rows, 1))[there]
+    by_chance = np.where(rows < FEW, _CHANCE_OF_FEW, _CHANCE)
+    by_chance = np.where(rows < 4, 1 / np.maximum(rows, 1), by_chance)[there]  # the best of few orders
     return _beyond(int(accepted[there].sum()), by_chance) or _beyond(
         int((z[there] > _SURE).sum()), np.full(int(there.sum()), _CHANCE_OF_SURE)
     )
