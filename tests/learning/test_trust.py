@@ -224,7 +224,7 @@ def test_scikit_learn_ways() -> None:
 
 @pytest.mark.parametrize("wrong", ["yes", True, 1, "Self-Anchored", np.ones(3)])
 def test_what_trust_can_be(wrong: Any) -> None:
-    with pytest.raises(ValueError, match="trust must be 'self-anchored' or None: got"):
+    with pytest.raises(ValueError, match="trust must be 'self-anchored' or 'peer-review' or None: got"):
         ConsensusClassifier(MODELS, prefit=True, trust=wrong).fit(OWN, OWN_Y)
 
 
