@@ -214,6 +214,17 @@ def _fitted() -> list[Any]:
     return [GaussianNB().fit(X[i::6], Y[i::6]) for i in range(6)]
 
 
+def test_public_rows_are_not_randomised() -> None:
+    models = _fitted()
+    plain, private = (
+        ConsensusClassifier(models, prefit=True, trust="peer-review", privacy=epsilon, random_state=0).fit(
+            X_TEST[:150], Y_TEST[:150]
+        )
+        for epsilon in (None, 0.5)
+    )
+    assert (private.checked_.truth == plain.checked_.truth).all()
+
+
 def test_models_that_came_fitted() -> None:
     groups = np.arange(150) % 6
     models = [(str(i), model) for i, model in enumerate(_fitted())]

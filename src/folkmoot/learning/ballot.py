@@ -22,7 +22,7 @@ from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Others, Sampling
 from folkmoot.simulation.among import deliberate_among
-from folkmoot.simulation.peer_reviewed import Reviewing, ballots_handed_in
+from folkmoot.simulation.peer_reviewed import Reviewing, ballots_handed_in, known_truth
 from folkmoot.simulation.self_anchored import Listeners, listen_first
 from folkmoot.trust import Anchor, PeerReview, Trust, class_probabilities
 from folkmoot.votes import UNCOLOURED, Votes, vote_keys
@@ -116,18 +116,13 @@ class Ballot:
             return class_probabilities(seen, opinion)
         classes = opinion.panel.classes
         ballots = self.chances if self.chances is not None else self.first if self.first is not None else seen
-        handed = ballots_handed_in(ballots, adversaries, _known(truth, classes), classes)
+        handed = ballots_handed_in(ballots, adversaries, known_truth(truth, classes), classes)
         return opinion.probabilities(handed)
 
     def answers(self, outcome: Outcome, likely: Floats) -> Ints:
         """What the talk decided; where it decided nothing, the first of the likeliest colours."""
         decided = outcome.decision
         return np.where(decided == UNCOLOURED, likely.argmax(axis=-1), decided)
-
-
-def _known(truth: Votes | None, classes: int) -> Votes | None:
-    """The truth as far as it is one of the classes; liars take any other for the first."""
-    return None if truth is None else np.where(truth < classes, truth, 0)
 
 
 def ballot_of(answers: Sequence[Array | str], labels: Array, names: Sequence[str]) -> Ballot:

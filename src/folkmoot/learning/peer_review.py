@@ -135,7 +135,7 @@ class PeerReviewing(ConsensusEstimator):
         for q, said in enumerate(own or ()):
             mine = publisher == q
             votes[q, mine] = said if said is not None else (0 if votes.ndim == 3 else UNCOLOURED)
-        told = published(truth, self.privacy, classes, draw)
+        told = np.where(publisher == PUBLIC, truth, published(truth, self.privacy, classes, draw))
         kept = label_kept(self.privacy, classes)
         checked = check_answers(votes, told, publisher, classes=classes, kept=kept)
         self.shown_ = ShownRows(X, checked)

@@ -78,18 +78,19 @@ class Reviewing:
     def first(
         self, votes: Votes, adversaries: Mapping[int, Adversary], truth: Votes | None
     ) -> Listeners[PeerReview] | None:
-        """Those who have learnt, and decided the votes.
-
-        The truth may be a colour that is not among the checked ones: liars take it for the first.
-        """
-        known = None if truth is None else np.where(truth < self.checked.classes, truth, 0)
+        """Those who have learnt, and decided the votes."""
         return review_first(
             votes if self.ballots is None else self.ballots,
             self.checked,
             adversaries=adversaries,
-            truth=known,
+            truth=known_truth(truth, self.checked.classes),
             claims=self.claims,
         )
+
+
+def known_truth(truth: Votes | None, classes: int) -> Votes | None:
+    """The truth as far as it is one of the checked colours; liars take any other for the first."""
+    return None if truth is None else np.where(truth < classes, truth, 0)
 
 
 def review_first(

@@ -1,6 +1,6 @@
 """Crowds with gold: several rules learnt from a few public answers and the batch, mixed by how well they did.
 
-With a dozen gold tasks and a hundred workers no single rule is right everywhere (docs/peer-review.md):
+With a dozen gold tasks and a hundred workers no single rule is right everywhere (docs/peer-review-crowds.md):
 
     gold log-odds      weighs by accuracy on gold. Few votes on gold say little of each worker.
     one coin           learns one accuracy a worker from gold and the batch together, gold clamped.

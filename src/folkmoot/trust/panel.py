@@ -18,9 +18,7 @@ from folkmoot.trust.vetting import sides
 from folkmoot.votes import UNCOLOURED
 
 FEW_PARTICIPANTS: Final = 10  # up to which a publisher's votes on its own rows count (they are out of fold)
-MOST_FEATURES: Final = (
-    5000  # above which a peer has one weight for all colours, and a colour one for all peers
-)
+MOST_FEATURES: Final = 5000  # above which a peer has one weight for all colours
 _FOLDS: Final = 5
 _ALONE: Final = 200  # rows up to which they are left out one at a time
 _SOME: Final = 1000  # rows that the strength of a rule is chosen on

@@ -7,7 +7,6 @@ side do not reach, are heard one by one, once. It anchors if rules that have not
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +22,7 @@ from folkmoot.trust.blend import forecast, shares, smoothed
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, check_ballots
 from folkmoot.trust.panel import Panel, Rule
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
-from folkmoot.trust.vetting import BELIEVED, believed, more_than_chance, permutation_z
+from folkmoot.trust.vetting import BELIEVED, attainable, believed, more_than_chance, permutation_z
 from folkmoot.votes import UNCOLOURED
 
 SWEEPS: Final = 3
@@ -414,7 +413,7 @@ def _recognition(own: int, panel: Panel, accepted: Bools, rule: Rule, expert: Si
 
 def _knows(own: int, panel: Panel, recognition: float) -> bool:
     rows = int(panel.published[own]) + len(panel.public)
-    return bool(recognition > min(BELIEVED, 0.99 * math.sqrt(max(rows - 1, 0))))
+    return bool(recognition > attainable(BELIEVED, rows))
 
 
 def _sharpness(rule: Rule, checked: CheckedAnswers) -> float:

@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from folkmoot.arrays import Bools, Floats, Ints, Singles
 
 BELIEVED: Final = 1.5  # standard deviations that claims must be nearer to the predictions than by chance
 BELIEVED_OF_FEW: Final = 1.0  # the same of fewer than FEW rows
 FEW: Final = 15
-_SURE: Final = 2.5
+_SURE: Final = 2.5  # standard deviations from which a publisher counts as surely known
 _CHANCE: Final = 0.067  # of a normal deviate above BELIEVED
 _CHANCE_OF_FEW: Final = 0.159  # above BELIEVED_OF_FEW
 _CHANCE_OF_SURE: Final = 0.006  # above _SURE
@@ -44,15 +45,15 @@ def permutation_z(scores: Singles, claims: Ints) -> float:
     return float(np.trace(table)) / np.sqrt(variance) if variance > 1e-12 else 0.0
 
 
-def bar(rows: Ints) -> Floats:
-    """The z above which claims of so many rows are believed; that of m rows is at most sqrt(m - 1)."""
-    most = 0.99 * np.sqrt(np.maximum(rows - 1, 0))
-    return np.asarray(np.where(rows < FEW, np.minimum(BELIEVED_OF_FEW, most), BELIEVED))
+def attainable(bound: npt.ArrayLike, rows: npt.ArrayLike) -> Floats:
+    """The bound, or what so few rows can exceed: the z of m rows is at most sqrt(m - 1)."""
+    return np.asarray(np.minimum(bound, 0.99 * np.sqrt(np.maximum(np.asarray(rows) - 1, 0))))
 
 
 def believed(z: Floats, rows: Ints) -> Bools:
     """Which publishers pass, by their z and their number of rows."""
-    return np.asarray((rows > 1) & (z > bar(rows)))
+    bound = attainable(np.where(rows < FEW, BELIEVED_OF_FEW, BELIEVED), rows)
+    return np.asarray((rows > 1) & (z > bound))
 
 
 def more_than_chance(z: Floats, accepted: Bools, rows: Ints) -> bool:
