@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import os
 import re
 import resource
 import signal
@@ -35,7 +34,7 @@ from support.network.metrics import metrics, request
 from support.network.ports import held_port
 from support.network.real_moot import check_consistency, rows_of_closed_motions, until
 from support.network.shell_nodes import MODELS, ShellNode, stopped_quietly
-from support.process import assert_control_c_is_quiet, run_process, start
+from support.process import assert_control_c_is_quiet, run_process
 
 QUICK = ("--rounds", 10, "--pace", "5ms", "--deadline", "12s")
 
@@ -428,28 +427,3 @@ def test_a_clock_an_hour_ahead_is_told_and_does_no_harm(tmp_path: Path) -> None:
 
     (tmp_path / "two").mkdir()
     within(play())
-
-
-@pytest.mark.slow
-def test_control_c_on_a_local_moot_leaves_nothing_behind(tmp_path: Path) -> None:
-    command = ["local", "--nodes", 4, "--inputs", 5, "--rounds", 500, "--out", tmp_path / "kept"]
-    with start(*command, new_session=True) as process:
-        doors = [tmp_path / "kept" / f"node{place:03d}" / DOOR for place in range(4)]
-        until(lambda: all(door.exists() for door in doors), "they have started", 60.0)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        assert (process.returncode, out, err) == (130, "", "")
-    until(lambda: not of_session(process.pid), "processes are left", 20.0)
-
-
-def of_session(session: int) -> list[int]:
-    """The processes of a session, which is numbered by the process that began it."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if os.getsid(int(entry.name)) == session:
-                    found.append(int(entry.name))
-            except (ProcessLookupError, PermissionError):
-                continue
-    return found
