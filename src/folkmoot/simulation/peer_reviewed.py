@@ -11,7 +11,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from functools import partial
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -140,7 +141,14 @@ def review_first(
         _warn("nobody that does not lie has votes, so nobody can learn from checked answers")
         return None
     found = review_all(heard, judges=able, batch=seen, expert=expert, progress=progress)
-    reviewers = listeners_of(found, seen, lying, labels_of(cast), expert_votes)
+    again = {
+        "adversaries": adversaries, "truth": truth, "claims": claims, "judges": judges, "missing": missing,
+        "expert": expert, "expert_votes": expert_votes,
+    }  # fmt: skip
+    reviewers = replace(
+        listeners_of(found, seen, lying, labels_of(cast), expert_votes),
+        anew=partial(_anew, review_first, cast, checked, again),
+    )
     if not reviewers.anchored.any():
         _warn(
             "nobody can anchor by checked answers, so everybody is trusted alike; the first participant "
@@ -177,7 +185,8 @@ def listeners_of(
     anchored = (held != UNCOLOURED).any(axis=1)
     held[lying] = held_by_liars[lying]
     voted: Bools = (labels_of(seen) != UNCOLOURED).any(axis=1)
-    return Listeners(tuple(reviews), anchored, anchored | (lying & voted), held, sure)
+    speaking = anchored | (lying & voted)
+    return Listeners(tuple(reviews), anchored, speaking, held, sure, labels_of(seen), "peer review")
 
 
 def review_gold_first(
@@ -219,7 +228,28 @@ def review_gold_first(
         for i, each in enumerate(deciding)
     ]
     sure = np.where(deciding[:, None], leads(found.chances), 0.0)
-    return Listeners(tuple(opinions), deciding, deciding | (lying & voted), held, sure)
+    again = {"adversaries": adversaries, "truth": truth, "classes": classes, "missing": missing}
+    anew = partial(_anew, review_gold_first, cast, gold, again)
+    speaking = deciding | (lying & voted)
+    return Listeners(tuple(opinions), deciding, speaking, held, sure, seen, "peer review", anew)
+
+
+def _anew(
+    learn: Callable[..., Listeners[Any] | None],
+    votes: Ints | Singles,
+    known: CheckedAnswers | Gold,
+    options: dict[str, Any],
+    i: int,
+    column: Ints,
+) -> Listeners[Any] | None:
+    """Those who learn, had they voted so (participant,) on input i; who votes otherwise is sure of it."""
+    cast = votes.copy()
+    moved = labels_of(votes)[:, i] != column
+    if cast.ndim == 2:
+        cast[moved, i] = column[moved]
+    else:
+        cast[moved, i] = column[moved, None] == np.arange(cast.shape[2])
+    return learn(cast, known, **options)
 
 
 def with_lies(
