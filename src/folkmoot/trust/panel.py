@@ -188,11 +188,12 @@ class Panel:
         return Rule(linear, factor, rows[some], (unseen * factor).astype(np.float32))
 
     def _folds(self, rows: Ints) -> Ints:
-        """Whole publishers, unless all rows are of one; public rows one by one."""
+        """Whole publishers, dealt out in turn, unless all rows are of one; public rows one by one."""
         publisher = self.checked.publisher[rows]
-        if len(np.unique(publisher)) == 1:
+        there, turn = np.unique(publisher, return_inverse=True)
+        if len(there) == 1:
             return np.arange(len(rows)) % _FOLDS
-        return np.where(publisher == PUBLIC, np.arange(len(rows)), publisher) % _FOLDS
+        return np.where(publisher == PUBLIC, np.arange(len(rows)), turn) % _FOLDS
 
 
 def _voices(blocks: Singles) -> Ints:
