@@ -33,6 +33,7 @@ from folkmoot.cli.output import (
     print_table,
     progress_bar,
     save_picture,
+    say,
 )
 
 if TYPE_CHECKING:
@@ -97,6 +98,15 @@ def deliberate(
         Path | None,
         typer.Option("--out", help="Write task,label,agreement of the first time here.", show_default=False),
     ] = None,
+    why: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--why",
+            metavar="TASK",
+            help="Explain the answer to this task; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
     plot: Plot = None,
 ) -> None:
@@ -104,6 +114,7 @@ def deliberate(
     from folkmoot.adversaries import handed_in
     from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparison import compare
+    from folkmoot.explanation import why_of_answer
     from folkmoot.vote_files import read_votes
 
     path = picture_path(plot)
@@ -116,6 +127,7 @@ def deliberate(
     if golden is not None and peer_review:
         check_enough(golden, gold)
     table = read_votes(votes, truth, **columns) if golden is None else golden.table
+    explained = _tasks_to_explain(why or [], table, votes, gold)
     classes = len(table.labels)
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
@@ -146,6 +158,9 @@ def deliberate(
     others = [(line.name.removeprefix("talk "), line) for line in report.lines if line.name != report.talk]
     result |= {json_key(name): line.accuracy for name, line in others}
     result["warnings"] = notes
+    reasons = [why_of_answer(report.outcome, i, called=table.tasks[i]) for i in explained]
+    if why:
+        result["why"] = [reason.to_dict() for reason in reasons]
     if out is not None:
         _write(out, report.outcome, table)
     if json:
@@ -159,10 +174,27 @@ def deliberate(
             [_row(name, line) for name, line in [*others, own]],
             _note(result, report, notes),
         )
+        for reason in reasons:
+            say("", *str(reason).split("\n"))
     if path:
         from folkmoot.report import deliberation_figure as pictures
 
         save_picture(pictures.deliberation(report), path)
+
+
+def _tasks_to_explain(named: list[str], table: VoteTable, votes: Path, gold: Path | None) -> list[int]:
+    """The tasks of ``--why`` by number; a wrong name is met with those that are near it."""
+    from difflib import get_close_matches
+
+    place = {task: i for i, task in enumerate(table.tasks)}
+    for task in named:
+        if task not in place:
+            near = get_close_matches(task, table.tasks, n=5, cutoff=0.5) or table.tasks[:5]
+            besides = "" if gold is None else f" that is not in {gold}"
+            raise ValueError(
+                f"--why must name a task of {votes}{besides}, such as {', '.join(near)}: got {task!r}"
+            )
+    return [place[task] for task in named]
 
 
 def _missing(typed: str) -> Missing:

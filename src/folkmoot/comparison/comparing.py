@@ -218,7 +218,8 @@ def compare(
     repetitions = len(np.atleast_2d(main.decision))
 
     def called(outcome: Outcome) -> Outcome:
-        return replace(outcome, labels=labels, names=None if names is None else tuple(names))
+        called = None if names is None else tuple(names)
+        return replace(outcome, labels=labels, names=called, faults=scene.faults)
 
     return Report(
         lines=tuple(lines),

@@ -335,6 +335,26 @@ class SlushChain:
         undecided[[0, -1]] = 0.0
         return self._evolve(undecided, steps, backward=True)
 
+    def ahead_after(self, steps: int, colour: int = BLUE) -> Floats:
+        """From each b, the chance that more than half of the honest hold one colour after ``steps`` steps.
+
+        Parameters
+        ----------
+        steps : int
+            How many steps to take.
+        colour : int, default 1
+            BLUE (1) or RED (0).
+
+        Returns
+        -------
+        ndarray of float, shape (honest + 1,)
+            The chance for each b at the start; a tie is none.
+        """
+        blue = np.arange(self.honest + 1)
+        holders = blue if colour == BLUE else self.honest - blue
+        ahead = self._evolve((2 * holders > self.honest).astype(np.float64), steps, backward=True)
+        return np.minimum(ahead, 1.0)  # rounding
+
     def _evolve(self, vector: Floats, steps: int, *, backward: bool) -> Floats:
         """``vector`` times a power of the transition matrix, from the left or (backward) from the right."""
         count = checks.integer("steps", steps, least=0)
