@@ -52,9 +52,11 @@ def write_study(study: Study, folder: Path, title: str, warned: list[str]) -> st
             figure.savefig(folder / f"{name}.png", dpi=150)
         html = page(study, title, drawn)
     (folder / "results.json").write_bytes(json.format(json.encode(as_dict(study, warned)), indent=1))
+    watched = study.report(study.watched)
+    watched.participant_table.to_csv(folder / "participants.csv")
     report = folder / "report.html"
     report.write_text(html, encoding="utf-8")
-    return f"wrote {report} (open it in a browser), the pictures and results.json beside it"
+    return f"wrote {report} (open it in a browser), the pictures, results.json and participants.csv beside it"
 
 
 def as_dict(study: Study, warned: list[str]) -> dict[str, Any]:
