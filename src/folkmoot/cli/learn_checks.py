@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from folkmoot.cli.study_output import REPORT, RESULTS, check_folder, check_new
+from folkmoot.cli.study_output import PARTICIPANTS, REPORT, RESULTS, check_folder, check_new
 
 FOLDER: Final = "folkmoot-learn"
 PREDICTIONS: Final = "predictions.csv"
@@ -15,7 +15,7 @@ MOOT_FILE: Final = "moot.skops"
 
 def new_folder(out: Path | None, overwrite: bool) -> Path:
     """The folder to fill: one without an earlier run. Where none is named, the first such by number."""
-    files = (REPORT, RESULTS, PREDICTIONS, MOOT_FILE)
+    files = (REPORT, RESULTS, PARTICIPANTS, PREDICTIONS, MOOT_FILE)
     if out is not None:
         check_new([out / name for name in files], "--out", overwrite)
         return check_folder(out)

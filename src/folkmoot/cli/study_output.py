@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 REPORT: Final = "report.html"
 RESULTS: Final = "results.json"
+PARTICIPANTS: Final = "participants.csv"
 
 
 def check_folder(path: Path) -> Path:
@@ -57,7 +58,9 @@ def write_study(study: Study, folder: Path, title: str, found: dict[str, Any]) -
     """Pictures, numbers and the page that holds everything; returns a line that says where."""
     from folkmoot.report.study_page import page, pictures
 
-    return write_report(folder, found, partial(pictures, study), partial(page, study, title))
+    where = write_report(folder, found, partial(pictures, study), partial(page, study, title))
+    study.report(study.watched).participant_table.to_csv(folder / PARTICIPANTS)
+    return where
 
 
 def write_report(
@@ -79,7 +82,7 @@ def write_report(
     (folder / RESULTS).write_bytes(json.format(json.encode(found), indent=1))
     report = folder / REPORT
     report.write_text(html, encoding="utf-8")
-    return f"wrote {report} (open it in a browser), the pictures and results.json beside it"
+    return f"wrote {report} (open it in a browser), the pictures, results.json and participants.csv beside it"
 
 
 def as_dict(study: Study | NumberStudy, warned: list[str]) -> dict[str, Any]:
