@@ -153,7 +153,8 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (row, feature), optional
-            The rows.
+            The rows; or shape (row,): a list, array or Series of texts, or of other things that the models
+            take, which goes to them as it comes.
         y : array-like of float, shape (row,) or (row, output), optional
             Their numbers.
         groups : array-like, shape (row,), optional
