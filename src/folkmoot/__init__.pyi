@@ -10,6 +10,7 @@ from . import datasets as datasets
 from . import explanation as explanation
 from . import learning as learning
 from . import network as network
+from . import planning as planning
 from . import protocols as protocols
 from . import sampling as sampling
 from . import simulation as simulation
@@ -22,6 +23,9 @@ from .explanation import Explanation as Explanation
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusRegressor as ConsensusRegressor
 from .outcome import Outcome as Outcome
+from .planning import Plan as Plan
+from .planning import plan as plan
+from .planning import plan_for as plan_for
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball
 from .protocols import Snowflake as Snowflake
