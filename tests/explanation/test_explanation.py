@@ -89,8 +89,8 @@ def test_undecided_says_what_was_missing() -> None:
     assert why.answer is None
     assert why.closeness is None
     assert why.sentence == (
-        "There is no answer: at first 2 voted benign and 2 malignant, after 6 rounds 2 hold benign and 2 "
-        "malignant, and more than half of the 4 must hold one label."
+        "There is no answer: at first 2 were for benign and 2 for malignant, after 6 rounds 2 are for benign "
+        "and 2 for malignant, and more than half of the 4 must be for one label."
     )
     assert why.missing == (
         "What was missing: no label has the 3 equal first votes that win a query; lower the threshold: "

@@ -22,6 +22,7 @@ _NONE: Final = "#eceff2"
 _MOST_SHOWN: Final = 12  # labels in the legend
 _MARKS: Final = {
     "lies": " (lies)",
+    "accused": " (accused)",
     "absent": " (absent)",
     "failed": " (failed)",
     "listens only": " (listens)",
