@@ -40,7 +40,8 @@ def table(tmp_path: Path) -> Path:
 
 
 def learn(table: Path, *more: Any) -> list[Any]:
-    return ["learn", table, "--target", "ill", "--group", "clinic", "--out", table.parent / "out", *more]
+    out = table.parent / "out"
+    return ["learn", table, "--target", "ill", "--group", "clinic", "--out", out, "--overwrite", *more]
 
 
 def accuracies(found: Any, place: int = 0) -> dict[str, float]:
@@ -111,6 +112,21 @@ def test_protocols_and_the_same_seed(table: Path) -> None:
     assert accuracies(other)["mean participant"] < accuracies(one)["mean participant"]
 
 
+def test_trust_is_that_of_the_estimator(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "patients.csv", groups=10, rows=80)
+    options = ["--model", "bayes", "--trust", "--byzantine", 2, "--holdout", 0.5, "--repeats", 2]
+    found = run_json(*learn(table, *options, "--no-save"))
+    data = read_table(table, "ill", "clinic")
+    model = for_table(models_for("bayes", 1)[0], 3, data.categorical)
+    moot = ConsensusClassifier([model], trust="self-anchored", holdout=0.5, random_state=0)
+    moot.fit(data.X, data.y, data.groups)
+    reports = moot.sweep(data.X_test, data.y_test, [0, 1, 2], repeats=2)
+    assert min(report.anchored or 0 for report in reports) > 0
+    for told, report in zip(found["reports"], reports, strict=True):
+        assert told["anchored"] == report.anchored
+        assert told["lines"][-1]["accuracy"] == report.accuracy()
+
+
 def test_peer_review(table: Path) -> None:
     """Ten clinics of 20 rows show ten each, half of them; one that is always wrong is read backwards."""
     options = ["--model", "tree", "--repeats", 1, "--byzantine", 1]
@@ -178,7 +194,18 @@ def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
     [
         (["--target", "sick"], "patients.csv has no column 'sick': it has age, pressure, town, clinic, ill"),
         (["--group", "ill"], "target and group must be different columns: got 'ill' for both"),
-        (["--target", "age"], "age must be a class: it has"),
+        (["--target", "town", "--task", "regression"], "line 2: town must be a number: got"),
+        (["--task", "ranking"], "--task must be classification or regression: got 'ranking'"),
+        (["--trust", "--peer-review"], "--trust learns from votes alone and --peer-review from shown rows"),
+        (["--trust", "--voting", "probabilities"], "--trust is for --voting labels: leave it out"),
+        (["--model", "linear"], "model must be one of rf, logistic, nearest, tree, bayes, svm, boost"),
+        (["--target", "age", "--protocol", "snowball"], "--protocol is for classes, and age holds numbers"),
+        (["--target", "age", "--trust"], "--trust is for classes, and age holds numbers: leave it out, or"),
+        (["--target", "age", "--no-refit"], "--no-refit is for classes, and age holds numbers"),
+        (["--target", "age", "--model", "logistic"],
+         "model must be one of rf, linear, nearest, tree, svm, boosting, mixed where numbers are predicted"),
+        (["--target", "age", "--k", "10"], "1 <= k <= n-1 when the asker does not ask itself: got k=10"),
+        (["--target", "age", "--trim", "5"], "--trim must satisfy 0 <= 2 trim < 10"),
         (["--drop", "hight"], "has no column 'hight'"),
         (["--drop", "age,pressure,town"], "must have a column to predict 'ill' from"),
         (["--model", "xgboost"], "model must be one of rf, logistic, nearest, tree"),
@@ -288,7 +315,7 @@ def test_names_that_look_like_nothing(tmp_path: Path) -> None:
     assert found["reports"][0]["classes"] == 2
     assert found["warnings"][:2] == [
         "left out, as they have no values: empty",
-        "id has another word in nearly every row: an id? (drop it)",
+        "id has another word in nearly every row: an id? --drop id",
     ]
 
 

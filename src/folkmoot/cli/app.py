@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import deliberate, demo, learn, plan, reproduce, theory
+from folkmoot.cli import deliberate, demo, learn, plan, predict, reproduce, theory
 from folkmoot.cli.network import (
     ask,
     evidence,
@@ -33,6 +33,7 @@ app.add_typer(init_node.app, name="node")
 app.add_typer(manage_roster.app, name="roster")
 app.command()(demo.demo)
 app.command(cls=ListingCommand)(learn.learn)
+app.command()(predict.predict)
 app.command()(reproduce.reproduce)
 app.command(cls=ListingCommand)(deliberate.deliberate)
 app.command(cls=ListingCommand)(plan.plan)

@@ -14,6 +14,7 @@ from folkmoot.cli.options import (
     Json,
     KOrAll,
     LabelColumn,
+    Participants,
     Plot,
     Protocol,
     Repeats,
@@ -34,6 +35,7 @@ from folkmoot.cli.output import (
     progress_bar,
     save_picture,
 )
+from folkmoot.cli.participant_output import print_participants
 
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
@@ -97,6 +99,7 @@ def deliberate(
         Path | None,
         typer.Option("--out", help="Write task,label,agreement of the first time here.", show_default=False),
     ] = None,
+    participants: Participants = False,
     json: Json = False,
     plot: Plot = None,
 ) -> None:
@@ -155,11 +158,12 @@ def deliberate(
         by_trust = (" by peer review" if peer_review else " by trust") if report.listeners else ""
         own = (f"{protocol}{by_trust}, {times(repeats)}", report.line(report.talk))
         print_table(
-            f"{report.participants} participants, {report.inputs} inputs, {classes} classes",
+            f"{report.n_participants} participants, {report.inputs} inputs, {classes} classes",
             ["who decides", "accuracy", "undecided"],
             [_row(name, line) for name, line in [*others, own]],
             _note(result, report, notes),
         )
+        print_participants(report.participant_table, whole=participants)
     if path:
         from folkmoot.report import deliberation_figure as pictures
 
@@ -227,7 +231,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
 
     consensus = report.line(report.talk)
     return {
-        "participants": report.participants,
+        "participants": report.n_participants,
         "inputs": report.inputs,
         "classes": report.classes,
         "labels": table.labels,
@@ -244,6 +248,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
         "queries": float(report.outcome.queries.mean()),
         "repeats": report.repeats,
         "seconds": round(report.seconds, 6),
+        "participant_table": report.participant_table.to_list(),
     }
 
 

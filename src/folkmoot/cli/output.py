@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,8 +63,11 @@ def print_table(
     note: str | Sequence[str] = (),
     *,
     words: bool = False,
+    left: Collection[str] = (),
 ) -> None:
     """A table on stdout, first column to the left, the rest to the right; ``words`` to the left, wrapped.
+
+    Columns whose header is in ``left`` hold words in a table of numbers.
 
     ``title`` and ``note`` are a line or several; a line stays one, whatever it holds. Nothing is markup.
     """
@@ -77,7 +80,7 @@ def print_table(
     for index, name in enumerate(header):
         table.add_column(
             Text(printable(name)),
-            justify="right" if index and not words else "left",
+            justify="right" if index and not words and name not in left else "left",
             no_wrap=not words,
             overflow="fold" if words else "ellipsis",
         )
