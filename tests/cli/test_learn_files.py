@@ -137,6 +137,13 @@ def test_numbers_are_agreed_on(tmp_path: Path) -> None:
     assert root_mean_squared_error(truth, answers) == pytest.approx(errors["consensus"], rel=1e-4)
     assert "Root mean squared error, by how many participants answer absurd numbers:" in result.stdout
     assert "one liar at the most" in result.stdout
+    people = rows_of(tmp_path / "out" / "participants.csv")
+    for row, own, (name, rows) in zip(people, each, train.groupby("clinic"), strict=True):
+        assert (row["name"], int(row["rows"])) == (str(name), len(rows))
+        assert float(row["error"]) == pytest.approx(root_mean_squared_error(truth, own))
+        assert float(row["bias"]) == pytest.approx(np.mean(own - truth))
+    assert found["joining"] == []
+    assert "test on rows of the groups that take part (--test-rows 0.2)" in result.stdout
     page = (tmp_path / "out" / "report.html").read_text()
     assert "only numbers were exchanged" in page
     assert f"{errors['consensus']:.4g}" in page

@@ -113,6 +113,15 @@ def number_page(study: NumberStudy, title: str, pictures: dict[str, Figure]) -> 
     for note in (*report.notes, study.withstands):
         result.text(note[0].upper() + note[1:] + ".")
     result.figure(pictures["agreed"], "What is agreed on against the truth, on the test rows")
+    for heading, shown in (
+        ("Who is off", study.participant_table.shown("participants.csv has all")),
+        ("Is joining worth it?", study.joining.shown("results.json has all")),
+    ):
+        result.heading(heading)
+        if shown.cells:
+            result.table(shown.header, shown.cells, bold="all of them")
+        for note in shown.notes:
+            result.text(note[0].upper() + note[1:] + ".")
     result.heading("Who has which rows")
     result.figure(pictures["data"], "Training rows by participant and quarter of what is predicted")
     result.text(
