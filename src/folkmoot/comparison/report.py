@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from folkmoot.arrays import Bools, Ints
 from folkmoot.comparison.bars import draw_agreement, draw_bars
 from folkmoot.comparison.ground import Ground
-from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
+from folkmoot.comparison.printing import ReportTable, plus_minus, size, who_is_not_honest
 from folkmoot.comparison.who.joining import JoiningTable
 from folkmoot.comparison.who.table import ParticipantTable
 from folkmoot.outcome import Outcome
@@ -305,11 +305,7 @@ class Report(ReportTable[Line]):
         return [f"undecided inputs count as wrong here{ties}" + (f"; {self.advice}" if self.advice else "")]
 
     def _cells(self, line: Line) -> tuple[str, ...]:
-        if line.accuracy is None:
-            right = "-"
-        else:
-            error = "" if line.standard_error is None else f" ± {line.standard_error:.4f}"
-            right = f"{line.accuracy:.4f}{error}"
+        right = "-" if line.accuracy is None else f"{line.accuracy:.4f}{plus_minus(line.standard_error)}"
         return line.name, right, "-" if line.undecided is None else f"{line.undecided:g}", line.needs
 
     def plot(self) -> Figure:

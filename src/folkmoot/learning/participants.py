@@ -222,12 +222,20 @@ def fit_regressor(task: Task) -> Participant:
 
 def squared_errors(participant: Participant, X: Any, y: Array) -> Array | str:
     """(row,): how far it is off, squared and added up over outputs; or what went wrong."""
+    answers = numbers_like(participant, X, y)
+    if isinstance(answers, str):
+        return answers
+    return np.asarray(((answers - y) ** 2).reshape(len(y), -1).sum(axis=1))
+
+
+def numbers_like(participant: Participant, X: Any, y: Array) -> Array | str:
+    """Its numbers for these rows, of the shape of the right ones; or what went wrong."""
     answers = participant.predict(X)
     if isinstance(answers, str):
         return answers
     if answers.shape != y.shape or answers.dtype.kind not in "biuf" or not np.isfinite(answers).all():
         return f"predict returned no numbers of the shape {y.shape}"
-    return np.asarray(((answers - y) ** 2).reshape(len(y), -1).sum(axis=1))
+    return answers
 
 
 def measured(participant: Participant, X: Any, y: Array) -> Participant:
