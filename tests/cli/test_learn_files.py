@@ -17,7 +17,7 @@ from sklearn.metrics import root_mean_squared_error
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from folkmoot import ConsensusClassifier
+from folkmoot import ConsensusClassifier, ConsensusRegressor
 from folkmoot.cli.learn_checks import new_folder
 from folkmoot.datasets import read_table
 from folkmoot.learning.base_learners import for_table, models_for
@@ -172,16 +172,31 @@ def test_whole_numbers_may_be_classes_or_numbers(tmp_path: Path) -> None:
     assert (found["task"], found["reports"][0]["classes"]) == ("classification", 21)
 
 
-def test_numbers_weighed_by_rows_that_are_shown(tmp_path: Path) -> None:
+def test_peer_review_of_numbers_is_that_of_the_estimator(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({"a": rng.normal(size=200), "who": rng.integers(0, 6, 200)})
     frame["b"] = frame["a"] * 3 + rng.normal(size=200)
     table = tmp_path / "t.csv"
     frame.to_csv(table, index=False)
-    run_json(*learn(table, "b", "who", "--model", "linear", "--peer-review", "--byzantine", 0))
+    found = run_json(*learn(table, "b", "who", "--model", "linear", "--peer-review", "--byzantine", 0))
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Each showed the rows it had held out, inputs and numbers" in page
+    data = read_table(table, "b", "who")
+    moot = ConsensusRegressor(
+        [for_table(models_for("linear", 1, numbers=True)[0], 1, ())],
+        weights="peer-review",
+        holdout=0.2,
+        random_state=0,
+    ).fit(data.X, data.y, data.groups)
+    report = moot.report(data.X_test, data.y_test)
+    errors = {line["name"]: line["error"] for line in found["reports"][0]["lines"]}
+    assert errors["consensus"] == report.error()
     assert (
-        "Each showed the rows it had held out, without their numbers"
-        in (tmp_path / "out" / "report.html").read_text()
+        errors["consensus"]
+        != ConsensusRegressor(moot.estimators_, prefit=True, random_state=0)
+        .fit()
+        .report(data.X_test, data.y_test)
+        .error()
     )
 
 

@@ -83,9 +83,9 @@ def number_page(study: NumberStudy, title: str, pictures: dict[str, Figure]) -> 
     sizes = study.data.summary().sizes
     result = Page(title)
     seen = (
-        "Each showed the rows it had held out, without their numbers, and weighs the others by how near they "
-        "came there"
-        if study.weighed
+        "Each showed the rows it had held out, inputs and numbers, and learns from all of them how to read "
+        "the others"
+        if study.reviewed
         else "Nobody saw another's rows or model; only numbers were exchanged"
     )
     result.text(

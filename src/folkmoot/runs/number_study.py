@@ -39,7 +39,7 @@ class NumberStudy:
     trim: int
     seconds_fitting: float
     seconds_comparing: float
-    weighed: bool = False  # whether participants have shown rows and weigh each other by them
+    reviewed: bool = False  # whether participants have shown rows and read each other's numbers by them
 
     @property
     def withstands(self) -> str:
@@ -100,5 +100,5 @@ def number_study(
         trim=TrimmedMean(regressor.trim).trimmed(len(regressor.participants_)),
         seconds_fitting=fitted - started,
         seconds_comparing=time.perf_counter() - fitted,
-        weighed=regressor.weights is not None,
+        reviewed=regressor.weights is not None,
     )
