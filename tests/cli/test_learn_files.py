@@ -272,6 +272,13 @@ def test_groups_that_are_none(tmp_path: Path, columns: str, group: str, message:
     assert_refused(message, *learn(tmp_path / "t.csv", "y", group))
 
 
+def test_groups_that_are_nearly_none(tmp_path: Path) -> None:
+    rows = [f"{i if i < 30 else 'shared'},{i % 7},{('no', 'yes')[i % 2]}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,a,y", *rows]))
+    with pytest.warns(UserWarning, match=r"30 of 31 groups have one row to learn from: is 'id' \(--group\)"):
+        read_table(tmp_path / "t.csv", "y", "id")
+
+
 @pytest.mark.parametrize(("first", "warned"), [(0, True), (1, True), (2, False)])
 def test_a_row_counter_is_told_of(tmp_path: Path, first: int, warned: bool) -> None:
     rows = [f"{i + first},{i % 7},{i % 4},{('no', 'yes')[i % 7 > 3]}" for i in range(40)]

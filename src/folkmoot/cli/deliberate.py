@@ -120,6 +120,11 @@ def deliberate(
     if golden is not None and peer_review:
         check_enough(golden, gold)
     table = read_votes(votes, truth, **columns) if golden is None else golden.table
+    if len(table.workers) < 2:
+        raise ValueError(
+            f"{votes} must hold votes of at least two workers: all are of {table.workers[0]!r}; is "
+            f"--worker-column {worker_column} the column that says who voted?"
+        )
     classes = len(table.labels)
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
