@@ -18,6 +18,7 @@ from folkmoot import checks
 from folkmoot.accuracy import share_right
 from folkmoot.answers import Answer, held_by_most
 from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
+from folkmoot.pictures import canvas
 from folkmoot.votes import UNCOLOURED
 
 __all__ = ["Change", "Outcome"]
@@ -243,8 +244,13 @@ class Outcome:
             raise ValueError(f"i must satisfy 0 <= i < {inputs}, the number of inputs: got i={i}")
         return self.replay(i)
 
-    def plot(self) -> Figure:
+    def plot(self, ax: Any = None) -> Figure:
         """Draw how fast the participants came to agree.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: in a figure of its own.
 
         Returns
         -------
@@ -257,10 +263,8 @@ class Outcome:
         ValueError
             If the deliberation was not recorded with ``record=True``.
         """
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-        draw_convergence(self, figure.subplots())
+        figure, axes = canvas(ax, (6.4, 4.0))
+        draw_convergence(self, axes)
         return figure
 
 
