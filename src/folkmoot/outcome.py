@@ -6,10 +6,10 @@ Agreement is not correctness: an ``Outcome`` knows nothing of the truth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -19,43 +19,14 @@ from folkmoot.accuracy import share_right
 from folkmoot.answers import Answer, held_by_most
 from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
 from folkmoot.pictures import canvas
-from folkmoot.votes import UNCOLOURED
+from folkmoot.played import Played, Schedule
+from folkmoot.turns import Change, Turns
+from folkmoot.votes import UNCOLOURED, Votes
 
-__all__ = ["Change", "Outcome"]
+__all__ = ["Outcome"]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-class Change(NamedTuple):
-    """One line of ``Outcome.explain``: who changed colour, when, and after which answers.
-
-    Parameters
-    ----------
-    round : int
-        The round in which it happened; the first is 1.
-    participant : int
-        The participant that changed its colour.
-    before : int
-        The colour it held; -1 for none.
-    after : int
-        The colour it holds from then on.
-    tally : tuple of float
-        How many of the peers it asked answered each colour; with weights, the sum of theirs.
-
-    Examples
-    --------
-    >>> from folkmoot import Slush, deliberate
-    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
-    >>> outcome.explain(0)
-    [Change(round=1, participant=3, before=1, after=0, tally=(2.0, 0.0))]
-    """
-
-    round: int
-    participant: int
-    before: int
-    after: int
-    tally: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +54,7 @@ class Outcome:
         How many honest participants held each colour at the start and after each round. Only with
         ``record=True``.
     replay : callable, optional
-        What ``explain`` calls. Only with ``record=True``.
+        What ``turns`` and ``explain`` call. Only with ``record=True``.
     labels : sequence, optional
         What the colours are called, one for each. Estimators and ``compare(..., labels=)`` fill it in.
     names : sequence of str, optional
@@ -91,6 +62,20 @@ class Outcome:
     present : ndarray of bool, shape (participant, input), optional
         Who took part in which input, the same in all repetitions; None if everybody did. Only those count in
         what follows.
+    played : Played, optional
+        How it was played: protocol, schedule, seed, who lies and how, first votes.
+    opened : ndarray of int, shape (participant, input), optional
+        With trust or peer review: what each participant took into the talk after it had listened to the first
+        votes, -1 for nothing.
+    trust : ndarray of float, shape (participant, participant), optional
+        With trust or peer review: what each one's vote counts for each participant (a row each).
+    trust_by : {"trust", "peer review"}, optional
+        How that was learnt.
+    restored : ndarray of bool, shape (participant, input), optional
+        With trust or peer review: who took back what it had opened with once the talk was over, because the
+        talk may change few of its decisions.
+    faults : mapping of int to str, optional
+        Who could not answer at all, and why.
 
     Raises
     ------
@@ -116,10 +101,16 @@ class Outcome:
     rounds: Ints
     queries: Ints
     history: npt.NDArray[np.int32] | None = None
-    replay: Callable[[int], list[Change]] | None = field(default=None, repr=False)
+    replay: Callable[[int], Turns] | None = field(default=None, repr=False)
     labels: Sequence[Any] | Array | None = None
     names: Sequence[str] | None = None
     present: Bools | None = None
+    played: Played | None = field(default=None, repr=False)
+    opened: Votes | None = field(default=None, repr=False)
+    trust: Floats | None = field(default=None, repr=False)
+    trust_by: Literal["trust", "peer review"] | None = None
+    restored: Bools | None = field(default=None, repr=False)
+    faults: Mapping[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for what, each, given, many in (
@@ -128,6 +119,63 @@ class Outcome:
         ):
             if given is not None and len(given) != many:
                 raise ValueError(f"{what} must hold one per {each} ({many}): got {len(given)}")
+
+    # ---- how it was played -------------------------------------------------------------------
+
+    @cached_property
+    def votes(self) -> Votes | None:
+        """(participant, input): the first votes as they were handed in, those of liars as they chose them."""
+        return None if self.played is None else self.played.first()
+
+    @property
+    def liars(self) -> dict[int, str]:
+        """Who does not follow the protocol, and what it does instead."""
+        return {} if self.played is None else {i: repr(liar) for i, liar in self.played.adversaries.items()}
+
+    @property
+    def protocol(self) -> Any:
+        """The protocol that was played; None if it is not known."""
+        return None if self.played is None else self.played.protocol
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """Whether they asked one at a time or in lockstep."""
+        return None if self.played is None else self.played.schedule
+
+    @property
+    def seed(self) -> int | None:
+        """What seeded the randomness."""
+        return None if self.played is None else self.played.seed
+
+    def query(self, i: int) -> tuple[Ints, Ints]:
+        """Tell how many peers each participant asks on one input, and how many of these must agree.
+
+        Parameters
+        ----------
+        i : int
+            The input: its column in the votes.
+
+        Returns
+        -------
+        k, alpha : ndarray of int, shape (participant,)
+            Both are 0 for a participant that asks nobody.
+
+        Raises
+        ------
+        ValueError
+            If there is no such input, or it is not known how the outcome was played.
+        """
+        if self.played is None:
+            raise ValueError("query needs an outcome of deliberate(...), which knows how it was played")
+        return self.played.query(self._input(i))
+
+    def _input(self, i: int) -> int:
+        inputs = self.decisions.shape[-1]
+        if not 0 <= checks.integer("i", i) < inputs:
+            raise ValueError(f"i must satisfy 0 <= i < {inputs}, the number of inputs: got i={i}")
+        return int(i)
+
+    # ---- what it came to ---------------------------------------------------------------------
 
     @cached_property
     def voters(self) -> Ints:
@@ -237,12 +285,45 @@ class Outcome:
         ValueError
             If the deliberation was not recorded with ``record=True``, or there is no such input.
         """
+        return self._turns("explain", i).changes
+
+    def turns(self, i: int) -> Turns:
+        """Tell who asked whom on one input, turn by turn, with every answer.
+
+        Parameters
+        ----------
+        i : int
+            The input: its column in the votes.
+
+        Returns
+        -------
+        Turns
+            A sequence of ``Turn`` in the order in which they were taken, kept as arrays; with several
+            repetitions, those of the first. ``explain(i)`` is those in which somebody changed its colour. A
+            participant's last turn, or else its first vote (with trust: ``opened``), is what it held when
+            the talk was over: its decision, unless ``restored``.
+
+        Raises
+        ------
+        ValueError
+            If the deliberation was not recorded with ``record=True``, or there is no such input.
+
+        Examples
+        --------
+        >>> from folkmoot import Slush, deliberate
+        >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
+        >>> for turn in outcome.turns(0):
+        ...     print(turn.participant, "asked", turn.asked, "who said", turn.answers)
+        1 asked (3, 2) who said (1, 0)
+        1 asked (2, 0) who said (0, 0)
+        3 asked (0, 2) who said (0, 0)
+        """
+        return self._turns("turns", i)
+
+    def _turns(self, what: str, i: int) -> Turns:
         if self.replay is None:
-            raise ValueError("explain needs the record: deliberate(..., record=True)")
-        inputs = self.decisions.shape[-1]
-        if not 0 <= checks.integer("i", i) < inputs:
-            raise ValueError(f"i must satisfy 0 <= i < {inputs}, the number of inputs: got i={i}")
-        return self.replay(i)
+            raise ValueError(f"{what} needs the record: deliberate(..., record=True)")
+        return self.replay(self._input(i))
 
     def plot(self, ax: Any = None) -> Figure:
         """Draw how fast the participants came to agree.

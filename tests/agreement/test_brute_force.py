@@ -26,8 +26,8 @@ from folkmoot.adversaries import (
     Silent,
     Stalling,
 )
+from folkmoot.played import Schedule
 from folkmoot.protocols import SnowProtocol
-from folkmoot.simulation.setting import Schedule
 from support.oracles import simulation as oracle
 from support.statistics_of_agreement import P_BOUND, assert_law, assert_rate, counted
 

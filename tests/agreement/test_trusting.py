@@ -15,9 +15,9 @@ import pytest
 
 from folkmoot import Neighbours, Others, Outcome, Slush, Snowball, Snowflake, Trusting, deliberate
 from folkmoot.adversaries import Adversary, ConstantColour, Copycat, Silent
+from folkmoot.played import Schedule
 from folkmoot.protocols import SnowProtocol
 from folkmoot.simulation.play_options import Batch
-from folkmoot.simulation.setting import Schedule
 from support.oracles import simulation as oracle
 from support.oracles import trusting as trusting_oracle
 from support.oracles.trusting import Talk, Trust

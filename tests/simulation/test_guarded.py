@@ -9,8 +9,8 @@ import pytest
 
 from folkmoot import Outcome, Slush, Snowball, Trusting, deliberate
 from folkmoot.adversaries import Adversary, ConstantColour, Copycat, Equivocating, RandomColour, Silent
+from folkmoot.played import Schedule
 from folkmoot.simulation.kernels import shared
-from folkmoot.simulation.setting import Schedule
 from support.outcomes import same
 
 N, INPUTS = 12, 90

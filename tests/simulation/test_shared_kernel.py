@@ -18,8 +18,8 @@ from folkmoot.adversaries import (
     Silent,
     Stalling,
 )
+from folkmoot.played import Schedule
 from folkmoot.simulation.kernels import shared
-from folkmoot.simulation.setting import Schedule
 from support.outcomes import same
 
 N = 13

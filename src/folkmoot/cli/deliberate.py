@@ -107,6 +107,7 @@ def deliberate(
     from folkmoot.adversaries import handed_in
     from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparison import compare
+    from folkmoot.comparison.printing import times
     from folkmoot.vote_files import read_votes
 
     path = picture_path(plot)
@@ -158,7 +159,7 @@ def deliberate(
         print_json(result)
     else:
         by_trust = (" by peer review" if peer_review else " by trust") if report.listeners else ""
-        own = (f"{protocol}{by_trust}, {repeats} times", report.line(report.talk))
+        own = (f"{protocol}{by_trust}, {times(repeats)}", report.line(report.talk))
         print_table(
             f"{report.n_participants} participants, {report.inputs} inputs, {classes} classes",
             ["who decides", "accuracy", *_scores(report), "undecided"],
@@ -263,24 +264,24 @@ def _scores(report: Report) -> list[str]:
 
 def _row(name: str, line: Line, titles: list[str]) -> list[str]:
     from folkmoot.comparison.how_sure.scores import TITLES
+    from folkmoot.comparison.printing import plus_minus
 
     scores = [line.scores.get(name) for name, title in TITLES.items() if title in titles]
-    error = "" if line.standard_error is None else f" ± {number(line.standard_error)}"
     return [
         name,
-        "-" if line.accuracy is None else number(line.accuracy) + error,
+        "-" if line.accuracy is None else number(line.accuracy) + plus_minus(line.standard_error),
         *("-" if score is None else f"{score:.4f}" for score in scores),
         "-" if line.undecided is None else f"{line.undecided:g}",
     ]
 
 
 def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]:
-    from folkmoot.comparison.printing import byzantine_in_words
+    from folkmoot.comparison.printing import byzantine_in_words, times
 
     lines = [
         f"agreement {number(result['agreement'])}, settled {number(result['settled'])}, "
         f"{result['rounds']:.1f} rounds a participant, {result['queries']:,.0f} requests, "
-        f"{result['seconds']:.2f} s for {result['repeats']} times"
+        f"{result['seconds']:.2f} s, talked {times(result['repeats'])}"
     ]
     if result["byzantine"]:
         lines.append(f"{byzantine_in_words(result['byzantine'])}; mean and best are of the others")

@@ -29,9 +29,10 @@ def demo(
     folder = check_folder(out)
     with collected_warnings() as warnings, progress_bars() as progress:
         study = play(Demo(), seed, n_jobs=jobs, progress=progress)
-    where = write_study(study, folder, "folkmoot: 101 private models, one agreed answer", warnings)
+    found = as_dict(study, warnings)
+    where = write_study(study, folder, "folkmoot: 101 private models, one agreed answer", found)
     if json:
-        print_json(as_dict(study, warnings))
+        print_json(found)
     else:
         report = study.report(study.watched)
         sizes = study.data.summary().sizes

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
 
 PICTURES = (".png", ".svg", ".pdf")
+COMPILING = "compiling (first run)"
 
 
 @contextmanager
@@ -104,6 +105,22 @@ def _unbounded(console: Console) -> ConsoleOptions:
 
 
 @contextmanager
+def compiling_told(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Tell when numba begins to compile (True) and when it is done (False); cached code is not compiled."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, _event: object) -> None:
+            tell(True)
+
+        def on_end(self, _event: object) -> None:
+            tell(False)
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
+
+
+@contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on stderr for work that takes more than a moment; nothing when nobody is watching."""
     if not sys.stderr.isatty():
@@ -118,7 +135,11 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
         def report(done: int, whole: int) -> None:
             bar.update(task, completed=done, total=whole)
 
-        yield report
+        def compiling(now: bool) -> None:
+            bar.update(task, description=COMPILING if now else what, refresh=True)
+
+        with compiling_told(compiling):
+            yield report
 
 
 @contextmanager
@@ -138,7 +159,13 @@ def progress_bars() -> Iterator[Callable[[str, int, int], None] | None]:
                 tasks[what] = bar.add_task(what)
             bar.update(tasks[what], completed=done, total=whole)
 
-        yield report
+        def compiling(now: bool) -> None:
+            if now and COMPILING not in tasks:
+                tasks[COMPILING] = bar.add_task(COMPILING, total=None)
+            bar.update(tasks[COMPILING], visible=now, refresh=True)
+
+        with compiling_told(compiling):
+            yield report
 
 
 def number(value: float) -> str:

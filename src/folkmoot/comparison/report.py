@@ -12,7 +12,7 @@ from folkmoot.comparison.ground import Ground
 from folkmoot.comparison.how_sure.certainty import Certainty
 from folkmoot.comparison.how_sure.scores import TITLES, different_stories
 from folkmoot.comparison.line import Line
-from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
+from folkmoot.comparison.printing import ReportTable, plus_minus, size, who_is_not_honest
 from folkmoot.comparison.who.joining import JoiningTable
 from folkmoot.comparison.who.table import ParticipantTable
 from folkmoot.outcome import Outcome
@@ -299,11 +299,7 @@ class Report(ReportTable[Line]):
         return tuple(dict.fromkeys(name for line in self.lines for name in line.scores))
 
     def _cells(self, line: Line) -> tuple[str, ...]:
-        if line.accuracy is None:
-            right = "-"
-        else:
-            error = "" if line.standard_error is None else f" ± {line.standard_error:.4f}"
-            right = f"{line.accuracy:.4f}{error}"
+        right = "-" if line.accuracy is None else f"{line.accuracy:.4f}{plus_minus(line.standard_error)}"
         each = (line.scores.get(name) for name in self._scored)
         scores = ["-" if score is None else f"{score:.4f}" for score in each]
         open_ = "-" if line.undecided is None else f"{line.undecided:g}"

@@ -232,7 +232,8 @@ class ConsensusClassifier(AnsweringEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (row, feature), optional
-            The rows.
+            The rows; or shape (row,): a list, array or Series of texts, or of other things that the models
+            take, which goes to them as it comes.
         y : array-like, shape (row,), optional
             Their labels.
         groups : array-like, shape (row,), optional

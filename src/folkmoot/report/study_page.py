@@ -89,6 +89,8 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
         "rows each fitted models of their own, measured them on the rows they had held out, and then talked "
         f"about {report.inputs:,} new inputs: {report.protocol}. {_what_left(study)}"
     )
+    if study.data.tested:
+        result.text(f"{study.data.tested[0].upper()}{study.data.tested[1:]}.")
     result.heading("Accuracy, by how many participants lie")
     result.table(*table(study), bold=_named(study, CONSENSUS))
     result.text(

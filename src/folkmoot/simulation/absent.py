@@ -20,7 +20,7 @@ import numpy as np
 
 from folkmoot.adversaries import Sees, Silent
 from folkmoot.arrays import Bools, Floats, Ints, Progress
-from folkmoot.outcome import Change, Outcome
+from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Neighbours, Trusting
 from folkmoot.simulation.kernels.liars import Liars
@@ -28,6 +28,7 @@ from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.results import no_results, replayed
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import share
+from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED, Missing
 
 
@@ -110,12 +111,18 @@ def play_voters(setting: Setting, options: Options, progress: Progress | None) -
     )
 
 
-def _replay(setting: Setting, options: Options, i: int) -> list[Change]:
-    """The changes of input i, under the participants' own numbers."""
+def _replay(setting: Setting, options: Options, i: int) -> Turns:
+    """The turns of input i, under the participants' own numbers."""
     for group in _groups(setting, np.array([i])):
-        found = replayed(group.setting, group.options(options), 0)
-        return [change._replace(participant=int(group.seats[0, change.participant])) for change in found]
-    return []  # nobody talked
+        return replayed(group.setting, group.options(options), 0).renumbered(group.seats[0])
+    return Turns.none(setting.classes)  # nobody talked
+
+
+def voters_of(setting: Setting, i: int) -> tuple[Setting | None, Ints]:
+    """The talk of those who voted on input i, and which participant sits on each seat; None: nobody talks."""
+    for group in _groups(setting, np.array([i])):
+        return group.setting, group.seats[0]
+    return None, np.empty(0, dtype=np.int64)
 
 
 def _groups(setting: Setting, inputs: Ints) -> Iterator[_Group]:

@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 
 from folkmoot.adversaries import Adversary
-from folkmoot.outcome import Change, Outcome
+from folkmoot.arrays import Ints
+from folkmoot.outcome import Outcome
+from folkmoot.played import Played
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation.engine import deliberate
+from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED, Votes
 
 
@@ -48,7 +51,7 @@ def deliberate_among(
         sampling=None if sampling is None else sampling.restricted(rows),
         **options,
     )
-    return outcome if len(rows) == len(votes) else _among_all(outcome, rows, len(votes))
+    return outcome if len(rows) == len(votes) else _among_all(outcome, rows, votes, adversaries)
 
 
 def _absent_too(
@@ -66,18 +69,45 @@ def _absent_too(
     return replace(outcome, honest=outcome.honest & np.isin(np.arange(len(votes)), there))
 
 
-def _among_all(outcome: Outcome, there: list[int], participants: int) -> Outcome:
-    held = outcome.decisions
+def _among_all(
+    outcome: Outcome, there: list[int], votes: Votes, adversaries: Mapping[int, Adversary]
+) -> Outcome:
+    """The outcome under the participants' own numbers."""
+    held, participants = outcome.decisions, len(votes)
     decisions = np.full((*held.shape[:-2], participants, held.shape[-1]), UNCOLOURED, dtype=np.int8)
     decisions[..., there, :] = held
     honest = np.zeros(participants, dtype=np.bool_)
     honest[there] = outcome.honest
+    inner = outcome.played
+    played = inner and replace(
+        inner,
+        adversaries={i: liar for i, liar in adversaries.items() if i in there},
+        first=partial(_first, inner, there, votes),
+        query=partial(_query, inner, there, participants),
+        again=partial(_again, inner, there),
+    )
     replay = None if outcome.replay is None else partial(_renumbered, outcome.replay, there)
-    return replace(outcome, decisions=decisions, honest=honest, replay=replay)
+    return replace(outcome, decisions=decisions, honest=honest, replay=replay, played=played)
 
 
-def _renumbered(replay: Callable[[int], list[Change]], there: list[int], i: int) -> list[Change]:
-    return [change._replace(participant=there[change.participant]) for change in replay(i)]
+def _renumbered(replay: Callable[[int], Turns], there: list[int], i: int) -> Turns:
+    return replay(i).renumbered(there)
+
+
+def _first(inner: Played, there: list[int], votes: Votes) -> Votes:
+    cast = votes.copy()  # what those who do not talk have said, they have said
+    cast[there] = inner.first()
+    return cast
+
+
+def _query(inner: Played, there: list[int], participants: int, i: int) -> tuple[Ints, Ints]:
+    whole = np.zeros((2, participants), dtype=np.int64)
+    whole[:, there] = inner.query(i)
+    return whole[0], whole[1]
+
+
+def _again(inner: Played, there: list[int], i: int, votes: Votes, times: int, seed: int) -> Ints:
+    return inner.again(i, votes[there], times, seed)
 
 
 def _moved(liar: Adversary, place: dict[int, int]) -> Adversary:

@@ -10,13 +10,12 @@ import numpy.typing as npt
 from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Progress
 from folkmoot.outcome import Outcome
+from folkmoot.played import Schedule
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
-from folkmoot.simulation.absent import play_voters, some_are_absent
 from folkmoot.simulation.play_options import Batch, Options
-from folkmoot.simulation.results import no_results, outcome_of
-from folkmoot.simulation.setting import Schedule, Setting
-from folkmoot.simulation.sharing import share
+from folkmoot.simulation.playing import play
+from folkmoot.simulation.setting import Setting
 from folkmoot.votes import Missing
 
 
@@ -69,7 +68,8 @@ def deliberate(
     threads : int, optional
         How many threads play. Default: as many as there are cores.
     record : bool, default False
-        Keep the history for ``Outcome.plot`` and ``Outcome.explain`` (uses the explicit kernel).
+        Keep the history for ``Outcome.plot``, ``Outcome.turns`` and ``Outcome.explain`` (uses the explicit
+        kernel).
     classes : int, optional
         The number of colours C. Default: one more than the largest vote, and at least 2.
     permute : bool, default True
@@ -143,11 +143,4 @@ def deliberate(
         raise ValueError(
             f"least_likeness compares answers to a whole batch, so it needs batch='shared': got {batch!r}"
         )
-    if some_are_absent(missing, setting, options):
-        return play_voters(setting, options, progress)
-    from folkmoot.simulation.kernels.choice import kernel_for  # with numba, which takes its time to import
-
-    results = no_results(setting, options)
-    kernel = kernel_for(setting, options)
-    share(kernel.pieces(setting, options, results), options.threads, progress)
-    return outcome_of(setting, options, results)
+    return play(setting, options, missing, progress)

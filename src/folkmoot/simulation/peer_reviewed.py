@@ -11,7 +11,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias, get_args
+from functools import partial
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -151,7 +152,14 @@ def review_first(
         return None
     on_rows = None if expert is None else expert.on_rows
     found = review_all(heard, judges=able, batch=seen, expert=on_rows, progress=progress)
-    reviewers = listeners_of(found, seen, lying, labels_of(cast), expert)
+    again = {
+        "adversaries": adversaries, "truth": truth, "claims": claims, "judges": judges, "missing": missing,
+        "expert": expert,
+    }  # fmt: skip
+    reviewers = replace(
+        listeners_of(found, seen, lying, labels_of(cast), expert),
+        anew=partial(_anew, review_first, cast, checked, again),
+    )
     if not reviewers.anchored.any():
         _warn(
             "nobody can anchor by checked answers, so everybody is trusted alike; the first participant "
@@ -188,7 +196,8 @@ def listeners_of(
     anchored = (held != UNCOLOURED).any(axis=1)
     held[lying] = held_by_liars[lying]
     voted: Bools = (labels_of(seen) != UNCOLOURED).any(axis=1)
-    return Listeners(tuple(reviews), anchored, anchored | (lying & voted), held, sure)
+    speaking = anchored | (lying & voted)
+    return Listeners(tuple(reviews), anchored, speaking, held, sure, labels_of(seen), "peer review")
 
 
 def review_gold_first(
@@ -230,7 +239,28 @@ def review_gold_first(
         for i, each in enumerate(deciding)
     ]
     sure = np.where(deciding[:, None], leads(found.chances), 0.0)
-    return Listeners(tuple(opinions), deciding, deciding | (lying & voted), held, sure)
+    again = {"adversaries": adversaries, "truth": truth, "classes": classes, "missing": missing}
+    anew = partial(_anew, review_gold_first, cast, gold, again)
+    speaking = deciding | (lying & voted)
+    return Listeners(tuple(opinions), deciding, speaking, held, sure, seen, "peer review", anew)
+
+
+def _anew(
+    learn: Callable[..., Listeners[Any] | None],
+    votes: Ints | Singles,
+    known: CheckedAnswers | Gold,
+    options: dict[str, Any],
+    i: int,
+    column: Ints,
+) -> Listeners[Any] | None:
+    """Those who learn, had they voted so (participant,) on input i; who votes otherwise is sure of it."""
+    cast = votes.copy()
+    moved = labels_of(votes)[:, i] != column
+    if cast.ndim == 2:
+        cast[moved, i] = column[moved]
+    else:
+        cast[moved, i] = column[moved, None] == np.arange(cast.shape[2])
+    return learn(cast, known, **options)
 
 
 def with_lies(

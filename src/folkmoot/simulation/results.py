@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from folkmoot.outcome import Change, Outcome
+from folkmoot.outcome import Outcome
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
+from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED
 
 
@@ -53,18 +54,22 @@ def outcome_of(setting: Setting, options: Options, results: Results) -> Outcome:
     )
 
 
-def replayed(setting: Setting, options: Options, i: int) -> list[Change]:
-    """The changes of input i in the first repetition, played once more with a notebook."""
+def replayed(setting: Setting, options: Options, i: int) -> Turns:
+    """The turns of input i in the first repetition, played once more with a notebook."""
     from folkmoot.simulation.kernels import explicit, shared
 
-    changes = shared.changes if setting.guarded else explicit.changes
-    return [
-        Change(
-            round=int(row[0]),
-            participant=int(setting.order[int(row[1])]),
-            before=int(row[2]),
-            after=int(row[3]),
-            tally=tuple(np.round(row[4:], 9).tolist()),
-        )
-        for row in changes(setting, options, i)
-    ]
+    notes = (shared if setting.guarded else explicit).noted(setting, options, i)
+    rounds, nodes, won, before, after = notes.rows[:, :5].astype(np.int64).T
+    return Turns(
+        round=rounds,
+        participant=nodes,
+        size=setting.urns.size[nodes],
+        alpha=setting.urns.alpha[nodes],
+        asked=notes.asked.astype(np.int64),
+        answers=notes.said,
+        counted=notes.counted,
+        tally=np.round(notes.rows[:, 5:], 9),
+        won=won,
+        before=before,
+        after=after,
+    ).renumbered(setting.order)

@@ -9,15 +9,16 @@ does not count in the agreement. The same goes for one that has an anchor but gi
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from functools import partial
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, handed_in
-from folkmoot.arrays import Bools, Floats
+from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Trusting
@@ -61,6 +62,12 @@ class Listeners(Generic[OpinionT]):
     """(participant, input): the decisions of those who anchor, -1 for others; adversaries' own votes."""
     sure: Floats
     """(participant, input): how clear the decisions of those who anchor are; 0 for others."""
+    first: Votes
+    """(participant, input): the first votes that all have heard."""
+    by: Literal["trust", "peer review"]
+    """How they have learnt whom to believe."""
+    anew: Callable[[int, Ints], Listeners[Any] | None] | None = None
+    """The same participants, had they voted so (participant,) on one input; None if that is not known."""
 
     def talk(
         self,
@@ -91,7 +98,22 @@ class Listeners(Generic[OpinionT]):
             sampling=Trusting(sampling_weights(self.trusts, self.speaking)),
             **({"batch": "shared", "least_likeness": LEAST_LIKENESS} | options),
         )
-        return self._with_own(replace(outcome, honest=outcome.honest & self.anchored), most_changed)
+        ended = self._with_own(replace(outcome, honest=outcome.honest & self.anchored), most_changed)
+        restored = (ended.decisions != outcome.decisions) & ended.honest[:, None]
+        played = outcome.played and replace(
+            outcome.played,
+            first=partial(_heard, self),
+            again=partial(_again, self, protocol, adversaries, options | {"most_changed": most_changed}),
+            plain=_not_plain,
+        )
+        return replace(
+            ended,
+            played=played,
+            opened=self.held,
+            trust=np.stack([opinion.weight for opinion in self.trusts]),
+            trust_by=self.by,
+            restored=restored,
+        )
 
     def _with_own(self, outcome: Outcome, most: float) -> Outcome:
         """The outcome in which those who anchor have their own decisions again, all but a few."""
@@ -132,16 +154,17 @@ def listen_first(
     seen = handed_in(cast, adversaries, truth, classes)
     lying = np.isin(np.arange(len(cast)), list(adversaries))
     voted = (seen != UNCOLOURED).sum(axis=1)
+    told = gold
     if gold is not None:  # who lies cannot tell gold from other inputs
-        told = handed_in(gold.votes, adversaries, gold.truth, classes, missing="absent")
-        gold = gold._replace(votes=told)
+        lies = handed_in(gold.votes, adversaries, gold.truth, classes, missing="absent")
+        told = gold._replace(votes=lies)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrustWarning)  # of single participants; told together below
         trusts = listen_all(
             seen,
             [anchor if voted[i] and not lying[i] else None for i, anchor in enumerate(anchors)],
             classes=classes,
-            gold=gold,
+            gold=told,
         )
     held = np.stack([opening(seen, trust) for trust in trusts])
     anchored = (held != UNCOLOURED).any(axis=1)  # a participant that decides nothing is not a decider
@@ -162,7 +185,58 @@ def listen_first(
             f"{hasty} participants voted on fewer than {LEAST_INPUTS} of the inputs, too few to learn trust "
             "from: they do not anchor"
         )
-    return Listeners(tuple(trusts), anchored, anchored | (lying & (voted > 0)), held, sure)
+    anew = partial(_listen_anew, cast, anchors, gold, adversaries, truth, classes)
+    return Listeners(
+        tuple(trusts), anchored, anchored | (lying & (voted > 0)), held, sure, seen, "trust", anew
+    )  # fmt: skip
+
+
+def _listen_anew(
+    votes: Votes,
+    anchors: Sequence[Anchor | None],
+    gold: Gold | None,
+    adversaries: Mapping[int, Adversary],
+    truth: npt.ArrayLike | None,
+    classes: int,
+    i: int,
+    column: Ints,
+) -> Listeners[Trust] | None:
+    cast = votes.copy()
+    cast[:, i] = column
+    return listen_first(cast, anchors, gold=gold, adversaries=adversaries, truth=truth, classes=classes)
+
+
+def _heard(listeners: Listeners[Any]) -> Votes:
+    return listeners.first
+
+
+def _not_plain(i: int) -> None:
+    """A talk by trust has no closed form."""
+
+
+def _again(
+    listeners: Listeners[Any],
+    protocol: SnowProtocol[Any],
+    adversaries: Mapping[int, Adversary],
+    options: dict[str, Any],
+    i: int,
+    votes: Votes,
+    times: int,
+    seed: int,
+) -> Ints:
+    """(variant, time): what is decided on input i if these (participant, variant) are the first votes."""
+    found = []
+    for column in votes.T:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TrustWarning)
+            others = None if listeners.anew is None else listeners.anew(i, column)
+        if others is None:
+            found.append(np.full(times, UNCOLOURED))
+            continue
+        more = options | {"repeats": times, "seed": seed, "record": False, "progress": None}
+        outcome = others.talk(protocol, adversaries, **more)
+        found.append(np.atleast_2d(outcome.decision)[:, i])
+    return np.stack(found)
 
 
 def _warn(what: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, Sees
 from folkmoot.arrays import Array, Bools, Ints
+from folkmoot.played import Schedule
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.protocols.snow import reaches
@@ -23,7 +24,6 @@ from folkmoot.simulation.kernels.urns import Urns, lay_out, sizes
 from folkmoot.votes import Votes, check_truth, check_votes, class_count
 
 Liar = TypeVar("Liar")
-Schedule: TypeAlias = Literal["one", "lockstep"]
 _MOST_ROUNDS = 10**9
 
 

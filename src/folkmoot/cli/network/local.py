@@ -96,6 +96,7 @@ def _as_dict(result: LocalResult) -> dict[str, Any]:
 
 
 def _print(result: LocalResult, kept: Path | None) -> None:
+    from folkmoot.comparison.printing import plus_minus
     from folkmoot.comparison.report import TIES_SHARE
 
     account = result.account
@@ -103,7 +104,7 @@ def _print(result: LocalResult, kept: Path | None) -> None:
     rows.append(
         [
             "simulation of the same votes" if account.trust is None else "simulation without trust",
-            f"{result.simulated:.3f} ± {result.simulated_spread:.3f}",
+            f"{result.simulated:.3f}{plus_minus(result.simulated_spread, 3)}",
             "",
         ]
     )

@@ -6,6 +6,7 @@ time). Whom a node may ask is in ``urns.py``, what liars answer in ``liars.py``;
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,3 +52,32 @@ class Results(NamedTuple):
     )
     settled: Array  # (job,) bool
     history: Array  # (job, round, colour) int32: honest holders; empty unless recorded
+
+
+class Notebook(NamedTuple):
+    """The turns of one input, as far as there is room: who asked whom, and what came of it."""
+
+    rows: Array  # (turn, 5 + colour) float64: round, node, colour that won, before, after, tally
+    asked: Array  # (turn, most) int32: the nodes that were asked
+    said: Array  # (turn, most) int8: what they answered
+    counted: Array  # (turn, most) bool: whether that counted
+
+
+def notebook(turns: int, most: int, classes: int) -> Notebook:
+    """An empty notebook with room for so many turns, of at most so many answers; none: nothing is noted."""
+    return Notebook(
+        rows=np.zeros((turns, 5 + classes)),
+        asked=np.zeros((turns, most), dtype=np.int32),
+        said=np.full((turns, most), -1, dtype=np.int8),
+        counted=np.zeros((turns, most), dtype=np.bool_),
+    )
+
+
+def filled(play: Callable[[Notebook], int], most: int, classes: int) -> Notebook:
+    """The notebook of a talk that ``play`` notes; it tells how many turns there are, until all have room."""
+    happened, room = 1024, 0
+    while happened > room:
+        room = happened
+        notes = notebook(room, most, classes)
+        happened = play(notes)
+    return Notebook(*(each[:happened] for each in notes))

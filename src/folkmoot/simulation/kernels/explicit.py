@@ -15,7 +15,7 @@ from numba import njit
 
 from folkmoot.arrays import Array
 from folkmoot.protocols.machine import Machine
-from folkmoot.simulation.kernels.arguments import Jobs, Results, Talk
+from folkmoot.simulation.kernels.arguments import Jobs, Notebook, Results, Talk, filled, notebook
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
 from folkmoot.simulation.kernels.liars import Liars
 from folkmoot.simulation.kernels.rounds import (
@@ -43,26 +43,25 @@ def plays(setting: Setting, options: Options) -> bool:  # noqa: ARG001
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     """Jobs, each by itself."""
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
-    notebook = np.empty((0, 0))
+    unused = notebook(0, 0, 0)
 
     def some(first: int, last: int, halt: Array) -> None:
         jobs = Jobs(first, last, halt, options.seed, options.keys)
-        play(jobs, options.shared, talk, urns, liars, machine, results, notebook)
+        play(jobs, options.shared, talk, urns, liars, machine, results, unused)
 
     return by_jobs(some, len(results.played), options.threads)
 
 
-def changes(setting: Setting, options: Options, i: int) -> Array:
-    """What happened to input i in the first repetition, played once more: a row for each change of colour."""
+def noted(setting: Setting, options: Options, i: int) -> Notebook:
+    """What happened to input i in the first repetition, played once more: a row for each turn."""
     results = no_results(setting, replace(options, repeats=1, record=False))
     jobs = Jobs(i, i + 1, np.zeros(1, dtype=np.uint8), options.seed, options.keys)
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
-    happened, size = 1024, 0
-    while happened > size:
-        size = happened
-        notebook = np.zeros((size, 4 + setting.classes))
-        happened = play(jobs, options.shared, talk, urns, liars, machine, results, notebook)
-    return notebook[:happened]
+
+    def play_again(notes: Notebook) -> int:
+        return play(jobs, options.shared, talk, urns, liars, machine, results, notes)
+
+    return filled(play_again, int(urns.size.max()), setting.classes)
 
 
 @njit(cache=True, nogil=True)
@@ -74,15 +73,16 @@ def play(
     liars: Liars,
     machine: Machine,
     results: Results,
-    events: Array,  # out (event, 4 + colour) float64: round, node, before, after, tally; or empty
+    notes: Notebook,  # out: the turns, with room for none or for some
 ) -> int:
-    """Plays the jobs; returns the number of events, noted as far as there is room."""
+    """Plays the jobs; returns the number of turns, noted as far as there is room."""
     first_job, last_job, halt, seed, keys = jobs
     votes, closed, lockstep, rounds = talk
     sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
     sees, target, answers, number = liars
     after, colour, asking, start, decides, counts_wins = machine
     decisions, played, asked, settled, history = results
+    note, note_asked, note_said, note_counted = notes
     inputs, honest = votes.shape
     classes = closed.shape[1]
     record = history.shape[0] > 0
@@ -95,6 +95,7 @@ def play(
     urn = np.empty(peers.size if starts.size else nodes, dtype=np.int64)
     place = np.empty(nodes, dtype=np.int64)
     who = np.empty(sizes.max(), dtype=np.int64)
+    heard = np.empty(sizes.max(), dtype=np.int8)
     happened = 0
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
@@ -134,6 +135,7 @@ def play(
                             die += die_step
                         seen = observation(sees[b], mix(die), number[i], held, colour[node[target[b]]])
                         said = answers[b, item, seen + 1]
+                    heard[j] = said
                     weight = weights[min(i, rows - 1), peer] if rows else 1.0
                     total += weight
                     if said >= 0:
@@ -149,14 +151,19 @@ def play(
                         won = c
                 ahead = wins_ahead(won_so_far, i, won, colour[s]) if counts_wins else 0
                 new = after[s, won + 1, ahead]
-                if events.shape[0] > 0 and colour[new] != colour[s]:
-                    if happened < events.shape[0]:
-                        events[happened, 0] = used + 1
-                        events[happened, 1] = i
-                        events[happened, 2] = colour[s]
-                        events[happened, 3] = colour[new]
+                if note.shape[0] > 0:
+                    if happened < note.shape[0]:
+                        note[happened, 0] = used + 1
+                        note[happened, 1] = i
+                        note[happened, 2] = won
+                        note[happened, 3] = colour[s]
+                        note[happened, 4] = colour[new]
                         for c in range(classes):
-                            events[happened, 4 + c] = tally[c] * size / total
+                            note[happened, 5 + c] = tally[c] * size / total if total > 0 else 0.0
+                        for j in range(size):
+                            note_asked[happened, j] = who[j]
+                            note_said[happened, j] = heard[j]
+                            note_counted[happened, j] = True
                     happened += 1
                 if lockstep:
                     fresh[i] = new

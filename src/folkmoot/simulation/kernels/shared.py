@@ -17,7 +17,7 @@ from numba import njit
 
 from folkmoot.arrays import Array
 from folkmoot.protocols.machine import Machine
-from folkmoot.simulation.kernels.arguments import Jobs, Results, Talk
+from folkmoot.simulation.kernels.arguments import Jobs, Notebook, Results, Talk, filled, notebook
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
 from folkmoot.simulation.kernels.liars import Liars
 from folkmoot.simulation.kernels.rounds import (
@@ -55,14 +55,14 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     size = min(-(-inputs // (1 if repeats >= options.threads else options.threads)), BLOCK)
     if setting.guarded:
         size = inputs
-    notebook = np.empty((0, 0))
+    unused = notebook(0, 0, 0)
     several = max(1, min(LARGEST // inputs, -(-repeats // (8 * options.threads))))
 
     def block(repetition: int, times: int, first: int, last: int) -> Piece:
         def some(halt: Array) -> None:
             start = repetition * inputs
             jobs = Jobs(start + first, start + last, halt, options.seed, options.keys)
-            play(jobs, times, talk, urns, liars, machine, results, setting.least_likeness, -1, notebook)
+            play(jobs, times, talk, urns, liars, machine, results, setting.least_likeness, -1, unused)
 
         return Piece(times * (last - first), some)
 
@@ -73,19 +73,16 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     ]
 
 
-def changes(setting: Setting, options: Options, i: int) -> Array:
-    """What happened to input i in the first repetition of a guarded talk; see ``explicit.changes``."""
+def noted(setting: Setting, options: Options, i: int) -> Notebook:
+    """What happened to input i in the first repetition of a guarded talk; see ``explicit.noted``."""
     results = no_results(setting, replace(options, repeats=1, record=False))
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
     jobs = Jobs(0, len(talk.votes), np.zeros(1, dtype=np.uint8), options.seed, options.keys)
-    happened, size = 1024, 0
-    while happened > size:
-        size = happened
-        notebook = np.zeros((size, 4 + setting.classes))
-        happened = play(
-            jobs, 1, talk, urns, liars, machine, results, setting.least_likeness, i, notebook
-        )  # fmt: skip
-    return notebook[:happened]
+
+    def play_again(notes: Notebook) -> int:
+        return play(jobs, 1, talk, urns, liars, machine, results, setting.least_likeness, i, notes)
+
+    return filled(play_again, int(urns.size.max()), setting.classes)
 
 
 @njit(cache=True, nogil=True)
@@ -98,16 +95,17 @@ def play(
     machine: Machine,
     results: Results,
     least: float,  # an answer must be so like what the asker holds to count; 0: all do
-    watched: int,  # the input whose changes are noted, in a guarded talk; -1: none
-    events: Array,  # out (event, 4 + colour) float64: round, node, before, after, tally; or empty
+    watched: int,  # the input whose turns are noted, in a guarded talk; -1: none
+    notes: Notebook,  # out: these turns
 ) -> int:
-    """Plays the inputs of the jobs together; returns the number of events, noted as far as there is room."""
+    """Plays the inputs of the jobs together; returns the number of turns, noted as far as there is room."""
     first_job, last_job, halt, seed, keys = jobs
     votes, closed, lockstep, rounds = talk
     sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
     sees, target, answers, number = liars
     after, colour, asking, start, decides, counts_wins = machine
     decisions, played, asked, settled, history = results
+    note, note_asked, note_said, note_counted = notes
     inputs, honest = votes.shape
     classes = closed.shape[1]
     first_repetition, first = divmod(first_job, inputs)
@@ -132,6 +130,7 @@ def play(
     place = np.empty(nodes, dtype=np.int64)
     who = np.empty(sizes.max(), dtype=np.int64)
     heard = np.empty(sizes.max(), dtype=np.int64)  # those of them whose answers count
+    heeds = np.empty(sizes.max(), dtype=np.bool_)
     guarded = least > 0
     record = history.shape[0] > 0
     tally = np.zeros(classes)
@@ -200,7 +199,8 @@ def play(
                         total += weights[min(i, rows - 1), who[j]]
                 told = 0
                 for j in range(size):
-                    if not guarded or is_heeded(said[i], said[who[j]], least):
+                    heeds[j] = not guarded or is_heeded(said[i], said[who[j]], least)
+                    if heeds[j]:
                         heard[told] = who[j]
                         told += 1
                 for c in range(classes if size else 0):
@@ -232,19 +232,24 @@ def play(
                         continue
                     ahead = wins_ahead(won_so_far[i], m, won[m], colour[s]) if counts_wins else 0
                     new = after[s, won[m] + 1, ahead]
-                    if m == watched and colour[new] != colour[s]:
-                        if happened < len(events):
+                    if m == watched and not over[m]:
+                        if happened < len(note):
                             tally[:] = 0.0
                             for j in range(told):
                                 if said[heard[j], m] >= 0:
-                                    tally[said[heard[j], m]] += (
-                                        weights[min(i, rows - 1), heard[j]] * size / total if rows else 1.0
-                                    )
-                            events[happened, 0] = used + 1
-                            events[happened, 1] = i
-                            events[happened, 2] = colour[s]
-                            events[happened, 3] = colour[new]
-                            events[happened, 4:] = tally
+                                    weight = weights[min(i, rows - 1), heard[j]] if rows else 1.0
+                                    share = size / total if rows and total > 0 else 1.0
+                                    tally[said[heard[j], m]] += weight * share
+                            note[happened, 0] = used + 1
+                            note[happened, 1] = i
+                            note[happened, 2] = won[m]
+                            note[happened, 3] = colour[s]
+                            note[happened, 4] = colour[new]
+                            note[happened, 5:] = tally
+                            for j in range(size):
+                                note_asked[happened, j] = who[j]
+                                note_said[happened, j] = said[who[j], m]
+                                note_counted[happened, j] = heeds[j]
                         happened += 1
                     if lockstep:
                         fresh[i, m] = new
