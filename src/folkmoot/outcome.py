@@ -18,6 +18,7 @@ from folkmoot import checks
 from folkmoot.accuracy import share_right
 from folkmoot.answers import Answer, held_by_most
 from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
+from folkmoot.pictures import canvas
 from folkmoot.played import Played, Schedule
 from folkmoot.turns import Change, Turns
 from folkmoot.votes import UNCOLOURED, Votes
@@ -324,8 +325,13 @@ class Outcome:
             raise ValueError(f"{what} needs the record: deliberate(..., record=True)")
         return self.replay(self._input(i))
 
-    def plot(self) -> Figure:
+    def plot(self, ax: Any = None) -> Figure:
         """Draw how fast the participants came to agree.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: in a figure of its own.
 
         Returns
         -------
@@ -338,10 +344,8 @@ class Outcome:
         ValueError
             If the deliberation was not recorded with ``record=True``.
         """
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-        draw_convergence(self, figure.subplots())
+        figure, axes = canvas(ax, (6.4, 4.0))
+        draw_convergence(self, axes)
         return figure
 
 

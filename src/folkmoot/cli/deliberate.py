@@ -120,6 +120,11 @@ def deliberate(
     if golden is not None and peer_review:
         check_enough(golden, gold)
     table = read_votes(votes, truth, **columns) if golden is None else golden.table
+    if len(table.workers) < 2:
+        raise ValueError(
+            f"{votes} must hold votes of at least two workers: all are of {table.workers[0]!r}; is "
+            f"--worker-column {worker_column} the column that says who voted?"
+        )
     classes = len(table.labels)
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
@@ -149,6 +154,9 @@ def deliberate(
         notes.insert(0, trust_in_words(golden.gold, report))
     others = [(line.name.removeprefix("talk "), line) for line in report.lines if line.name != report.talk]
     result |= {json_key(name): line.accuracy for name, line in others}
+    result["scores"] = {json_key(name): dict(line.scores) for name, line in others} | {
+        "consensus": dict(report.line(report.talk).scores)
+    }
     result["warnings"] = notes
     if out is not None:
         _write(out, report.outcome, table)
@@ -159,8 +167,8 @@ def deliberate(
         own = (f"{protocol}{by_trust}, {times(repeats)}", report.line(report.talk))
         print_table(
             f"{report.n_participants} participants, {report.inputs} inputs, {classes} classes",
-            ["who decides", "accuracy", "undecided"],
-            [_row(name, line) for name, line in [*others, own]],
+            ["who decides", "accuracy", *_scores(report), "undecided"],
+            [_row(name, line, _scores(report)) for name, line in [*others, own]],
             _note(result, report, notes),
         )
         print_participants(report.participant_table, whole=participants)
@@ -252,12 +260,22 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
     }
 
 
-def _row(name: str, line: Line) -> list[str]:
+def _scores(report: Report) -> list[str]:
+    """The scores beside accuracy; none without truth."""
+    from folkmoot.comparison.how_sure.scores import TITLES
+
+    return [title for name, title in TITLES.items() if name in report.line(report.talk).scores]
+
+
+def _row(name: str, line: Line, titles: list[str]) -> list[str]:
+    from folkmoot.comparison.how_sure.scores import TITLES
     from folkmoot.comparison.printing import plus_minus
 
+    scores = [line.scores.get(name) for name, title in TITLES.items() if title in titles]
     return [
         name,
         "-" if line.accuracy is None else number(line.accuracy) + plus_minus(line.standard_error),
+        *("-" if score is None else f"{score:.4f}" for score in scores),
         "-" if line.undecided is None else f"{line.undecided:g}",
     ]
 
@@ -272,7 +290,7 @@ def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]
     ]
     if result["byzantine"]:
         lines.append(f"{byzantine_in_words(result['byzantine'])}; mean and best are of the others")
-    return [*lines, *report.about_undecided, *notes]
+    return [*lines, *report.about_undecided, *report.about_scores, *notes]
 
 
 def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:
