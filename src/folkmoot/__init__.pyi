@@ -20,6 +20,7 @@ from .comparison import compare as compare
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusRegressor as ConsensusRegressor
 from .outcome import Outcome as Outcome
+from .player import Player as Player
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball
 from .protocols import Snowflake as Snowflake
@@ -33,6 +34,7 @@ from .simulation import deliberate as deliberate
 from .thresholds import StrongConfidence as StrongConfidence
 from .vote_files import VoteTable as VoteTable
 from .vote_files import read_votes as read_votes
+from .watching import play as play
 
 __all__: list[str]
 __version__: str
