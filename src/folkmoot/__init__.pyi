@@ -9,6 +9,7 @@ from . import comparison as comparison
 from . import datasets as datasets
 from . import learning as learning
 from . import network as network
+from . import planning as planning
 from . import protocols as protocols
 from . import sampling as sampling
 from . import simulation as simulation
@@ -20,6 +21,9 @@ from .comparison import compare as compare
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusRegressor as ConsensusRegressor
 from .outcome import Outcome as Outcome
+from .planning import Plan as Plan
+from .planning import plan as plan
+from .planning import plan_for as plan_for
 from .player import Player as Player
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball

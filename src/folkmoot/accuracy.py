@@ -22,6 +22,7 @@ __all__ = [
     "participant_accuracies",
     "right_by_input",
     "share_right",
+    "softmax",
     "standard_error",
     "wilson_bound",
 ]
@@ -216,6 +217,32 @@ def log_odds(p: npt.ArrayLike, classes: int = 2, *, doubt: float = LEAST_DOUBT) 
         raise ValueError(f"p must satisfy 0 <= p <= 1: got {values.flat[bad[0]]} at place {bad[0]}")
     kept = np.clip(values, doubt, 1 - doubt)
     return np.asarray(np.log((classes - 1) * kept / (1 - kept)), dtype=np.float64)
+
+
+def softmax(scores: Floats, axis: int = -1) -> Floats:
+    """Turn logarithms of odds into probabilities.
+
+    Parameters
+    ----------
+    scores : ndarray of float
+        What speaks for each colour; only differences along the axis count.
+    axis : int, default -1
+        The axis of the colours.
+
+    Returns
+    -------
+    ndarray of float
+        Probabilities that add up to 1 along the axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.accuracy import softmax
+    >>> softmax(np.log([1.0, 3.0]))
+    array([0.25, 0.75])
+    """
+    odds = np.exp(scores - scores.max(axis=axis, keepdims=True))  # the largest is 1: not all can underflow
+    return np.asarray(odds / odds.sum(axis=axis, keepdims=True))
 
 
 def standard_error(values: npt.ArrayLike) -> float | None:

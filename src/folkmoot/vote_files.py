@@ -185,7 +185,7 @@ def _check_columns(table: Table, names: dict[str, str]) -> None:
         if name not in table.columns:
             raise ValueError(
                 f"{table.path} has no column {name!r}: it has {shortened(table.columns)}; "
-                f"say which one it is with {what}=NAME (--{what}-column NAME)"
+                f"say which one it is with {what}=NAME"
             )
 
 

@@ -34,7 +34,7 @@ from support.network.metrics import metrics, request
 from support.network.ports import held_port
 from support.network.real_moot import check_consistency, rows_of_closed_motions, until
 from support.network.shell_nodes import MODELS, ShellNode, stopped_quietly
-from support.process import assert_control_c_is_quiet, run_process
+from support.process import assert_control_c_says_interrupted, run_process
 
 QUICK = ("--rounds", 10, "--pace", "5ms", "--deadline", "12s")
 
@@ -104,9 +104,9 @@ def test_more_first_votes_may_be_asked_for(moot: Nodes, tmp_path: Path) -> None:
     assert "undecided: 4 (only 4 of 5 voted so at first, and 5 must)" in shown
     command = ["ask", path, "--via", moot.settings[0].folder]
     for number in (0, 6, -1):
-        asked = f"least_voters must satisfy 1 <= least_voters <= 5, from one more than may lie to all participants: got least_voters={number}"  # noqa: E501
+        asked = f"--least-voters must satisfy 1 <= least_voters <= 5, from one more than may lie to all participants: got --least-voters {number}"  # noqa: E501
         assert_refused(asked, *command, f"--least-voters={number}")
-    assert_refused("least_voters must not be given with trust", *command, "--least-voters", 2, "--trust")
+    assert_refused("--least-voters must not be given with trust", *command, "--least-voters", 2, "--trust")
 
 
 def test_missing_values_are_undecided_and_the_rest_is_decided(moot: Nodes, tmp_path: Path) -> None:
@@ -214,12 +214,12 @@ def test_a_client_that_leaves_takes_nothing_with_it(moot: Nodes, tmp_path: Path)
     assert ask(moot, numbers(tmp_path / "x.npy", 4))["undecided"] == 0
 
 
-def test_control_c_while_asking_is_quiet(moot: Nodes, tmp_path: Path) -> None:
+def test_control_c_while_asking_is_one_line(moot: Nodes, tmp_path: Path) -> None:
     path = numbers(tmp_path / "x.npy", 10)
     slow = ["--rounds", 200, "--pace", "50ms", "--deadline", "20s"]
     via = ["--via", moot.settings[1].folder]
     before = len(run_json("motions", *via)["motions"])
-    assert_control_c_is_quiet("ask", path, *via, *slow, inside="service/control.py")
+    assert_control_c_says_interrupted("ask", path, *via, *slow, inside="service/control.py")
     assert len(run_json("motions", *via)["motions"]) == before + 1  # the node is still there
 
 

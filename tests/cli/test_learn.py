@@ -40,7 +40,8 @@ def table(tmp_path: Path) -> Path:
 
 
 def learn(table: Path, *more: Any) -> list[Any]:
-    return ["learn", table, "--target", "ill", "--group", "clinic", "--out", table.parent / "out", *more]
+    out = table.parent / "out"
+    return ["learn", table, "--target", "ill", "--group", "clinic", "--out", out, "--overwrite", *more]
 
 
 def accuracies(found: Any, place: int = 0) -> dict[str, float]:
@@ -111,6 +112,21 @@ def test_protocols_and_the_same_seed(table: Path) -> None:
     assert accuracies(other)["mean participant"] < accuracies(one)["mean participant"]
 
 
+def test_trust_is_that_of_the_estimator(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "patients.csv", groups=10, rows=80)
+    options = ["--model", "bayes", "--trust", "--byzantine", 2, "--holdout", 0.5, "--repeats", 2]
+    found = run_json(*learn(table, *options, "--no-save"))
+    data = read_table(table, "ill", "clinic")
+    model = for_table(models_for("bayes", 1)[0], 3, data.categorical)
+    moot = ConsensusClassifier([model], trust="self-anchored", holdout=0.5, random_state=0)
+    moot.fit(data.X, data.y, data.groups)
+    reports = moot.sweep(data.X_test, data.y_test, [0, 1, 2], repeats=2)
+    assert min(report.anchored or 0 for report in reports) > 0
+    for told, report in zip(found["reports"], reports, strict=True):
+        assert told["anchored"] == report.anchored
+        assert told["lines"][-1]["accuracy"] == report.accuracy()
+
+
 def test_peer_review(table: Path) -> None:
     """Ten clinics of 20 rows show ten each, half of them; one that is always wrong is read backwards."""
     options = ["--model", "tree", "--repeats", 1, "--byzantine", 1]
@@ -178,22 +194,33 @@ def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
     [
         (["--target", "sick"], "patients.csv has no column 'sick': it has age, pressure, town, clinic, ill"),
         (["--group", "ill"], "target and group must be different columns: got 'ill' for both"),
-        (["--target", "age"], "age must be a class: it has"),
+        (["--target", "town", "--task", "regression"], "line 2: town must be a number: got"),
+        (["--task", "ranking"], "--task must be classification or regression: got 'ranking'"),
+        (["--trust", "--peer-review"], "--trust learns from votes alone and --peer-review from shown rows"),
+        (["--trust", "--voting", "probabilities"], "--trust is for --voting labels: leave it out"),
+        (["--model", "linear"], "model must be one of rf, logistic, nearest, tree, bayes, svm, boost"),
+        (["--target", "age", "--protocol", "snowball"], "--protocol is for classes, and age holds numbers"),
+        (["--target", "age", "--trust"], "--trust is for classes, and age holds numbers: leave it out, or"),
+        (["--target", "age", "--no-refit"], "--no-refit is for classes, and age holds numbers"),
+        (["--target", "age", "--model", "logistic"],
+         "model must be one of rf, linear, nearest, tree, svm, boosting, mixed where numbers are predicted"),
+        (["--target", "age", "--k", "10"], "1 <= k <= n-1 when the asker does not ask itself: got k=10"),
+        (["--target", "age", "--trim", "5"], "--trim must satisfy 0 <= 2 trim < 10"),
         (["--drop", "hight"], "has no column 'hight'"),
         (["--drop", "age,pressure,town"], "must have a column to predict 'ill' from"),
         (["--model", "xgboost"], "model must be one of rf, logistic, nearest, tree"),
         (["--protocol", "snow"], "protocol must be one of slush, snowflake, snowball: got 'snow'"),
         (["--alpha", "most"], "--alpha must be a whole number or 'local': got 'most'"),
-        (["--k", "4", "--alpha", "2"], "alpha must satisfy k/2 < alpha <= k: got alpha=2, k=4"),
-        (["--k", "10"], "1 <= k <= n-1 when the asker does not ask itself: got k=10, n=10"),
-        (["--k", "0"], "k must satisfy k >= 1: got k=0"),
+        (["--k", "4", "--alpha", "2"], "--alpha must satisfy k/2 < alpha <= k: got --alpha 2, --k 4"),
+        (["--k", "10"], "1 <= k <= n-1 when the asker does not ask itself: got --k 10, n=10"),
+        (["--k", "0"], "--k must satisfy k >= 1: got --k 0"),
         (["--test-groups", "0.95"], "12 groups are too few to leave 11 of them out"),
-        (["--test-rows", "0.2", "--test-groups", "0.2"], "give one of test, test_groups and test_rows"),
-        (["--drop", "ill"], "drop must not name the target or the group: got 'ill'"),
-        (["--test-groups", "0"], "test_groups must satisfy 0 < test_groups < 1"),
+        (["--test-rows", "0.2", "--test-groups", "0.2"], "give one of --test, --test-groups and --test-rows"),
+        (["--drop", "ill"], "--drop must not name the target or the group: got 'ill'"),
+        (["--test-groups", "0"], "--test-groups must satisfy 0 < test_groups < 1"),
         (["--test-rows", "0.001"], "leaves no row to test on"),
-        (["--byzantine", "10"], "byzantine must satisfy 0 <= byzantine < n: got byzantine=10, n=10"),
-        (["--holdout", "1"], "holdout must satisfy 0 <= holdout < 1"),
+        (["--byzantine", "10"], "--byzantine must satisfy 0 <= byzantine < n: got --byzantine 10, n=10"),
+        (["--holdout", "1"], "--holdout must satisfy 0 <= holdout < 1"),
         (["--test", "nowhere.csv"], "nowhere.csv: No such file or directory"),
         (["--jobs", "two"], "expected a whole number, got 'two'"),
         (["--check-rows", "5"], "--check-rows is for rows that are shown: add --peer-review"),
@@ -288,7 +315,7 @@ def test_names_that_look_like_nothing(tmp_path: Path) -> None:
     assert found["reports"][0]["classes"] == 2
     assert found["warnings"][:2] == [
         "left out, as they have no values: empty",
-        "id has another word in nearly every row: an id? (drop it)",
+        "id has another word in nearly every row: an id? --drop id",
     ]
 
 

@@ -21,7 +21,7 @@ def test_control_c_on_a_local_moot_leaves_nothing_behind(tmp_path: Path) -> None
         until(lambda: all(door.exists() for door in doors), "they have started", 60.0)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-        assert (process.returncode, out, err) == (130, "", "")
+        assert (process.returncode, out, err) == (130, "", "folkmoot: interrupted\n")
     until(lambda: not of_session(process.pid), "processes are left", 20.0)
 
 

@@ -15,7 +15,7 @@ from folkmoot.network.membership.identity import create
 from folkmoot.network.service.door import write_door
 from support.command import assert_refused, run, run_json
 from support.network.real_moot import real_moot, until
-from support.process import assert_control_c_is_quiet
+from support.process import assert_control_c_says_interrupted
 
 PEERS = ["node001", "node002", "node003"]
 
@@ -46,7 +46,9 @@ def test_a_running_node_shows_its_peers_and_what_is_under_way(
         nodes.kill(3)
         until(lambda: not run_json("node", "status", folder)["peers"][2]["connected"], "it is away")
         nodes.signal(2, signal.SIGSTOP)  # so that the motion stays under way
-        assert_control_c_is_quiet("node", "status", nodes.settings[2].folder, inside="service/control.py")
+        assert_control_c_says_interrupted(
+            "node", "status", nodes.settings[2].folder, inside="service/control.py"
+        )
         accounts: list[Account] = []
         terms = Terms(seconds=8.0, rounds=400, pace=0.05)
         asking = threading.Thread(

@@ -11,7 +11,7 @@ import pytest
 from folkmoot.network.membership.identity import create
 from folkmoot.network.membership.roster import Roster
 from support.command import run
-from support.process import assert_control_c_is_quiet, run_process
+from support.process import assert_control_c_says_interrupted, run_process
 
 VOTES = "task,worker,label\n" + "".join(f"t{t},w{w},{(t * w) % 3 > 0}\n" for t in range(9) for w in range(5))
 
@@ -77,8 +77,8 @@ def test_what_is_piped_in_and_the_environment_reach_a_command(folder: Path) -> N
     assert "FOLKMOOT_DEBUG" not in os.environ
 
 
-def test_control_c_while_a_certificate_is_read_is_quiet(tmp_path: Path) -> None:
+def test_control_c_while_a_certificate_is_read_is_one_line(tmp_path: Path) -> None:
     Roster([create(tmp_path / "north", name="north").member()]).write(tmp_path / "roster.toml")
     os.mkfifo(tmp_path / "pipe")  # nobody writes into it
     roster = ("--roster", tmp_path / "roster.toml")
-    assert_control_c_is_quiet("verify", tmp_path / "pipe", *roster, inside="pathlib")
+    assert_control_c_says_interrupted("verify", tmp_path / "pipe", *roster, inside="pathlib")

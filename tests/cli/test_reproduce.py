@@ -58,7 +58,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
-        assert (process.returncode, out, err) == (130, "", "")
+        assert (process.returncode, out, err) == (130, "", "folkmoot: interrupted\n")
     kept = {path: path.stat().st_mtime_ns for path in cells.glob("*.json")}
     assert len(kept) >= 3
     store = Store(cells)

@@ -17,7 +17,7 @@ from folkmoot import Others
 from folkmoot.theory import LocalSlushChain, SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
 from support.command import assert_refused, run, run_json
 from support.oracles import exact as oracle
-from support.process import assert_control_c_is_quiet, run_process, start
+from support.process import assert_control_c_says_interrupted, run_process, start
 
 
 def test_version() -> None:
@@ -174,33 +174,39 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
         ("nothing", "No such command 'nothing'"),
         ("--nothing", "No such option"),
         ("theory absorption --n eleven", "'--n': expected a whole number, got 'eleven'"),
-        ("theory absorption --n 10 --k 11", "k must satisfy 1 <= k <= n: got k=11, n=10"),
-        ("theory absorption --n 20 --alpha 5", "alpha must satisfy k/2 < alpha <= k: got alpha=5, k=10"),
-        ("theory absorption --n 20 --byzantine 20", "0 <= byzantine < n: got byzantine=20, n=20"),
+        ("theory absorption --n 10 --k 11", "--k must satisfy 1 <= k <= n: got --k 11, --n 10"),
+        (
+            "theory absorption --n 20 --alpha 5",
+            "--alpha must satisfy k/2 < alpha <= k: got --alpha 5, --k 10",
+        ),
+        ("theory absorption --n 20 --byzantine 20", "0 <= byzantine < n: got --byzantine 20, --n 20"),
         (
             "theory absorption --n 20 --sampling self",
             "must be one of everyone, others: got 'self'",
         ),
         ("theory accuracy --n 11 --k 5", "--p is missing"),
-        ("theory accuracy --n 11 --k 5 --p 1.5", "0 <= p <= 1: got p=1.5"),
-        ("theory accuracy --n 11 --k 5 --p nan", "got p=nan"),
+        ("theory accuracy --n 11 --k 5 --p 1.5", "0 <= p <= 1: got --p 1.5"),
+        ("theory accuracy --n 11 --k 5 --p nan", "got --p nan"),
         ("theory accuracy --n 11 --k 5 --p 0.5,0.6", "(n - byzantine = 11): got 2 values"),
         ("theory accuracy --n 11 --k 5 --p 0x0.5", "groups of 1 to 10,000,000 participants: got '0x0.5'"),
         ("theory accuracy --n 11 --k 5 --p=-1x0.5,12x0.5", "got '-1x0.5'"),
         ("theory accuracy --n 11 --k 5 --p 99999999999999x0.5", "groups of 1 to 10,000,000"),
-        ("theory accuracy --n 2 --k 1 --p inf,-inf", "got p[0]=inf"),
-        ("theory accuracy --n 100 --p 0.6 --delta 50", "floor(n/2) + 1 + delta <= n: got delta=50, n=100"),
+        ("theory accuracy --n 2 --k 1 --p inf,-inf", "got --p (value 1) inf"),
+        (
+            "theory accuracy --n 100 --p 0.6 --delta 50",
+            "floor(n/2) + 1 + delta <= n: got --delta 50, --n 100",
+        ),
         ("theory absorption --n 10000000000000", "not enough memory"),
         ("theory accuracy --n 11 --k 5 --p half", "--p must be a number, a list"),
         ("theory accuracy --n 11 --k 5 --p 0.5 --alpha many", "--alpha must be a whole number or 'local'"),
         ("theory accuracy --n 11 --k 5 --p 3x0.5 --alpha local", "n - byzantine = 11"),
         ("theory accuracy --n 11 --k 5 --p 0.5 --alpha local --steps 5", "leave out --steps"),
-        ("theory accuracy --n 11 --k 5 --p 0.5 --steps -5", "steps >= 0: got steps=-5"),
+        ("theory accuracy --n 11 --k 5 --p 0.5 --steps -5", "steps >= 0: got --steps -5"),
         ("theory accuracy --n 11 --k 5 --p 0.5 --per-node", "--per-node says how --steps is counted"),
         ("theory rounds --n 11 --k 5 --per-node", "give --steps too"),
         ("theory threshold --n 100 --delta 50", "floor(n/2) + 1 + delta <= n"),
-        ("theory threshold --n 101 --delta 1 --q 0.6", "give delta or q, not both"),
-        ("theory threshold --n 101 --q 0.4", "1/2 < q <= 1: got q=0.4"),
+        ("theory threshold --n 101 --delta 1 --q 0.6", "give --delta or --q, not both"),
+        ("theory threshold --n 101 --q 0.4", "1/2 < q <= 1: got --q 0.4"),
         ("theory threshold --n 101 --q much", "'--q': expected a number, got 'much'"),
         ("theory threshold --n 101 --plot picture.txt", "--plot must name a file ending in .png, .svg, .pdf"),
         ("theory threshold --n 101 --plot nowhere/picture.png", "there is no nowhere"),
@@ -225,9 +231,11 @@ def test_debug_shows_the_traceback() -> None:
     assert "Traceback" in result.stderr
 
 
-def test_control_c_exits_130_quietly() -> None:
+def test_control_c_exits_130_and_says_so() -> None:
     # A horizon that takes minutes: too many participants to square, too many steps to take.
-    assert_control_c_is_quiet("theory", "rounds", "--n", 20001, "--steps", 10**8, inside="theory/chain.py")
+    assert_control_c_says_interrupted(
+        "theory", "rounds", "--n", 20001, "--steps", 10**8, inside="theory/chain.py"
+    )
 
 
 def test_a_closed_pipe_is_quiet() -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import Slush, StrongConfidence
 from folkmoot.adversaries import Silent
-from folkmoot.learning import ConsensusClassifier, ParticipantWarning
+from folkmoot.learning import ConsensusClassifier, ConsensusRegressor, ParticipantWarning
 from support.models import Broken, Threshold, Witness
 
 RNG = np.random.default_rng(0)
@@ -73,6 +76,16 @@ def three(**options: Any) -> ConsensusClassifier:
         ({"adversaries": {99: Silent()}}, {}, r"adversaries must name participants 0..2: got 99"),
         ({"estimators": [Bare()] * 3}, {}, "the model of participant 'bare-1' must have fit and get_params"),
         ({"prefit": True}, {"sample_weight": np.ones(60)}, "sample_weight is for fitting"),
+        ({"estimators": [GaussianNB(), Ridge(), GaussianNB()]}, {},
+         r"ConsensusClassifier needs classifiers: 'ridge' \(Ridge\) is a regressor, which predicts numbers; "
+         "take a classifier, or give all models to ConsensusRegressor"),
+        ({"estimators": [Ridge()] * 2, "prefit": True}, {}, r"'ridge-1' \(Ridge\) is a regressor"),
+        ({"estimators": ["north.skops", "south.skops"]}, {},
+         r"text or path 'north.skops'; load it first, such as skops.io.load\(path\), and give prefit=True"),
+        ({"estimators": [("north", Path("a") / "b.pkl"), ("south", GaussianNB())], "prefit": True}, {},
+         "got the text or path 'a/b.pkl'"),
+        ({"estimators": "models"}, {}, "estimators must hold models: got the text or path 'models'"),
+        ({"estimators": [GaussianNB()]}, {"groups": np.arange(60)}, "each of the 60 rows has a group of its"),
         ({"protocol": Slush(2, [2, 2])}, {}, r"alpha must hold one threshold per participant \(3\): got 2"),
     ],
 )  # fmt: skip
@@ -80,6 +93,25 @@ def test_fit_says_what_is_wrong(options: dict[str, Any], arguments: dict[str, An
     call = {"X": X, "y": Y} | arguments
     with pytest.raises((ValueError, TypeError), match=complaint):
         three().set_params(**options).fit(**call)
+
+
+def test_groups_that_reach_the_splitter_only() -> None:
+    """What ``cross_val_score`` says where its own ``groups`` was meant for ``fit``; what it names works."""
+    moot, groups = ConsensusClassifier([GaussianNB()], random_state=0), np.arange(60) % 6
+    with pytest.raises(ValueError, match=r'with cross_val_score and the like params=\{"groups": g\}'):
+        cross_val_score(moot, X, Y, groups=groups, cv=GroupKFold(3), error_score="raise")
+    scores = cross_val_score(moot, X, Y, groups=groups, cv=GroupKFold(3), params={"groups": groups})
+    by_hand = [
+        clone(moot).fit(X[a], Y[a], groups[a]).score(X[b], Y[b]) for a, b in GroupKFold(3).split(X, Y, groups)
+    ]
+    np.testing.assert_allclose(scores, by_hand)
+
+
+def test_a_classifier_among_regressors() -> None:
+    with pytest.raises(
+        ValueError, match=r"needs regressors: 'b' \(GaussianNB\) is a classifier, which predicts"
+    ):
+        ConsensusRegressor([("a", Ridge()), ("b", GaussianNB())]).fit(X, Y)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot import ConsensusClassifier
+from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.datasets import load_digits_moot, load_heart
+from folkmoot.simulation.peer_reviewed import with_lies
 from folkmoot.trust import PUBLIC
 
 pytestmark = pytest.mark.filterwarnings(
@@ -282,3 +284,65 @@ def test_bad_references_are_told(moot: ConsensusClassifier) -> None:
         _moot(trust=None).learn_truth(X_TEST[:1], [1])
     with pytest.raises(ValueError, match="reviews are of peer review"):
         _moot(trust=None).reviews(X_TEST[:1])
+
+
+def test_an_expert_learns_from_shown_rows_and_the_rule_is_not_behind_it(moot: ConsensusClassifier) -> None:
+    forest = RandomForestClassifier(20)
+    both = _moot(expert=forest)
+    assert both.shown_ is not None
+    rows = RandomForestClassifier(20, random_state=0).fit(
+        both.shown_.X, both.classes_[both.shown_.checked.truth]
+    )
+    right = both.score(X_TEST, Y_TEST)
+    assert right > max(rows.score(X_TEST, Y_TEST), moot.score(X_TEST, Y_TEST))
+    likely = both.predict_proba(X_TEST)
+    assert log_loss(Y_TEST, likely) < log_loss(Y_TEST, moot.predict_proba(X_TEST))
+    assert (both.classes_[likely.argmax(axis=1)] == Y_TEST).mean() == pytest.approx(right, abs=0.02)
+
+
+def test_an_expert_does_not_learn_from_those_who_are_not_accepted() -> None:
+    lying = _moot(expert=RandomForestClassifier(20), adversaries=12)
+    believing = RandomForestClassifier(20, random_state=0)
+    checked = with_lies(lying.checked_, dict.fromkeys(range(12), PerfectlyMalicious()))
+    assert lying.shown_ is not None
+    believing.fit(lying.shown_.X, lying.classes_[checked.truth])
+    assert believing.score(X_TEST, Y_TEST) < 0.6  # most labels are wrong
+    assert lying.score(X_TEST, Y_TEST) > 0.9
+
+
+def test_truths_that_come_later_teach_the_expert() -> None:
+    later = _moot(expert=RandomForestClassifier(20), check_rows=2)
+    before = later.score(X_TEST[200:], Y_TEST[200:])
+    later.learn_truth(X_TEST[:200], Y_TEST[:200])
+    assert later.shown_ is not None
+    assert len(later.shown_.X) == later.checked_.rows
+    assert later.score(X_TEST[200:], Y_TEST[200:]) > before
+    again = pickle.loads(pickle.dumps(later))  # noqa: S301
+    assert not again.shown_.fitted
+    assert np.array_equal(again.predict_proba(X_TEST[200:230]), later.predict_proba(X_TEST[200:230]))
+
+
+def test_another_expert_is_not_taken_for_the_first() -> None:
+    moot = _moot(expert=RandomForestClassifier(20))
+    first = moot.predict_proba(X_TEST[:50])
+    second = moot.set_params(expert__max_depth=1).predict_proba(X_TEST[:50])
+    assert np.abs(first - second).max() > 0.05
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"expert": GaussianNB(), "trust": None}, "expert is for peer review: set trust='peer-review'"),
+        ({"expert": "forest"}, "expert must be a model to fit to the rows that are shown"),
+        ({"expert": GaussianNB}, "expert must be a model to fit to the rows that are shown"),
+    ],
+)
+def test_what_is_wrong_with_an_expert_is_said(given: dict[str, Any], said: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=re.escape(said)):
+        _moot(**given)
+
+
+def test_an_expert_that_cannot_learn_is_named() -> None:
+    moot = _moot(expert=RandomForestClassifier(max_depth=-3))
+    with pytest.raises(RuntimeError, match=re.escape("'expert' (RandomForestClassifier) cannot be fitted")):
+        moot.predict(X_TEST)

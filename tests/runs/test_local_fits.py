@@ -17,7 +17,7 @@ def test_nodes_have_models_of_all_rows_and_answers_of_models_that_had_not_seen_t
     assert data.X_test is not None
     assert data.y_test is not None
     inputs, truth = data.X_test[:20], data.y_test[:20]
-    files, holdouts = _fit(data, tmp_path, {5}, inputs, truth, True, None)
+    files, holdouts, measured = _fit(data, tmp_path, {5}, inputs, truth, True, None)
     assert sorted(holdouts) == [0, 1, 2, 3, 4]
     for place, path in holdouts.items():
         rows, labels = data.X[data.groups == place], data.y[data.groups == place]
@@ -29,5 +29,6 @@ def test_nodes_have_models_of_all_rows_and_answers_of_models_that_had_not_seen_t
         with np.load(path) as file:
             told = sorted(zip(file["y"].tolist(), file["answers"].tolist(), strict=True))
         assert told == sorted(zip(labels[held].tolist(), before.tolist(), strict=True))
-    without, none = _fit(data, tmp_path, {5}, inputs, truth, False, None)
+        assert measured[:, place].tolist() == [(before == labels[held]).sum(), held.sum()]
+    without, none, _ = _fit(data, tmp_path, {5}, inputs, truth, False, None)
     assert (len(without), none) == (6, {})

@@ -50,9 +50,9 @@ def start(*arguments: object, new_session: bool = False) -> subprocess.Popen[str
     return _started(["-m", "folkmoot", *map(str, arguments)], new_session)
 
 
-def assert_control_c_is_quiet(*arguments: object, inside: str) -> None:
-    """Interrupted while it works in a file of that name, it leaves with 130 and without a word."""
-    assert interrupted(_COMMAND, *arguments, inside=inside) == (130, "", "")
+def assert_control_c_says_interrupted(*arguments: object, inside: str) -> None:
+    """Interrupted while it works in a file of that name, it leaves with 130, and says so in one line."""
+    assert interrupted(_COMMAND, *arguments, inside=inside) == (130, "", "folkmoot: interrupted\n")
 
 
 def interrupted(code: str, *arguments: object, inside: str, seconds: float = 60.0) -> tuple[int, str, str]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -383,3 +384,18 @@ def test_absorption_of_100001_participants_equals_forty_digit_arithmetic() -> No
             blue = partial[b - alpha] / partial[-1]
             truth = float(mpmath.log(blue))
             assert chain.log_blue[b] == pytest.approx(truth, rel=1e-9, abs=1e-18)
+
+
+@pytest.mark.parametrize(("n", "byzantine"), [(7, 0), (7, 3), (410, 4)])
+def test_by_round_is_the_distribution_after_each_round(n: int, byzantine: int) -> None:
+    """Stepped and by dense rounds (up to 400 honest), from one law or several."""
+    chain = quiet_chain(n, 4, 3, byzantine=byzantine, self_sampling=False)
+    honest = n - byzantine
+    laws = np.stack([np.eye(honest + 1)[honest // 2], np.full(honest + 1, 1 / (honest + 1))])
+    for done, (one, several) in enumerate(
+        zip(islice(chain.by_round(honest // 2), 4), chain.by_round(laws), strict=False)
+    ):
+        expected = chain.distribution(honest // 2, done * honest)
+        assert one == pytest.approx(expected, abs=1e-12)
+        assert several[0] == pytest.approx(expected, abs=1e-12)
+        assert several[1] == pytest.approx(chain.distribution(laws[1], done * honest), abs=1e-12)

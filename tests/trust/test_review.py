@@ -9,7 +9,7 @@ import pytest
 
 from folkmoot.arrays import Bools, Ints, Singles
 from folkmoot.trust import PUBLIC, PeerReview, check_answers, review_all
-from folkmoot.trust.panel import MOST_FEATURES
+from folkmoot.trust.panel import MOST_FEATURES, Panel
 
 CLASSES = 4
 
@@ -112,6 +112,14 @@ def test_copies_share_one_voice() -> None:
     weight = reviews[0].weight[[0, *range(12, 42)]]
     np.testing.assert_allclose(weight, weight[0])
     assert weight.sum() == pytest.approx(alone[0].weight[0], rel=0.15)
+
+
+def test_which_numbers_publishers_have_does_not_matter() -> None:
+    votes, claims, publisher, _, _ = _world(n=30)
+    some = publisher % 5 == 0  # six publishers, which must not all be left out together
+    checked = check_answers(votes[:, some], claims[some], publisher[some], classes=CLASSES)
+    known = Panel(checked).learnt(np.ones(30, dtype=bool)).unseen
+    assert (known.argmax(axis=1) == claims[some]).mean() > 0.9
 
 
 def test_probabilities_of_one_colour_are_that_vote() -> None:

@@ -14,6 +14,7 @@ from folkmoot.cli.options import (
     Json,
     KOrAll,
     LabelColumn,
+    Participants,
     Play,
     Plot,
     Protocol,
@@ -37,6 +38,7 @@ from folkmoot.cli.output import (
     save_picture,
     say,
 )
+from folkmoot.cli.participant_output import print_participants
 
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
@@ -100,6 +102,7 @@ def deliberate(
         Path | None,
         typer.Option("--out", help="Write task,label,agreement of the first time here.", show_default=False),
     ] = None,
+    participants: Participants = False,
     json: Json = False,
     plot: Plot = None,
     play: Play = None,
@@ -108,6 +111,7 @@ def deliberate(
     from folkmoot.adversaries import handed_in
     from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparison import compare
+    from folkmoot.comparison.printing import times
     from folkmoot.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
@@ -156,13 +160,14 @@ def deliberate(
         print_json(result)
     else:
         by_trust = (" by peer review" if peer_review else " by trust") if report.listeners else ""
-        own = (f"{protocol}{by_trust}, {repeats} times", report.line(report.talk))
+        own = (f"{protocol}{by_trust}, {times(repeats)}", report.line(report.talk))
         print_table(
-            f"{report.participants} participants, {report.inputs} inputs, {classes} classes",
+            f"{report.n_participants} participants, {report.inputs} inputs, {classes} classes",
             ["who decides", "accuracy", "undecided"],
             [_row(name, line) for name, line in [*others, own]],
             _note(result, report, notes),
         )
+        print_participants(report.participant_table, whole=participants)
     if path:
         from folkmoot.report import deliberation_figure as pictures
 
@@ -175,7 +180,7 @@ def deliberate(
             page,
             truth=table.truth,
             input_names=table.tasks,
-            title=f"{report.participants} workers talk about {report.inputs} tasks",
+            title=f"{report.n_participants} workers talk about {report.inputs} tasks",
         )
         say(f"wrote {page} (open it in a browser)", error=True)
 
@@ -241,7 +246,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
 
     consensus = report.line(report.talk)
     return {
-        "participants": report.participants,
+        "participants": report.n_participants,
         "inputs": report.inputs,
         "classes": report.classes,
         "labels": table.labels,
@@ -258,25 +263,27 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
         "queries": float(report.outcome.queries.mean()),
         "repeats": report.repeats,
         "seconds": round(report.seconds, 6),
+        "participant_table": report.participant_table.to_list(),
     }
 
 
 def _row(name: str, line: Line) -> list[str]:
-    error = "" if line.standard_error is None else f" ± {number(line.standard_error)}"
+    from folkmoot.comparison.printing import plus_minus
+
     return [
         name,
-        "-" if line.accuracy is None else number(line.accuracy) + error,
+        "-" if line.accuracy is None else number(line.accuracy) + plus_minus(line.standard_error),
         "-" if line.undecided is None else f"{line.undecided:g}",
     ]
 
 
 def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]:
-    from folkmoot.comparison.printing import byzantine_in_words
+    from folkmoot.comparison.printing import byzantine_in_words, times
 
     lines = [
         f"agreement {number(result['agreement'])}, settled {number(result['settled'])}, "
         f"{result['rounds']:.1f} rounds a participant, {result['queries']:,.0f} requests, "
-        f"{result['seconds']:.2f} s for {result['repeats']} times"
+        f"{result['seconds']:.2f} s, talked {times(result['repeats'])}"
     ]
     if result["byzantine"]:
         lines.append(f"{byzantine_in_words(result['byzantine'])}; mean and best are of the others")

@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from folkmoot.cli.options import Jobs, Json, Seed
+from folkmoot.cli.options import Jobs, Json, Participants, Seed
 from folkmoot.cli.output import collected_warnings, print_json, progress_bars, say
+from folkmoot.cli.participant_output import print_participants
 from folkmoot.cli.study_output import as_dict, check_folder, print_study, write_study
 
 
@@ -18,6 +19,7 @@ def demo(
     ),
     seed: Seed = 0,
     jobs: Jobs = None,
+    participants: Participants = False,
     json: Json = False,
 ) -> None:
     """Show what it does: 101 participants, different small models, non-iid digits, up to 60 liars."""
@@ -27,9 +29,10 @@ def demo(
     folder = check_folder(out)
     with collected_warnings() as warnings, progress_bars() as progress:
         study = play(Demo(), seed, n_jobs=jobs, progress=progress)
-    where = write_study(study, folder, "folkmoot: 101 private models, one agreed answer", warnings)
+    found = as_dict(study, warnings)
+    where = write_study(study, folder, "folkmoot: 101 private models, one agreed answer", found)
     if json:
-        print_json(as_dict(study, warnings))
+        print_json(found)
     else:
         report = study.report(study.watched)
         sizes = study.data.summary().sizes
@@ -37,7 +40,7 @@ def demo(
         print_study(
             study,
             [
-                f"{report.participants} participants have {few} to {many} digits each, show them to nobody "
+                f"{report.n_participants} participants have {few} to {many} digits each, show them to nobody "
                 "(but for peer review),",
                 "fit small models of their own to four fifths and measure them on the rest. Then they talk",
                 f"about {report.inputs} new digits (Slush, k={Demo.k}, alpha={Demo.alpha}). "
@@ -57,4 +60,5 @@ def demo(
                 "wrong are read backwards, so that they help.",
             ],
         )
+        print_participants(report.participant_table, whole=participants)
     say(where, error=True)

@@ -71,7 +71,7 @@ def read_gold(votes: Path, truth: Path | None, gold: Path, **columns: str) -> Go
 
 def trust_in_words(gold: Gold, report: Report) -> str:
     """One line for people."""
-    honest = report.participants - len(report.byzantine)
+    honest = report.n_participants - len(report.byzantine)
     then = "they alone decide, and the agreement is theirs" if report.anchored else "so trust is left out"
     if report.anchored_by == "gold" and report.listeners is not None:
         shares = _common(report.listeners.trusts).shares

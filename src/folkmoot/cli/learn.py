@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from folkmoot.cli.learn_checks import (
+    MOOT_FILE,
+    PREDICTIONS,
+    check_numbers,
+    check_showing,
+    check_trim,
+    check_voting,
+    new_folder,
+)
+from folkmoot.cli.learn_output import learned_dict, print_learned, truths, write_answers, write_learned
 from folkmoot.cli.options import (
     FLOAT,
     INT,
@@ -23,7 +33,13 @@ from folkmoot.cli.options import (
     whole_alpha,
 )
 from folkmoot.cli.output import collected_warnings, print_json, progress_bars, say
-from folkmoot.cli.study_output import as_dict, check_folder, print_study, write_study
+
+if TYPE_CHECKING:
+    from folkmoot.datasets import MootData
+    from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
+    from folkmoot.protocols import SnowProtocol
+    from folkmoot.runs.number_study import NumberStudy
+    from folkmoot.runs.study import Study
 
 
 def learn(
@@ -37,9 +53,19 @@ def learn(
     model: Annotated[
         str,
         typer.Option(
-            "--model", help="rf, logistic, nearest, tree, bayes, svm, boosting, or mixed: five in turn."
+            "--model",
+            help="rf, nearest, tree, svm, boosting; of classes logistic, bayes; of numbers linear; or mixed: "
+            "five in turn.",
         ),
     ] = "rf",
+    task: Annotated[
+        str | None,
+        typer.Option(
+            "--task",
+            help="What the target is: classification or regression.",
+            show_default="by its different numbers",
+        ),
+    ] = None,
     drop: Annotated[
         str | None, typer.Option("--drop", help="Columns to leave out: a,b,c.", show_default=False)
     ] = None,
@@ -80,6 +106,10 @@ def learn(
             "--trim", help="Of probabilities: liars to withstand.", show_default="a third of them", **INT
         ),
     ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Each learns from its own rows and all votes whom to believe."),
+    ] = False,
     peer_review: Annotated[
         bool,
         typer.Option(
@@ -112,67 +142,70 @@ def learn(
         bool,
         typer.Option("--refit/--no-refit", help="Then fit each model again on all its rows."),
     ] = True,
-    out: Annotated[Path, typer.Option("--out", help="Folder for the report and its pictures.")] = Path(
-        "folkmoot-learn"
-    ),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Folder for the page, its pictures, predictions.csv and the moot.",
+            show_default="folkmoot-learn, or the next that is free",
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over an earlier run in it.")] = False,
+    save: Annotated[
+        bool, typer.Option("--save/--no-save", help="Write the fitted moot too, for folkmoot predict.")
+    ] = True,
     seed: Seed = 0,
     jobs: Jobs = None,
     json: Json = False,
 ) -> None:
-    """Let every group of a table fit a model of its own, and all agree on the test rows."""
+    """Let every group of a table fit a model of its own, and all agree on the test rows.
+
+    The target may be a class or a number. A column of texts becomes TF-IDF weights of its words.
+    """
     from folkmoot import checks
     from folkmoot.datasets import read_table
-    from folkmoot.protocols import named_protocol
-    from folkmoot.thresholds import StrongConfidence
 
-    showing = _check_showing(peer_review, check_rows, privacy)
-    folder = check_folder(out)
-    left_out = [name.strip() for name in drop.split(",")] if drop else []
+    showing = check_showing(peer_review, check_rows, privacy)
+    if trust and peer_review:
+        raise ValueError("--trust learns from votes alone and --peer-review from shown rows: leave one out")
+    if task not in (None, "classification", "regression"):
+        raise ValueError(f"--task must be classification or regression: got {task!r}")
+    if jobs == 0:
+        raise ValueError("--jobs must be a number of processes, or -1 for one a core: got 0")
+    folder = new_folder(out, overwrite)
     with collected_warnings() as about_the_table:
         table = read_table(
             data,
             target,
             group,
-            drop=left_out,
+            drop=[name.strip() for name in drop.split(",")] if drop is not None else [],
             test=test,
             test_groups=test_groups,
             test_rows=test_rows,
+            task="regression" if task == "regression" else "classification" if task else None,
             seed=seed,
         )
-    participants = len(table.participants)
-    if participants < 2:
-        raise ValueError(f"--group must name at least two participants: all rows of {data} are of one")
-    if jobs == 0:
-        raise ValueError("--jobs must be a number of processes, or -1 for one a core: got 0")
-    local = alpha == "local"
-    size, threshold = asked(participants, k, None if local else whole_alpha(alpha))
-    rule = named_protocol(protocol, size, StrongConfidence() if local else threshold, beta=beta)
-    soft = _check_voting(
-        voting,
-        pool,
-        participants,
-        trim,
-        {"--protocol": protocol != "slush", "--k": k is not None, "--alpha": alpha is not None},
-        peer_review,
-    )
-    everyone, most = checks.population(participants, 0 if byzantine is None else byzantine)
-
-    # Heavy, so only once the table is known to be good.
-    from folkmoot.learning import ConsensusClassifier
-    from folkmoot.learning.base_learners import for_table, models_for
-    from folkmoot.runs.shown_rows import READ_BACKWARDS
-    from folkmoot.runs.study import liar_counts, study
-
-    models = [
-        for_table(each, len(table.feature_names), table.categorical)
-        for each in models_for(model, participants)
-    ]
-    counts = liar_counts(everyone) if byzantine is None else liar_counts(everyone, most=most)
-    with collected_warnings() as warnings, progress_bars() as progress:
-        classifier = ConsensusClassifier(
-            models,
+    everyone, most = checks.population(len(table.participants), 0 if byzantine is None else byzantine)
+    if table.numeric:
+        about_classes = {
+            "--protocol": protocol != "slush", "--alpha": alpha is not None, "--beta": beta != 20,
+            "--voting": voting != "labels", "--pool": pool != "mean", "--trust": trust,
+            "--check-rows": check_rows is not None, "--privacy": privacy is not None, "--no-refit": not refit,
+        }  # fmt: skip
+        check_numbers(target, about_classes)
+        moot = _moot_of_numbers(table, model, k, trim, peer_review, holdout, rounds, jobs, seed)
+    else:
+        about_labels = {
+            "--protocol": protocol != "slush", "--k": k is not None, "--alpha": alpha is not None,
+            "--trust": trust,
+        }  # fmt: skip
+        soft = check_voting(voting, pool, len(table.participants), trim, about_labels, peer_review)
+        rule = _rule(len(table.participants), protocol, k, alpha, beta)
+        moot = _moot_of_classes(
+            table,
+            model,
             protocol=None if soft and not peer_review else rule,
-            trust="peer-review" if peer_review else None,
+            trust="peer-review" if peer_review else "self-anchored" if trust else None,
             check_rows=showing,
             privacy=privacy,
             voting="probabilities" if soft else "labels",
@@ -184,77 +217,99 @@ def learn(
             n_jobs=jobs,
             random_state=seed,
         )
-        result = study(classifier, table, counts, watched=0, repeats=repeats, progress=progress)
-    warnings[:0] = about_the_table
-    where = write_study(result, folder, f"folkmoot: {table.description}", warnings)
-    if json:
-        print_json(as_dict(result, warnings))
-    else:
-        report, shown = result.report(0), result.shown
-        about = [] if shown is None else [str(shown)]
-        helpful = [READ_BACKWARDS] if shown is not None and any(shown.anchored[1:]) else []
-        print_study(
-            result,
-            [f"{report.title}.", "Accuracy, by how many participants are perfectly malicious:"],
-            [*about, *report.notes, *helpful],
-        )
-    say(where, error=True)
+    from folkmoot.runs.study import liar_counts  # heavy, so only once the options are known to be good
+
+    counts = liar_counts(everyone) if byzantine is None else liar_counts(everyone, most=most)
+    _study(moot, table, counts, repeats, folder, about_the_table, save, json)
 
 
-def _check_showing(peer_review: bool, check_rows: str | None, privacy: float | None) -> int | Literal["all"]:
-    """How many rows each shows; nobody shows any unless ``--peer-review`` asks for it."""
-    from folkmoot import checks
+def _rule(participants: int, protocol: str, k: int | None, alpha: str | None, beta: int) -> SnowProtocol[Any]:
+    from folkmoot.protocols import named_protocol
+    from folkmoot.thresholds import StrongConfidence
 
-    given = {"--check-rows": check_rows, "--privacy": privacy}
-    lonely = next((option for option, value in given.items() if value is not None), None)
-    if not peer_review and lonely is not None:
-        raise ValueError(f"{lonely} is for rows that are shown: add --peer-review, or leave it out")
-    if privacy is not None and checks.finite("--privacy", privacy) <= 0:
-        raise ValueError(
-            f"--privacy must be above 0, or left out to show labels as they are: got {privacy:g}"
-        )
-    if check_rows is None:
-        return 10
-    if check_rows == "all":
-        return "all"
-    try:
-        rows = int(check_rows)
-    except ValueError:
-        rows = 0
-    if rows < 1:
-        raise ValueError(f"--check-rows must be a whole number of at least 1, or 'all': got {check_rows!r}")
-    return rows
+    local = alpha == "local"
+    size, threshold = asked(participants, k, None if local else whole_alpha(alpha))
+    return named_protocol(protocol, size, StrongConfidence() if local else threshold, beta=beta)
 
 
-def _check_voting(
-    voting: str,
-    pool: str,
-    participants: int,
+def _models(table: MootData, model: str) -> list[Any]:
+    from folkmoot.learning.base_learners import for_table, models_for
+
+    models = models_for(model, len(table.participants), numbers=table.numeric)
+    return [for_table(each, len(table.feature_names), table.categorical, table.texts) for each in models]
+
+
+def _moot_of_classes(table: MootData, model: str, **settings: Any) -> ConsensusClassifier:
+    from folkmoot.learning import ConsensusClassifier
+
+    return ConsensusClassifier(_models(table, model), **settings)
+
+
+def _moot_of_numbers(
+    table: MootData,
+    model: str,
+    k: int | None,
     trim: int | None,
-    about_labels: dict[str, bool],
-    peer_review: bool,
-) -> bool:
-    """Whether probabilities are handed in; options that do not go together are refused."""
-    for option, value, known in (
-        ("--voting", voting, ("labels", "probabilities")),
-        ("--pool", pool, ("mean", "log")),
-    ):
-        if value not in known:
-            raise ValueError(f"{option} must be {' or '.join(known)}: got {value!r}")
-    soft = voting == "probabilities"
-    if peer_review and (pool != "mean" or trim is not None):
-        option = "--pool" if pool != "mean" else "--trim"
-        raise ValueError(
-            f"{option} is for agreeing on probabilities, but --peer-review weighs them: leave one out"
-        )
-    given = next((option for option, is_given in about_labels.items() if is_given), None)
-    if soft and not peer_review and given is not None:
-        raise ValueError(f"{given} is for --voting labels: leave it out with --voting probabilities")
-    if not soft and (pool != "mean" or trim is not None):
-        option = "--pool" if pool != "mean" else "--trim"
-        raise ValueError(f"{option} is for probabilities: add --voting probabilities")
-    if trim is not None and not 0 <= 2 * trim < participants:
-        raise ValueError(
-            f"--trim must satisfy 0 <= 2 trim < {participants}, the number of participants: got {trim}"
-        )
-    return soft
+    weigh: bool,
+    holdout: float,
+    rounds: int,
+    jobs: int | None,
+    seed: int,
+) -> ConsensusRegressor:
+    from folkmoot.learning import ConsensusRegressor
+
+    participants = len(table.participants)
+    if k is not None:
+        asked(participants, k)
+    check_trim(trim, participants)
+    return ConsensusRegressor(
+        _models(table, model),
+        k=k,
+        trim=trim,
+        weights="holdout" if weigh else None,
+        holdout=holdout,
+        rounds=rounds,
+        n_jobs=jobs,
+        random_state=seed,
+    )
+
+
+def _study(
+    moot: ConsensusClassifier | ConsensusRegressor,
+    table: MootData,
+    counts: list[int],
+    repeats: int,
+    folder: Path,
+    about_the_table: list[str],
+    save: bool,
+    json: bool,
+) -> None:
+    """Fit the moot, compare it, write everything and print what came of it."""
+    from folkmoot.learning import ConsensusClassifier
+    from folkmoot.runs.learned import LearnedMoot
+    from folkmoot.runs.number_study import number_study
+    from folkmoot.runs.study import study
+
+    if table.layout is None or table.X_test is None or table.lines_test is None:
+        raise ValueError("the rows must come from a table, some of them to test on")
+    learned = LearnedMoot(moot, table.layout, tuple(table.classes.tolist()))
+    result: Study | NumberStudy
+    with collected_warnings() as warnings, progress_bars() as progress:
+        if isinstance(moot, ConsensusClassifier):
+            result = study(moot, table, counts, watched=0, repeats=repeats, progress=progress)
+        else:
+            result = number_study(moot, table, counts, progress=progress)
+        answers = learned.answers(table.X_test)
+    warnings[:0] = about_the_table
+    title, found = f"folkmoot: {table.description}", learned_dict(result, warnings)
+    where = write_learned(result, folder, title, found)
+    write_answers(folder / PREDICTIONS, answers, table.lines_test, table.groups_test, truths(table))
+    if save:
+        learned.save(folder / MOOT_FILE)
+    if json:
+        print_json(found)
+    else:
+        print_learned(result)
+    say(where, f"answers to the test rows: {folder / PREDICTIONS}", error=True)
+    if save:
+        say(f"for new rows: folkmoot predict {folder / MOOT_FILE} NEW.csv", error=True)

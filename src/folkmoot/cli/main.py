@@ -1,6 +1,6 @@
 """Entry point: run the app and turn every failure into one line and an exit code.
 
-Nothing heavy is imported before ``main`` runs, so that Ctrl-C is quiet from the first moment.
+Nothing heavy is imported before ``main`` runs, so that Ctrl-C says one line from the first moment.
 """
 
 from __future__ import annotations
@@ -17,10 +17,13 @@ def main() -> NoReturn:
     """Run ``folkmoot`` with the arguments of this process."""
     try:
         code = _run()
+        if code == INTERRUPTED:
+            _say_interrupted()
         if sys.stdout is not None:  # closed by whoever started us
             sys.stdout.flush()
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # before the command ran, which makes it an exit code
         code = INTERRUPTED
+        _say_interrupted()
     except BrokenPipeError:
         # The reader (say, ``head``) has gone; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -53,13 +56,24 @@ def _run() -> int:
             raise
         if isinstance(error, OSError) and error.filename is not None:
             return _complain(f"{error.filename}: {error.strerror}")
-        return _complain(str(error) or type(error).__name__)
+        return _complain(_as_typed(app, str(error)) or type(error).__name__)
     except Exception as error:
         # sqlite3's errors have no base above, and the module is loaded only by those who raise them.
         if type(error).__module__ != "sqlite3" or os.environ.get("FOLKMOOT_DEBUG"):
             raise
         return _complain(f"the database of the node cannot be used: {error}")
     return result if isinstance(result, int) else 0
+
+
+def _say_interrupted() -> None:
+    if sys.stderr is not None:  # by print alone: Ctrl-C may come before anything is imported
+        print("folkmoot: interrupted", file=sys.stderr)
+
+
+def _as_typed(app: object, message: str) -> str:
+    from folkmoot.cli.option_names import as_typed, options_of
+
+    return as_typed(message, options_of(app, sys.argv[1:]))
 
 
 def _complain(message: str) -> int:

@@ -155,6 +155,9 @@ PerNode = Annotated[
     bool, typer.Option("--per-node", help="Count --steps per participant, as the paper does.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object (null: no finite number).")]
+Participants = Annotated[
+    bool, typer.Option("--participants", help="Print a row for every participant, not only those to look at.")
+]
 Plot = Annotated[
     Path | None, typer.Option("--plot", help="Draw into this .png, .svg or .pdf file.", show_default=False)
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html", ".htm")
+COMPILING = "compiling (first run)"
 
 
 @contextmanager
@@ -63,8 +64,11 @@ def print_table(
     note: str | Sequence[str] = (),
     *,
     words: bool = False,
+    left: Collection[str] = (),
 ) -> None:
     """A table on stdout, first column to the left, the rest to the right; ``words`` to the left, wrapped.
+
+    Columns whose header is in ``left`` hold words in a table of numbers.
 
     ``title`` and ``note`` are a line or several; a line stays one, whatever it holds. Nothing is markup.
     """
@@ -77,7 +81,7 @@ def print_table(
     for index, name in enumerate(header):
         table.add_column(
             Text(printable(name)),
-            justify="right" if index and not words else "left",
+            justify="right" if index and not words and name not in left else "left",
             no_wrap=not words,
             overflow="fold" if words else "ellipsis",
         )
@@ -102,6 +106,22 @@ def _unbounded(console: Console) -> ConsoleOptions:
 
 
 @contextmanager
+def compiling_told(tell: Callable[[bool], None]) -> Iterator[None]:
+    """Tell when numba begins to compile (True) and when it is done (False); cached code is not compiled."""
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, _event: object) -> None:
+            tell(True)
+
+        def on_end(self, _event: object) -> None:
+            tell(False)
+
+    with event.install_listener("numba:compile", Listener()):
+        yield
+
+
+@contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
     """A bar on stderr for work that takes more than a moment; nothing when nobody is watching."""
     if not sys.stderr.isatty():
@@ -116,7 +136,11 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
         def report(done: int, whole: int) -> None:
             bar.update(task, completed=done, total=whole)
 
-        yield report
+        def compiling(now: bool) -> None:
+            bar.update(task, description=COMPILING if now else what, refresh=True)
+
+        with compiling_told(compiling):
+            yield report
 
 
 @contextmanager
@@ -136,7 +160,13 @@ def progress_bars() -> Iterator[Callable[[str, int, int], None] | None]:
                 tasks[what] = bar.add_task(what)
             bar.update(tasks[what], completed=done, total=whole)
 
-        yield report
+        def compiling(now: bool) -> None:
+            if now and COMPILING not in tasks:
+                tasks[COMPILING] = bar.add_task(COMPILING, total=None)
+            bar.update(tasks[COMPILING], visible=now, refresh=True)
+
+        with compiling_told(compiling):
+            yield report
 
 
 def number(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -33,6 +34,7 @@ from folkmoot.cli.output import (
     picture_path,
     print_json,
     print_table,
+    progress_bar,
     save_picture,
     thinned,
 )
@@ -110,7 +112,8 @@ def accuracy(
         raise ValueError("--p is missing: give the accuracy of the honest participants, such as --p 0.6")
     accuracies = parse_accuracies(p)
     _need_steps(steps, per_node)
-    with collected_warnings() as lines:
+    compiled = progress_bar("solving") if alpha == "local" else nullcontext()
+    with collected_warnings() as lines, compiled:
         chain: SlushChain | LocalSlushChain
         if alpha == "local":
             if steps is not None or path:

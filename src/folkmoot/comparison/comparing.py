@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Array, Ints, Progress
+from folkmoot.comparison.ground import Ground
 from folkmoot.comparison.lines import central_lines, single_lines, stacking_line, talk_line
 from folkmoot.comparison.open_inputs import warn_of_open_inputs
 from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Report
@@ -45,6 +46,7 @@ def compare(
     anchors: Sequence[Anchor | None] | Gold | Reviewing | None = None,
     trust: Literal["self-anchored", "peer-review"] = "self-anchored",
     skills: npt.ArrayLike | None = None,
+    holdout: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     faults: Mapping[int, str] | None = None,
     names: Sequence[str] | None = None,
     labels: Sequence[Any] | Array | None = None,
@@ -86,6 +88,9 @@ def compare(
     skills : array-like of float, shape (participant,), optional
         What each participant says its accuracy is, nan if it does not know: the weighted majority goes by
         it. Default: what Dawid-Skene estimates.
+    holdout : (right, total), optional
+        How many of how many labelled rows of its own each participant answers right, each of shape
+        (participant,), for its row in the report. Default: what ``anchors`` know.
     faults : mapping of int to str, optional
         Participants that cannot answer, and why: the others talk without them. A centre sees the votes that
         they have.
@@ -217,12 +222,23 @@ def compare(
     queries, carried = _queries(main, first), inputs if main.present is None else 1
     repetitions = len(np.atleast_2d(main.decision))
 
+    ground = Ground(
+        scene.votes,
+        shown,
+        right,
+        classes,
+        tuple(map(str, who)),
+        labels,
+        _holdout(holdout, anchors, n),
+        None if first.weights is None else np.asarray(first.weights),
+    )
+
     def called(outcome: Outcome) -> Outcome:
         return replace(outcome, labels=labels, names=None if names is None else tuple(names))
 
     return Report(
         lines=tuple(lines),
-        participants=n,
+        n_participants=n,
         inputs=inputs,
         classes=classes,
         byzantine=tuple(who[i] for i in sorted(scene.adversaries)),
@@ -243,7 +259,25 @@ def compare(
         listeners=listeners,
         recorded=called(scene.talk(first, listeners, record=True, progress=None)) if record else None,
         seconds=seconds,
+        ground=ground,
     )
+
+
+def _holdout(
+    given: tuple[npt.ArrayLike, npt.ArrayLike] | None, anchors: object, participants: int
+) -> tuple[Ints, Ints] | None:
+    """How many labelled rows each has right, of how many: as given, or as the anchors were measured."""
+    if given is not None:
+        right, total = (np.asarray(each, dtype=np.int64) for each in given)
+        for what, each in (("right", right), ("total", total)):
+            one_each(f"holdout ({what})", each, participants)
+        return right, total
+    known = anchors.anchors if isinstance(anchors, Gold) else anchors
+    if not isinstance(known, Sequence):
+        return None
+    counts = [(0, 0) if each is None else (each.right, each.held_out) for each in known]
+    right, total = np.array(counts, dtype=np.int64).T
+    return right, total
 
 
 def _by(trust: str, anchors: object) -> str:

@@ -100,6 +100,19 @@ def byzantine_in_words(many: int) -> str:
     return "1 participant is Byzantine" if many == 1 else f"{many} participants are Byzantine"
 
 
+def plus_minus(error: float | None, digits: int = 4) -> str:
+    """`` ± 0.0065`` behind a number; `` ± 0`` where nothing of it would be seen, nothing if there is none."""
+    if error is None:
+        return ""
+    shown = f"{error:.{digits}f}"
+    return f" ± {shown if float(shown) else 0}"
+
+
+def times(count: int) -> str:
+    """How often: once, or ``10 times``."""
+    return "once" if count == 1 else f"{count:,} times"
+
+
 def size(count: int) -> str:
     """A number of bytes as a person reads it."""
     value, units = float(count), ["bytes", "kB", "MB", "GB", "TB"]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from folkmoot.arrays import Bools, Ints
 from folkmoot.comparison.bars import draw_agreement, draw_bars
-from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
+from folkmoot.comparison.ground import Ground
+from folkmoot.comparison.printing import ReportTable, plus_minus, size, who_is_not_honest
+from folkmoot.comparison.who.joining import JoiningTable
+from folkmoot.comparison.who.table import ParticipantTable
 from folkmoot.outcome import Outcome
 from folkmoot.simulation.self_anchored import Listeners
 from folkmoot.trust.conduct import Opinion
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
 
 CONSENSUS: Final = "consensus"  # the line that all others are compared with
 WITHOUT_TRUST: Final = "talk without trust"  # the same, with everybody asked alike
+_FINDINGS: Final = 3  # that are named below the table
 TIES_SHARE: Final = "level labels share: a tie of two counts as one half"
 
 
@@ -86,7 +91,7 @@ class Report(ReportTable[Line]):
     ----------
     lines : tuple of Line
         The ways to answer: single participants, rules of a centre, talks.
-    participants : int
+    n_participants : int
         The number of participants.
     inputs : int
         The number of inputs.
@@ -131,6 +136,10 @@ class Report(ReportTable[Line]):
         How long listening and talking took.
     advice : str, default ""
         What the caller does about undecided inputs, for the notes below the table.
+    ground : Ground, optional
+        The votes, the truth and the names that all of it rests on.
+    joining : JoiningTable, optional
+        Each group alone and together on its own rows, if it was asked for with ``groups``.
 
     Examples
     --------
@@ -153,7 +162,7 @@ class Report(ReportTable[Line]):
     header: ClassVar = ("who decides", "accuracy", "undecided", "needs")
 
     lines: tuple[Line, ...]
-    participants: int
+    n_participants: int
     inputs: int
     classes: int
     byzantine: tuple[str, ...]
@@ -177,6 +186,23 @@ class Report(ReportTable[Line]):
     recorded: Outcome | None = field(default=None, compare=False, repr=False)
     seconds: float = field(default=0.0, compare=False, repr=False)
     advice: str = field(default="", compare=False, repr=False)
+    ground: Ground | None = field(default=None, compare=False, repr=False)
+    joining: JoiningTable | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def participant_table(self) -> ParticipantTable:
+        """A row for each participant: how good it is, and what is odd about it; to print or to write."""
+        if self.ground is None:
+            return ParticipantTable(())
+        return self.ground.table(self.outcome, self.listeners, self.byzantine, self.faulty)
+
+    @property
+    def participants(self) -> Any:
+        """The rows of ``participant_table`` as a pandas ``DataFrame``; as a structured array without pandas.
+
+        ``n_participants`` is their number.
+        """
+        return self.participant_table.frame()
 
     @property
     def outcome(self) -> Outcome:
@@ -214,15 +240,21 @@ class Report(ReportTable[Line]):
         Returns
         -------
         dict
-            The lines and all fields up to ``anchored``, without arrays and outcomes.
+            The lines and all fields up to ``anchored``, without arrays and outcomes. ``participants`` is
+            their number, ``participant_table`` a row for each, ``joining`` one for each group.
         """
-        lines = {"lines": [line.to_dict() for line in self.lines]}
-        return lines | {name: getattr(self, name) for name in _IN_JSON}
+        return {
+            "lines": [line.to_dict() for line in self.lines],
+            "participants": self.n_participants,
+            **{name: getattr(self, name) for name in _IN_JSON},
+            "participant_table": self.participant_table.to_list(),
+            "joining": None if self.joining is None else self.joining.to_list(),
+        }
 
     @property
     def title(self) -> str:
         """Who talked about what."""
-        what = f"{self.participants} participants, {self.inputs:,} inputs, {self.classes} classes"
+        what = f"{self.n_participants} participants, {self.inputs:,} inputs, {self.classes} classes"
         return f"{what}; {self.protocol}"
 
     @property
@@ -234,7 +266,7 @@ class Report(ReportTable[Line]):
             f"participant, {self.queries:,} queries, {size(self.bytes)} of votes on the wire"
         ]
         if self.anchored is not None:
-            honest = self.participants - len(self.byzantine) - len(self.faulty)
+            honest = self.n_participants - len(self.byzantine) - len(self.faulty)
             then = (
                 "they alone decide, and the agreement is theirs" if self.anchored else "so trust is left out"
             )
@@ -244,7 +276,23 @@ class Report(ReportTable[Line]):
         if self.settled < 1 and self.byzantine:
             lines.append("settled: nothing can undo it any more, which alpha or more liars always can")
         lines += self.about_undecided
-        return lines + who_is_not_honest(self.byzantine, self.faulty)
+        return [*lines, *who_is_not_honest(self.byzantine, self.faulty), *self.about_participants]
+
+    @property
+    def about_participants(self) -> list[str]:
+        """One line on who is odd, and one on who gains by joining; nothing where there is nothing to say."""
+        byzantine = {*self.byzantine, *self.faulty}
+        found = {
+            name: what for name, what in self.participant_table.findings.items() if name not in byzantine
+        }
+        lines = []
+        if found:
+            some = "; ".join(f"{name!r}: {what}" for name, what in [*found.items()][:_FINDINGS])
+            more = f"; and {len(found) - _FINDINGS} more" if len(found) > _FINDINGS else ""
+            lines.append(f"odd: {some}{more} (participant_table)")
+        if self.joining is not None:
+            lines.append(self.joining.summary)
+        return lines
 
     @property
     def about_undecided(self) -> list[str]:
@@ -257,11 +305,7 @@ class Report(ReportTable[Line]):
         return [f"undecided inputs count as wrong here{ties}" + (f"; {self.advice}" if self.advice else "")]
 
     def _cells(self, line: Line) -> tuple[str, ...]:
-        if line.accuracy is None:
-            right = "-"
-        else:
-            error = "" if line.standard_error is None else f" ± {line.standard_error:.4f}"
-            right = f"{line.accuracy:.4f}{error}"
+        right = "-" if line.accuracy is None else f"{line.accuracy:.4f}{plus_minus(line.standard_error)}"
         return line.name, right, "-" if line.undecided is None else f"{line.undecided:g}", line.needs
 
     def plot(self) -> Figure:
@@ -280,7 +324,7 @@ class Report(ReportTable[Line]):
 
 
 _IN_JSON: Final = (
-    "participants", "inputs", "classes", "byzantine", "faulty", "protocol", "repeats", "agreement", "settled",
+    "inputs", "classes", "byzantine", "faulty", "protocol", "repeats", "agreement", "settled",
     "undecided", "rounds", "queries", "bytes", "anchored",
 )  # fmt: skip
 

@@ -8,53 +8,23 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, get_args
 
 import numpy as np
 
 from folkmoot import checks
-from folkmoot.arrays import Array, Bools, Features
+from folkmoot.arrays import Array, Bools
+from folkmoot.datasets.layout import layout_of
 from folkmoot.datasets.moot_data import MootData
-from folkmoot.tabular import Row, Table, advice, has_thousands, open_table, shortened
+from folkmoot.datasets.sheets import Sheet, read_sheet
+from folkmoot.tabular import advice, shortened
 
-MISSING = frozenset({"", "na", "n/a", "nan", "?", "null", "none"})
+Task = Literal["classification", "regression"]
+
 # More different numbers than this, and than the root of the number of rows, are a measurement, no class.
 _MOST_CLASSES = 20
-_FEW = 0.2  # other cells than this share of a column of numbers are mistakes
-
-
-class _Sheet(NamedTuple):
-    table: Table
-    rows: list[Row]
-
-    @property
-    def path(self) -> Path:
-        return self.table.path
-
-    @property
-    def columns(self) -> list[str]:
-        return self.table.columns
-
-    def column(self, name: str) -> list[str]:
-        place = self.columns.index(name)
-        return [cells[place] for _, cells in self.rows]
-
-    def where(self, row: int) -> str:
-        return self.table.where(self.rows[row][0])
-
-    def number(self, cell: str) -> float | None:
-        """The finite number in a cell."""
-        value = self.table.number(cell)
-        return None if value is None or not math.isfinite(value) else value
-
-    def plain(self, label: str) -> float | str:
-        """What makes two labels the same: their value, or their text if they have none."""
-        value = self.number(label)
-        return label if value is None else value
 
 
 def read_table(
@@ -66,14 +36,16 @@ def read_table(
     test: str | os.PathLike[str] | None = None,
     test_groups: float | None = None,
     test_rows: float | None = None,
+    task: Task | None = None,
     seed: int = 0,
 ) -> MootData:
     """Read the rows of a table by participant, and rows to test on.
 
     A file is text with commas, semicolons or tabs between its cells, gzipped or not, or parquet; its first
-    line is a header. A column whose cells are all numbers is numbers; any other holds words, which are
-    numbered in their sorted order. A feature is missing (nan) if its cell is empty, ``NA``, ``N/A``, ``NaN``,
-    ``?``, ``null`` or ``none``.
+    line is a header. A column whose cells are all numbers is numbers. One whose cells mostly differ and have
+    three words or more, on average, holds texts; ``X`` is then an array of objects. Any other holds words,
+    which are numbered in their sorted order. A feature is missing (nan) if its cell is empty, ``NA``,
+    ``N/A``, ``NaN``, ``?``, ``null`` or ``none``.
 
     Give one of ``test``, ``test_groups`` and ``test_rows`` at the most. Default: ``test_groups=0.2``.
 
@@ -82,7 +54,7 @@ def read_table(
     path : str or path-like
         The file.
     target : str
-        The column to predict: a class, in words or numbers.
+        The column to predict: a class, in words or numbers, or a measurement.
     group : str
         The column that says whose row it is.
     drop : sequence of str, default ()
@@ -94,24 +66,30 @@ def read_table(
         two must be left.
     test_rows : float, optional
         The share of every participant's rows to test on.
+    task : {"classification", "regression"}, optional
+        What the target is: a class, or a number to be as near to as possible. Default: a number if there are
+        more than 20 different ones, and more than the root of the number of rows.
     seed : int, default 0
         The same seed draws the same test rows.
 
     Returns
     -------
     MootData
-        The rows, their classes and whose they are; ``categorical`` says which columns hold words.
+        The rows, their classes and whose they are; ``categorical`` says which columns hold words, ``texts``
+        which hold texts. Of a measurement ``y`` has the numbers, and there are no ``classes``. ``layout`` is
+        what reads rows of another file in the same way.
 
     Raises
     ------
     ValueError
-        If a column is not there, the class or the owner of a row is missing, or the target is a measurement
-        instead of a class. The message names the file and the line.
+        If a column is not there, the class or the owner of a row is missing, or each row or all rows have one
+        owner. The message names the file and the line.
 
     Warns
     -----
     UserWarning
-        If a column has no values, which is then left out; or if nearly every row has a word of its own.
+        If a column has no values, which is then left out; if it holds texts, or counts the rows; or if nearly
+        every row has a word of its own.
 
     Examples
     --------
@@ -132,67 +110,65 @@ def read_table(
     both = [name for name, value in given.items() if value is not None]
     if len(both) > 1:
         raise ValueError(f"give one of test, test_groups and test_rows: got {' and '.join(both)}")
-    sheet = _read(path, (target, group))
+    if task is not None and task not in get_args(Task):
+        raise ValueError(f"task must be {' or '.join(get_args(Task))}: got {task!r}")
+    sheet = read_sheet(path, (target, group))
     _check_columns(sheet, target, group, drop)
-    features = [name for name in sheet.columns if name not in (target, group, *drop)]
-    empty = [name for name in features if all(cell.lower() in MISSING for cell in sheet.column(name))]
-    if empty:
-        warnings.warn(f"left out, as they have no values: {shortened(empty)}", stacklevel=2)
-        features = [name for name in features if name not in empty]
-    if not features:
-        raise ValueError(f"{sheet.path}: must have a column to predict {target!r} from: there is no other")
-    whose = _cells(sheet, group, "whose row it is")
-    labels = _cells(sheet, target, "its class")
-    other = None if test is None else _read(test, (target,))
+    layout = layout_of(sheet, target, group, drop)
+    labels = sheet.filled(target, "its class")
+    X, whose = layout.rows(sheet), _groups(sheet, group)
+    other = None if test is None else read_sheet(test, (target,))
     if other is not None:
-        _check_columns(other, target, None, (), also=features)
-    classes = _classes(sheet, target, labels)
+        _check_columns(other, target, None, (), also=layout.features)
+    numeric = _is_measured(sheet, labels) if task is None else task == "regression"
+    classes = [] if numeric else _classes(sheet, target, labels)
     place = {sheet.plain(label): i for i, label in enumerate(classes)}
-    vocabulary = [_vocabulary(sheet, name) for name in features]
+
+    def meaning(of: Sheet, cells: list[str]) -> Array:
+        return _measurements(of, target, cells) if numeric else np.array([place[of.plain(x)] for x in cells])
+
     data = MootData(
-        X=_numbers(sheet, features, vocabulary),
-        y=np.array([place[sheet.plain(label)] for label in labels], dtype=np.int64),
-        groups=_groups(whose),
-        feature_names=tuple(features),
+        X=X,
+        y=meaning(sheet, labels),
+        groups=whose,
+        feature_names=layout.features,
         classes=np.array(classes),
         description=f"{sheet.path.name}: {target} by {group}",
-        categorical=tuple(i for i, words in enumerate(vocabulary) if words is not None),
+        categorical=layout.categorical,
+        texts=layout.texts,
+        layout=layout,
+        lines=np.array(sheet.lines),
     )
     if other is None:
         tested = _held_out(data, test_groups, test_rows, checks.generator(seed))
-        return replace(
-            data,
-            X=data.X[~tested], y=data.y[~tested], groups=data.groups[~tested],
-            X_test=data.X[tested], y_test=data.y[tested], groups_test=data.groups[tested],
-        )  # fmt: skip
-    asked = _cells(other, target, "its class")
+        if test_rows is not None:
+            how = f"tested on {tested.sum():,} rows, {test_rows:.0%} of every group's"
+        else:
+            left_out = np.unique(whose[tested]).tolist()
+            these = f"{len(left_out)} groups" if len(left_out) > 1 else "one group"
+            how = (
+                f"tested on the {tested.sum():,} rows of {these} left out for it, taking no part: "
+                f"{shortened(list(map(str, left_out)))}"
+            )
+        return replace(data.tested_on(tested), tested=how)
+    asked = other.filled(target, "its class")
     strange = next((i for i, label in enumerate(asked) if other.plain(label) not in place), None)
-    if strange is not None:
+    if not numeric and strange is not None:
         raise ValueError(
             f"{other.where(strange)}: {target} is {asked[strange]!r}, which no row of {sheet.path.name} has"
         )
     return replace(
         data,
-        X_test=_numbers(other, features, vocabulary),
-        y_test=np.array([place[other.plain(label)] for label in asked], dtype=np.int64),
+        X_test=layout.rows(other),
+        y_test=meaning(other, asked),
+        groups_test=_names(other.column(group)) if group in other.columns else None,
+        lines_test=np.array(other.lines),
+        tested=f"tested on the {len(asked):,} rows of {other.path.name}",
     )
 
 
-def _read(path: str | os.PathLike[str], wanted: Sequence[str]) -> _Sheet:
-    """The cells of a file. Its first line is a header if it has the columns wanted, or no numbers."""
-    with open_table(path) as table:
-        if any(name not in table.columns for name in wanted) and any(
-            table.number(name) is not None for name in table.columns
-        ):
-            raise ValueError(
-                f"{path} has no header: its first line is {shortened(table.columns)}; "
-                "expected the names of the columns"
-            )
-        return _Sheet(table, list(table.rows()))
-
-
 def _check_columns(
-    sheet: _Sheet, target: str, group: str | None, drop: Sequence[str], also: Sequence[str] = ()
+    sheet: Sheet, target: str, group: str | None, drop: Sequence[str], also: Sequence[str] = ()
 ) -> None:
     if target == group:
         raise ValueError(f"target and group must be different columns: got {target!r} for both")
@@ -204,84 +180,60 @@ def _check_columns(
             raise ValueError(f"{sheet.path} has no column {name!r}: it has {shortened(sheet.columns)}")
 
 
-def _cells(sheet: _Sheet, name: str, what: str) -> list[str]:
-    """A column in which nothing may be missing."""
-    cells = sheet.column(name)
-    bad = next((i for i, cell in enumerate(cells) if not cell), None)
-    if bad is not None:
-        raise ValueError(f"{sheet.where(bad)}: {name} is empty, which should say {what}")
-    return cells
-
-
-def _classes(sheet: _Sheet, target: str, labels: list[str]) -> list[str]:
+def _classes(sheet: Sheet, target: str, labels: list[str]) -> list[str]:
     first = {sheet.plain(label): label for label in reversed(labels)}  # 1 and 1.0 are one class
     found = sorted(
         first.values(), key=lambda text: (sheet.number(text) is None, sheet.number(text) or 0.0, text)
     )
     if len(found) < 2:
         raise ValueError(f"{sheet.path}: {target} must have at least two classes: all rows say {found[0]!r}")
-    numbers = all(sheet.number(label) is not None for label in found)
-    if numbers and len(found) > max(_MOST_CLASSES, math.isqrt(len(labels))):
-        raise ValueError(
-            f"{sheet.path}: {target} must be a class: it has {len(found)} different numbers in {len(labels)} "
-            "rows, a measurement (for those there is ConsensusRegressor in Python)"
-        )
     return found
 
 
-def _vocabulary(sheet: _Sheet, name: str) -> dict[str, int] | None:
-    """The words of a column and their numbers, or None if it holds numbers only.
+def _is_measured(sheet: Sheet, labels: list[str]) -> bool:
+    """Whether a column of numbers has too many different ones for classes."""
+    numbers = {sheet.number(label) for label in labels}
+    return None not in numbers and len(numbers) > max(_MOST_CLASSES, math.isqrt(len(labels)))
 
-    A column of numbers with a few other cells is a column with mistakes: as words it would say nothing.
-    """
-    cells = [(i, cell) for i, cell in enumerate(sheet.column(name)) if cell.lower() not in MISSING]
-    wrong = [(i, cell) for i, cell in cells if sheet.number(cell) is None]
-    if not wrong:
-        return None
-    written_otherwise = all(
-        has_thousands(cell) or sheet.number(cell.replace(",", ".")) is not None for _, cell in wrong
-    )
-    if written_otherwise or len(wrong) < _FEW * len(cells):
-        i, cell = wrong[0]
+
+def _measurements(sheet: Sheet, target: str, cells: list[str]) -> Array:
+    numbers = [sheet.number(cell) for cell in cells]
+    bad = next((i for i, number in enumerate(numbers) if number is None), None)
+    if bad is not None:
         raise ValueError(
-            f"{sheet.where(i)}: {name} must be a number, as in other rows: got {cell!r}{advice(cell)}; "
-            "correct it, leave it empty, or drop the column"
+            f"{sheet.where(bad)}: {target} must be a number: got {cells[bad]!r}{advice(cells[bad])} "
+            "(for classes in words, --task classification)"
         )
-    words = sorted({cell for _, cell in cells})
-    if len(words) > max(20, 0.9 * len(cells)):
-        warnings.warn(f"{name} has another word in nearly every row: an id? (drop it)", stacklevel=3)
-    return {word: i for i, word in enumerate(words)}
+    if len(set(numbers)) < 2:
+        raise ValueError(f"{sheet.path}: {target} must differ between rows: all say {cells[0]!r}")
+    return np.array(numbers, dtype=np.float64)
 
 
-def _groups(whose: list[str]) -> Array:
+def _groups(sheet: Sheet, group: str) -> Array:
+    """Whose each row is: at least two participants, and not one for each row."""
+    whose = sheet.filled(group, "whose row it is")
+    different = len(set(whose))
+    if different == 1:
+        raise ValueError(
+            f"--group must name a column of at least two participants: in {group!r} all rows of {sheet.path} "
+            f"say {whose[0]!r}; it has {shortened(sheet.columns)}"
+        )
+    if different == len(whose) > 2:
+        raise ValueError(
+            f"--group must name the column of owners: in {group!r} every row of {sheet.path} has its own "
+            f"value, which leaves a participant one row to learn from; it has {shortened(sheet.columns)}"
+        )
+    return _names(whose)
+
+
+def _names(whose: list[str]) -> Array:
     """Names, or numbers where all are whole numbers, so that 9 comes before 10."""
     try:
         numbers = [int(name) for name in whose]
     except ValueError:
         return np.array(whose)
-    return (
-        np.array(numbers)
-        if all(str(n) == w for n, w in zip(numbers, whose, strict=True))
-        else np.array(whose)
-    )
-
-
-def _numbers(sheet: _Sheet, features: list[str], vocabulary: list[dict[str, int] | None]) -> Features:
-    """The features as numbers; a word that the training table does not have is a new number, -1."""
-    X = np.full((len(sheet.rows), len(features)), np.nan)
-    for column, (name, words) in enumerate(zip(features, vocabulary, strict=True)):
-        place = sheet.columns.index(name)
-        for i, (line, cells) in enumerate(sheet.rows):
-            cell = cells[place]
-            if cell.lower() in MISSING:
-                continue
-            value = sheet.number(cell) if words is None else words.get(cell, -1)
-            if value is None:
-                raise ValueError(f"{sheet.where(i)}: {name} must be a number: got {cell!r}{advice(cell)}")
-            if words is None:
-                sheet.table.check_mark(cell, line, place)
-            X[i, column] = value
-    return X
+    same = all(str(n) == w for n, w in zip(numbers, whose, strict=True))
+    return np.array(numbers) if same else np.array(whose)
 
 
 def _held_out(
@@ -301,7 +253,8 @@ def _held_out(
     if len(names) - count < 2:
         raise ValueError(
             f"{len(names)} groups are too few to leave {count} of them out and let two others talk: "
-            "give test rows in a file of their own, or test on a share of every group's rows"
+            "give test rows in a file of their own (--test FILE), or test on a share of every group's rows "
+            "(--test-rows 0.2)"
         )
     return np.isin(data.groups, rng.permutation(names)[:count])
 

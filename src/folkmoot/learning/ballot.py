@@ -25,6 +25,7 @@ from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.peer_reviewed import Reviewing, ballots_handed_in, known_truth
 from folkmoot.simulation.self_anchored import Listeners, listen_first
 from folkmoot.trust import Anchor, PeerReview, Trust, class_probabilities
+from folkmoot.trust.review import ExpertVoter
 from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 
@@ -42,6 +43,10 @@ class Ballot:
     first: Votes | None = None
     chances: Singles | None = None
     """(participant, input, class): with peer review of probabilities, what each hands in."""
+    X: Any = None
+    """The inputs, where an expert answers them, too."""
+    expert: ExpertVoter | None = None
+    """With peer review: one more voter, if there is one."""
 
     @property
     def classes(self) -> int:
@@ -76,7 +81,8 @@ class Ballot:
         listeners = by.first(self.votes, adversaries, truth)
         if listeners is None:
             return self
-        return replace(self, votes=listeners.held, listeners=listeners, first=self.votes)
+        expert = by.voter(adversaries)
+        return replace(self, votes=listeners.held, listeners=listeners, first=self.votes, expert=expert)
 
     def talk(
         self,
@@ -117,7 +123,8 @@ class Ballot:
         classes = opinion.panel.classes
         ballots = self.chances if self.chances is not None else self.first if self.first is not None else seen
         handed = ballots_handed_in(ballots, adversaries, known_truth(truth, classes), classes)
-        return opinion.probabilities(handed)
+        said = None if self.expert is None else self.expert.on_inputs(opinion.accepted)
+        return opinion.probabilities(handed, said)
 
     def answers(self, outcome: Outcome, likely: Floats) -> Ints:
         """What the talk decided; where it decided nothing, the first of the likeliest colours."""

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.svm import SVC, SVR
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 
 def _small_forest() -> Any:
@@ -41,6 +47,11 @@ def _svm() -> Any:
     return make_pipeline(StandardScaler(), SVC())
 
 
+def _svm_of_numbers() -> Any:
+    # Its margin is in units of what is predicted.
+    return TransformedTargetRegressor(make_pipeline(StandardScaler(), SVR()), transformer=StandardScaler())
+
+
 # No seeds here: the estimators seed what has none.
 MODELS: Final[dict[str, Callable[[], Any]]] = {
     "rf": RandomForestClassifier,
@@ -51,29 +62,57 @@ MODELS: Final[dict[str, Callable[[], Any]]] = {
     "svm": _svm,
     "boosting": HistGradientBoostingClassifier,
 }
+# The same where numbers are predicted; what has no like there is left out.
+REGRESSORS: Final[dict[str, Callable[[], Any]]] = {
+    "rf": RandomForestRegressor,
+    "linear": lambda: make_pipeline(StandardScaler(), Ridge()),
+    "nearest": lambda: make_pipeline(StandardScaler(), KNeighborsRegressor(n_neighbors=1)),
+    "tree": lambda: DecisionTreeRegressor(min_samples_leaf=2),
+    "svm": _svm_of_numbers,
+    "boosting": HistGradientBoostingRegressor,
+}
 MIXED: Final = "mixed"
 _SMALL = (_small_forest, _logistic, _nearest, _tree, _bayes)
+_SMALL_REGRESSORS = (
+    lambda: RandomForestRegressor(n_estimators=20),
+    *(REGRESSORS[name] for name in ("linear", "nearest", "tree", "svm")),
+)
+_WORDS_OF_TEXTS: Final = 1024  # features that the words of a text are hashed into
 
 
-def models_for(name: str, participants: int) -> list[Any]:
-    """A model for each participant: all of one name, or ``mixed``, five small families in turn."""
+def models_for(name: str, participants: int, *, numbers: bool = False) -> list[Any]:
+    """A model for each participant: all of one name, or ``mixed``, five small families in turn.
+
+    With ``numbers`` they are regressors.
+    """
+    known, small = (REGRESSORS, _SMALL_REGRESSORS) if numbers else (MODELS, _SMALL)
     if name == MIXED:
-        return [_SMALL[i % len(_SMALL)]() for i in range(participants)]
-    if name not in MODELS:
-        raise ValueError(f"model must be one of {', '.join([*MODELS, MIXED])}: got {name!r}")
-    return [MODELS[name]() for _ in range(participants)]
+        return [small[i % len(small)]() for i in range(participants)]
+    if name not in known:
+        what = " where numbers are predicted" if numbers else ""
+        other = "; --task classification makes classes of them" if numbers and name in MODELS else ""
+        raise ValueError(f"model must be one of {', '.join([*known, MIXED])}{what}: got {name!r}{other}")
+    return [known[name]() for _ in range(participants)]
 
 
-def for_table(model: Any, features: int, categorical: Sequence[int]) -> Any:
+def for_table(model: Any, features: int, categorical: Sequence[int], texts: Sequence[int] = ()) -> Any:
     """The model behind what a raw table needs: words one-hot, missing numbers by its owner's median.
 
-    A column of which a participant has no value at all is 0 to it.
+    A column of which a participant has no value at all is 0 to it. Of texts it has the TF-IDF weights of
+    their words, hashed, so that the model holds no word of its owner's.
     """
-    numbers = [i for i in range(features) if i not in categorical]
+    numbers = [i for i in range(features) if i not in (*categorical, *texts)]
     return make_pipeline(
         make_column_transformer(
             (SimpleImputer(strategy="median", keep_empty_features=True), numbers),
             (OneHotEncoder(handle_unknown="ignore", sparse_output=False), list(categorical)),
+            *((_words_of_texts(), each) for each in texts),
+            sparse_threshold=0.0 if texts else 0.3,
         ),
         model,
     )
+
+
+def _words_of_texts() -> Any:
+    words = HashingVectorizer(n_features=_WORDS_OF_TEXTS, alternate_sign=False, norm=None)
+    return make_pipeline(words, TfidfTransformer())

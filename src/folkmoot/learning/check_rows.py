@@ -7,7 +7,7 @@ for by name (``trust="peer-review"``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, Task, learnt_on, stratified_shards
 from folkmoot.learning.probabilities import chances_of
-from folkmoot.learning.tables import rows_of
+from folkmoot.learning.tables import rows_of, stacked
 from folkmoot.trust import CheckedAnswers
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -29,16 +29,20 @@ _FOLDS: Final = 5
 class ShownRows:
     """Rows that were shown, with everybody's honest votes on them.
 
-    ``checked`` holds the labels as published. ``X`` are the published inputs, the first rows of ``checked``;
-    rows that came later have no inputs here.
+    ``checked`` holds the labels as published, ``X`` the inputs of the same rows.
     """
 
     X: Any
     checked: CheckedAnswers
+    fitted: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    """What an expert has learnt from these rows so far: the next batch needs it again."""
 
-    def and_also(self, checked: CheckedAnswers) -> ShownRows:
-        """These rows and more, whose inputs are not kept."""
-        return replace(self, checked=self.checked.and_also(checked))
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"fitted": {}}
+
+    def and_also(self, X: Any, checked: CheckedAnswers) -> ShownRows:
+        """These rows and more."""
+        return ShownRows(stacked([self.X, X]), self.checked.and_also(checked))
 
 
 def check_showing(check_rows: object, privacy: object) -> None:

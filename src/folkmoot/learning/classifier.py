@@ -117,6 +117,10 @@ class ConsensusClassifier(AnsweringEstimator):
     liars_publish : {"wrong", "right", "backing"}, default "wrong"
         Which labels adversaries publish for the rows they show: wrong ones, right ones, or those that back
         their own votes.
+    expert : model, optional
+        With ``trust="peer-review"``: a model to be fitted to the rows that are shown, by each participant to
+        those of the publishers that it accepts, and heard as one more voter. It costs six fits for every set
+        of accepted publishers. Default: there is none.
     n_jobs : int, optional
         Processes for fitting and predicting, through joblib (and so Ray, with its backend). Default: 1.
     random_state : int, RandomState or None, default None
@@ -178,6 +182,7 @@ class ConsensusClassifier(AnsweringEstimator):
         check_rows: int | Literal["all"] = 10,
         privacy: float | None = None,
         liars_publish: Literal["wrong", "right", "backing"] = "wrong",
+        expert: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -197,6 +202,7 @@ class ConsensusClassifier(AnsweringEstimator):
         self.check_rows = check_rows
         self.privacy = privacy
         self.liars_publish = liars_publish
+        self.expert = expert
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -220,7 +226,8 @@ class ConsensusClassifier(AnsweringEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (row, feature), optional
-            The rows.
+            The rows; or shape (row,): a list, array or Series of texts, or of other things that the models
+            take, which goes to them as it comes.
         y : array-like, shape (row,), optional
             Their labels.
         groups : array-like, shape (row,), optional

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections import Counter
 from dataclasses import fields, replace
 from typing import Any, Self
@@ -20,6 +21,7 @@ from folkmoot.protocols import Slush, SnowProtocol
 
 def named_models(estimators: Any) -> list[tuple[str, Any]]:
     """``estimators`` as (name, model) pairs; models without a name get that of their class."""
+    _refuse_path(estimators)
     if not isinstance(estimators, (list, tuple)):
         raise TypeError(
             "estimators must be a list of models or of (name, model) pairs: got "
@@ -42,6 +44,7 @@ def named_models(estimators: Any) -> list[tuple[str, Any]]:
             seen[kind] += 1
             names.append(f"{kind}-{seen[kind]}" if often[kind] > 1 else kind)
     for model in models:
+        _refuse_path(model)
         if isinstance(model, type):
             raise TypeError(f"estimators must hold models, not classes: write {model.__name__}()")
     twice = next((name for name, times in Counter(names).items() if times > 1), None)
@@ -51,6 +54,15 @@ def named_models(estimators: Any) -> list[tuple[str, Any]]:
     if bad is not None:
         raise ValueError(f"the name of an estimator must not contain '__': got {bad!r}")
     return list(zip(names, models, strict=True))
+
+
+def _refuse_path(model: Any) -> None:
+    """A file's name is not the model in it, and what loads it depends on who made it."""
+    if isinstance(model, (str, os.PathLike)):
+        raise TypeError(
+            f"estimators must hold models: got the text or path {str(model)!r}; load it first, such as "
+            "skops.io.load(path), and give prefit=True"
+        )
 
 
 def has_names(estimators: Any) -> bool:

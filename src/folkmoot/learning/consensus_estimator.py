@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
@@ -16,6 +17,12 @@ from folkmoot.learning.labels import is_missing
 from folkmoot.learning.parallel import shared_out
 from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
 from folkmoot.learning.tables import check_columns, check_inputs, columns_each, rows_of
+
+# Seen most where a splitter has groups and ``fit`` has none.
+_HOW_GROUPS_ARRIVE: Final = (
+    ", and fit got no groups: fit(X, y, groups=g), or with cross_val_score and the like "
+    'params={"groups": g}, as their own groups= reaches the splitter only'
+)
 
 
 class ProtocolWarning(UserWarning):
@@ -95,11 +102,19 @@ class ConsensusEstimator(Composed):
         """Name, model and rows of every participant."""
         models = self._named()
         if groups is None:
-            _enough(len(models), "estimators holds one model")
+            _enough(len(models), f"estimators holds one model{_HOW_GROUPS_ARRIVE}")
             shards = stratified_shards(y, len(models), draw)
             return [(name, model, rows) for (name, model), rows in zip(models, shards, strict=True)]
         labels, whose = _check_groups(groups, len(y))
-        _enough(len(labels), "groups names one participant")
+        _enough(
+            len(labels),
+            f"groups names one participant, {labels[0]!r}; leave groups out to share the rows among models",
+        )
+        if len(labels) == len(y):
+            raise ValueError(
+                f"groups must say whose each row is: each of the {len(y)} rows has a group of its own, which "
+                "leaves a participant one row to learn from; give the column of owners, not of ids"
+            )
         return [
             (label, model, np.flatnonzero(whose == i))
             for i, (label, model) in enumerate(
@@ -112,7 +127,21 @@ class ConsensusEstimator(Composed):
         taken = next((name for name, _ in models if name in self.get_params(deep=False)), None)
         if taken is not None:
             raise ValueError(f"the name of an estimator must not be that of a parameter: got {taken!r}")
+        self._check_kinds(models)
         return models
+
+    def _check_kinds(self, models: list[tuple[str, Any]]) -> None:
+        """Models of labels among models of labels, as scikit-learn's ``VotingClassifier`` has it."""
+        labels = is_classifier(self)
+        wrong, right = ("regressor", "classifier") if labels else ("classifier", "regressor")
+        for name, model in models:
+            if hasattr(model, "__sklearn_tags__") and get_tags(model).estimator_type == wrong:
+                what = "numbers" if labels else "labels"
+                other = "Regressor" if labels else "Classifier"
+                raise ValueError(
+                    f"{type(self).__name__} needs {right}s: {name!r} ({type(model).__name__}) is a {wrong}, "
+                    f"which predicts {what}; take a {right}, or give all models to Consensus{other}"
+                )
 
     def _prefit(self) -> list[Participant]:
         models = self._named()
@@ -136,7 +165,7 @@ class ConsensusEstimator(Composed):
 
     def _start(self) -> np.random.Generator:
         """Forget an earlier fit; the randomness of this one. What follows it hangs on ``seed_``."""
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_", "_one_dimensional"):
             self.__dict__.pop(name, None)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31 - 1))
         return np.random.default_rng(self.seed_)

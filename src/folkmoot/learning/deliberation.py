@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -118,6 +119,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
             if not isinstance(given, str) or given not in known:
                 raise ValueError(f"{name} must be {' or '.join(map(repr, known))}: got {given!r}")
         check_showing(self.check_rows, self.privacy)
+        self._check_expert()
         if not isinstance(self.liars_publish, str) or self.liars_publish not in get_args(Claims):
             choices = " or ".join(map(repr, get_args(Claims)))
             raise ValueError(f"liars_publish must be {choices}: got {self.liars_publish!r}")
@@ -164,7 +166,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         ballot = ballot_of(self._ask(X), known, [participant.name for participant in self.participants_])
         if self._reviewed and self._hands_in_probabilities:
             ballot = replace(ballot, chances=self._votes_on(X))
-        return ballot
+        return ballot if self.expert is None else replace(ballot, X=X)
 
     def transform(self, X: Any) -> Array:
         """Make the votes columns, as features for another model.
@@ -408,7 +410,8 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         return ballot.reviewed(self._reviewing(ballot), adversaries, truth)
 
     def _reviewing(self, ballot: Ballot) -> Reviewing:
-        return Reviewing(self.checked_, ballot.chances, self.liars_publish)
+        expert = None if self.expert is None else partial(self._expert, ballot.X)
+        return Reviewing(self.checked_, ballot.chances, self.liars_publish, expert)
 
     def _listened(self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
         self._check_seers(adversaries, truth)

@@ -24,7 +24,7 @@ from sklearn.utils.validation import has_fit_parameter
 from folkmoot import checks
 from folkmoot.accuracy import laplace_accuracy
 from folkmoot.arrays import Array, Ints
-from folkmoot.learning.tables import columns_of, rows_of
+from folkmoot.learning.tables import columns_of, rows_in, rows_of
 
 _FOLDS: Final = 5  # of a participant that cross-validates instead of holding out
 
@@ -120,8 +120,8 @@ class Participant:
             return f"{type(error).__name__}: {first_sentence(error)}"
         if answers.ndim == 2 and answers.shape[1] == 1:
             answers = answers[:, 0]
-        if answers.ndim == 0 or len(answers) != X.shape[0]:
-            return f"predict returned the shape {answers.shape} for {X.shape[0]} rows"
+        if answers.ndim == 0 or len(answers) != rows_in(X):
+            return f"predict returned the shape {answers.shape} for {rows_in(X)} rows"
         return answers
 
 
@@ -222,12 +222,20 @@ def fit_regressor(task: Task) -> Participant:
 
 def squared_errors(participant: Participant, X: Any, y: Array) -> Array | str:
     """(row,): how far it is off, squared and added up over outputs; or what went wrong."""
+    answers = numbers_like(participant, X, y)
+    if isinstance(answers, str):
+        return answers
+    return np.asarray(((answers - y) ** 2).reshape(len(y), -1).sum(axis=1))
+
+
+def numbers_like(participant: Participant, X: Any, y: Array) -> Array | str:
+    """Its numbers for these rows, of the shape of the right ones; or what went wrong."""
     answers = participant.predict(X)
     if isinstance(answers, str):
         return answers
     if answers.shape != y.shape or answers.dtype.kind not in "biuf" or not np.isfinite(answers).all():
         return f"predict returned no numbers of the shape {y.shape}"
-    return np.asarray(((answers - y) ** 2).reshape(len(y), -1).sum(axis=1))
+    return answers
 
 
 def measured(participant: Participant, X: Any, y: Array) -> Participant:

@@ -15,6 +15,7 @@ from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.ballot import ballot_of
 from folkmoot.learning.check_rows import ShownRows, label_kept, own_answers, published, shown_places
 from folkmoot.learning.consensus_estimator import ConsensusEstimator
+from folkmoot.learning.expert import ExpertModel
 from folkmoot.learning.labels import as_colours, check_labels
 from folkmoot.learning.participants import Task
 from folkmoot.learning.probabilities import chances_of, soft_ballot_of
@@ -34,6 +35,7 @@ class PeerReviewing(ConsensusEstimator):
     voting: Literal["labels", "probabilities"]
     check_rows: int | Literal["all"]
     privacy: float | None
+    expert: Any
 
     classes_: Array
     shown_: ShownRows | None
@@ -151,11 +153,26 @@ class PeerReviewing(ConsensusEstimator):
             )
         public = np.full(len(truth), PUBLIC)
         checked = check_answers(self._votes_on(X), truth, public, classes=len(self.classes_))
-        self.shown_ = (
-            ShownRows(rows_of(X, np.arange(0)), checked)
-            if self.shown_ is None
-            else self.shown_.and_also(checked)
-        )
+        self.shown_ = ShownRows(X, checked) if self.shown_ is None else self.shown_.and_also(X, checked)
+
+    def _check_expert(self) -> None:
+        if self.expert is None:
+            return
+        if not self._reviewed:
+            raise ValueError(f"expert is for peer review: set trust={PEER_REVIEW!r}, or expert=None")
+        if isinstance(self.expert, type) or not (
+            hasattr(self.expert, "fit") and hasattr(self.expert, "predict")
+        ):
+            raise TypeError(
+                "expert must be a model to fit to the rows that are shown, such as RandomForestClassifier(): "
+                f"got {self.expert!r}"
+            )
+
+    def _expert(self, new: Any, checked: CheckedAnswers) -> ExpertModel:
+        """The expert that learns from these checked answers, and answers new inputs."""
+        if self.shown_ is None:
+            raise ValueError(f"expert needs rows that are shown: fit with trust={PEER_REVIEW!r}")
+        return ExpertModel(self.expert, self.shown_.X, checked, new, self.seed_, self.shown_.fitted)
 
     @property
     def _hands_in_probabilities(self) -> bool:

@@ -30,7 +30,7 @@ from folkmoot.answers import most
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, first_sentence, tell
-from folkmoot.learning.tables import columns_of
+from folkmoot.learning.tables import columns_of, rows_in
 from folkmoot.outcome import Outcome
 from folkmoot.simulation import Agreement, agree
 from folkmoot.votes import UNCOLOURED, Votes
@@ -94,7 +94,7 @@ def _by_model(participant: Participant, X: Any, classes: Array) -> Floats | str:
     except Exception as error:  # any model may be here, and it may fail in any way
         return f"{type(error).__name__}: {first_sentence(error)}"
     known = np.asarray(participant.model.classes_)
-    if given.shape != (X.shape[0], len(known)):
+    if given.shape != (rows_in(X), len(known)):
         return f"predict_proba returned the shape {given.shape}"
     if not (np.isfinite(given).all() and (given >= 0).all()):
         return "predict_proba returned what is no probability"

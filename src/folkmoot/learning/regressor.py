@@ -19,7 +19,6 @@ from folkmoot.learning.consensus_estimator import ProtocolWarning, check_weights
 from folkmoot.learning.participants import check_holdout, cross_validated, fit_regressor, some_rows, tell
 from folkmoot.learning.tables import check_inputs, rows_of
 from folkmoot.simulation import Agreement, agree
-from folkmoot.simulation.checked_numbers import open_by_weights
 
 if TYPE_CHECKING:
     from folkmoot.comparison import NumberReport
@@ -50,11 +49,12 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
     tolerance : float, optional
         An input is settled when the honest numbers are within this. Default: a thousandth of how far apart
         they were at first.
-    weights : {"holdout"} or None, default None
+    weights : {"holdout", "peer-review"} or None, default None
         With "holdout" each participant shows its held-out rows, without their numbers, to all others, and
         opens the talk with a mean of all numbers in which those count for more who were near to its own
-        there (docs/regression.md). With None everybody opens with its own number, and shows nothing. For
-        "trimmed-mean" only.
+        there. With "peer-review" it shows their numbers, too, and everybody learns from all rows how to read
+        its peers' numbers (docs/regression.md). With None everybody opens with its own number, and shows
+        nothing. For "trimmed-mean" only.
     holdout : float or None, default None
         The share of its rows by which each participant learns how far it is off; the model that predicts is
         fitted on all of them. With weights and no holdout (None or 0) these are all its rows, answered by
@@ -112,7 +112,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
         rounds: int = 50,
         trim: int | None = None,
         tolerance: float | None = None,
-        weights: Literal["holdout"] | None = None,
+        weights: Literal["holdout", "peer-review"] | None = None,
         holdout: float | None = None,
         prefit: bool = False,
         columns: Any = None,
@@ -153,7 +153,8 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (row, feature), optional
-            The rows.
+            The rows; or shape (row,): a list, array or Series of texts, or of other things that the models
+            take, which goes to them as it comes.
         y : array-like of float, shape (row,) or (row, output), optional
             Their numbers.
         groups : array-like, shape (row,), optional
@@ -198,7 +199,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
             if self.weights is not None:
                 if X is None or y is None:
                     raise ValueError(
-                        "weights='holdout' needs rows that the models were not fitted on: fit(X, y)"
+                        f"weights={self.weights!r} needs rows that the models were not fitted on: fit(X, y)"
                     )
                 self._check_prefit(*self._check_rows(X, y), groups)
         else:
@@ -236,6 +237,10 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
             values = column_or_1d(values, warn=True)
         check_consistent_length(X, values)
         return X, values
+
+    def _trimmed(self, n: int) -> int:
+        rule = self._rule()
+        return rule.trimmed(n) if isinstance(rule, Trimming) else 0
 
     def _rule(self) -> Rule:
         self._check_weights()
@@ -296,8 +301,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
         n = len(values)
         rule = self._rule()
         if self.weights is not None and isinstance(rule, Trimming):
-            weights = self._weights_among(there)
-            values = open_by_weights(values, weights, adversaries, rule.trimmed(n))
+            values = self._opened(values, there, adversaries, rule.trimmed(n))
         k = None if self.k is None or checks.integer("k", self.k, least=1) >= n - 1 else self.k
         return agree(
             values[:, :, 0] if flat else values,

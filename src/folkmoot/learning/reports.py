@@ -6,19 +6,21 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from folkmoot.arrays import Array, Progress
+from folkmoot.adversaries import Adversary
+from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.learning.ballot import Ballot, anchors_of
 from folkmoot.learning.deliberation import DeliberatingEstimator
 from folkmoot.learning.labels import as_truth, check_labels, with_strangers
 from folkmoot.learning.probabilities import SoftBallot
 from folkmoot.simulation.peer_reviewed import Reviewing
-from folkmoot.trust import Anchor
-from folkmoot.votes import Votes, vote_keys
+from folkmoot.simulation.self_anchored import Listeners
+from folkmoot.trust import Anchor, PeerReview, Trust
+from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 if TYPE_CHECKING:
     from folkmoot.comparison import Report
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
 class ReportingEstimator(DeliberatingEstimator):
     """Base that says how the talk compares, with the liars there are or with more and more of them."""
 
-    def report(self, X: Any, y: Any, *, repeats: int = 10, stacking: bool = True) -> Report:
+    def report(
+        self, X: Any, y: Any, *, groups: Any = None, repeats: int = 10, stacking: bool = True
+    ) -> Report:
         """Put the consensus beside single participants and every rule of a centre.
 
         With ``trust`` the talk without it is one of the comparisons, and the report says how many anchored.
@@ -40,6 +44,9 @@ class ReportingEstimator(DeliberatingEstimator):
             The inputs.
         y : array-like, shape (input,)
             Their right labels.
+        groups : array-like, shape (input,), optional
+            Whose each input is, by the names of participants. ``Report.joining`` then has each of them alone
+            and together, on its own inputs (docs/who-is-off.md). Default: not compared.
         repeats : int, default 10
             How many times to play the talk: the standard error of the consensus is over these. An agreement
             on probabilities is played once: nothing in it is drawn.
@@ -51,8 +58,22 @@ class ReportingEstimator(DeliberatingEstimator):
         Report
             A line for each way to answer. Undecided inputs count as wrong in it and level labels share, while
             ``predict`` and ``score`` take the likeliest label, the first of several that are level.
+            ``Report.participants`` has a row for each participant.
+
+        Raises
+        ------
+        ValueError
+            If what is given does not fit together, such as ``groups`` that name no participant.
         """
-        return next(iter(self._reports(X, y, [self.adversaries], repeats, stacking)))
+        report = next(iter(self._reports(X, y, [self.adversaries], repeats, stacking, groups)))
+        if report.joining is not None and not report.joining.rows:
+            names = ", ".join(repr(p.name) for p in self.participants_[:5])
+            raise ValueError(
+                "groups must name participants, whose models are compared with the moot on their own inputs: "
+                f"got {str(np.asarray(groups).tolist()[0])!r}, and they are called {names}"
+                + (" and so on" if len(self.participants_) > 5 else "")
+            )
+        return report
 
     def sweep(
         self,
@@ -60,6 +81,7 @@ class ReportingEstimator(DeliberatingEstimator):
         y: Any,
         byzantine: Sequence[int],
         *,
+        groups: Any = None,
         repeats: int = 10,
         stacking: bool = True,
         progress: Progress | None = None,
@@ -77,6 +99,8 @@ class ReportingEstimator(DeliberatingEstimator):
             Their right labels.
         byzantine : sequence of int
             The numbers of malicious participants to try.
+        groups : array-like, shape (input,), optional
+            Whose each input is, as in ``report``; here they may all be of groups that take no part.
         repeats : int, default 10
             How many times to play each talk.
         stacking : bool, default True
@@ -90,24 +114,29 @@ class ReportingEstimator(DeliberatingEstimator):
             A report for each number in ``byzantine``.
         """
         reports = []
-        for report in self._reports(X, y, byzantine, repeats, stacking):
+        for report in self._reports(X, y, byzantine, repeats, stacking, groups):
             reports.append(report)
             if progress:
                 progress(len(reports), len(byzantine))
         return reports
 
     def _reports(
-        self, X: Any, y: Any, adversaries: Sequence[Any], repeats: int, stacking: bool
+        self, X: Any, y: Any, adversaries: Sequence[Any], repeats: int, stacking: bool, groups: Any
     ) -> Iterator[Report]:
         from folkmoot.comparison import OpenInputsWarning, compare
         from folkmoot.comparison.soft import ABOUT_LABELS
+        from folkmoot.comparison.who import compare_alone
 
         check_is_fitted(self, "participants_")
         labels = with_strangers(self.classes_, check_labels(y))
         ballot = self._ballot(X, labels)
         truth = as_truth(y, labels)
         check_consistent_length(truth, ballot.votes.T)
+        whose = None if groups is None else column_or_1d(groups)
+        if whose is not None and len(whose) != len(truth):
+            raise ValueError(f"groups must hold one per input ({len(truth)}): got {len(whose)}")
         skills = np.array([participant.cautious_accuracy for participant in self.participants_])
+        measured = ([p.right for p in self.participants_], [p.held_out for p in self.participants_])
         if not any(participant.held_out for participant in self.participants_):
             skills[:] = np.nan  # nobody knows how good it is
         soft = self._soft_ballot(X) if self._soft else None
@@ -121,6 +150,7 @@ class ReportingEstimator(DeliberatingEstimator):
                 adversaries=liars,
                 anchors=self._anchors(ballot),
                 skills=skills,
+                holdout=measured,
                 faults=ballot.faults,
                 names=[participant.name for participant in self.participants_],
                 labels=labels,
@@ -139,7 +169,33 @@ class ReportingEstimator(DeliberatingEstimator):
                     report = self._soft_report(soft, compared({ABOUT_LABELS: protocol}), truth, labels, each)
             else:
                 report = compared(protocol)
+            if whose is not None:
+                answers = self._answers(ballot, soft, liars, truth, labels, report, each)[0]
+                names = [participant.name for participant in self.participants_]
+                joining = compare_alone(ballot.votes == truth, answers == truth, whose, names)
+                report = replace(report, joining=joining)
             yield replace(report, advice="predict gives the likeliest label instead")
+
+    def _answers(
+        self,
+        ballot: Ballot,
+        soft: SoftBallot | None,
+        liars: dict[int, Adversary],
+        truth: Votes,
+        labels: Array,
+        report: Report,
+        adversaries: Any,
+    ) -> tuple[Ints, Floats]:
+        """What ``predict`` would answer in this report, as colours, and how likely it finds each of them."""
+        if soft is not None:
+            likely = self._soft_talk(soft, truth, labels, adversaries).likely
+            return likely.argmax(axis=1), likely
+        if report.listeners is not None:
+            listeners = cast("Listeners[Trust | PeerReview]", report.listeners)
+            ballot = replace(ballot, votes=listeners.held, listeners=listeners, first=ballot.votes)
+        likely = ballot.probabilities(liars, truth)
+        decided = np.atleast_2d(report.outcome.decision)[0]
+        return np.where(decided == UNCOLOURED, likely.argmax(axis=1), decided), likely
 
     def _anchors(self, ballot: Ballot) -> list[Anchor | None] | Reviewing | None:
         """What trust hangs on."""

@@ -1,4 +1,7 @@
-"""Ints and columns of whatever users hand in: arrays, sparse matrices, pandas and polars data frames."""
+"""Rows and columns of whatever users hand in: arrays, sparse matrices, data frames; texts and other objects.
+
+Inputs of one dimension (a list of texts, a Series, a list of dictionaries) go to the models as they came.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,24 @@ def column_names(X: Any) -> list[Any] | None:
 
 
 def check_inputs(estimator: Any, X: Any, *, reset: bool, compare: bool = True) -> Any:
-    """X, checked as far as every model would: two dimensions, as many and the same columns as in ``fit``.
+    """X, checked as far as every model would: as many dimensions and the same columns as in ``fit``.
 
-    Data frames stay data frames, since models may choose columns by name; NaN is for the models to judge.
+    Data frames stay data frames, since models may choose columns by name, and inputs of one dimension stay
+    what they are; NaN is for the models to judge.
     """
+    fitted = None if reset else vars(estimator).get("_one_dimensional")
+    one = _is_one_dimensional(X, fitted)
+    if fitted and not one:
+        raise ValueError(
+            f"X must have one dimension, as in fit: got {_shape_of(X)}; of a data frame give one column, "
+            "such as X['text']"
+        )
+    if reset:
+        estimator._one_dimensional = one
+    if one and fitted is not False:
+        if _num_samples(X) == 0:
+            raise ValueError("X must hold at least one row: got 0 sample(s)")
+        return X
     if column_names(X) is not None:
         if compare:
             validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -43,6 +60,36 @@ def check_inputs(estimator: Any, X: Any, *, reset: bool, compare: bool = True) -
     return X
 
 
+def _is_one_dimensional(X: Any, fitted: bool | None) -> bool:
+    """Whether the rows of X are single things, such as texts, and not rows of columns.
+
+    Lists of equally many things each can be either: then it is as in ``fit``, or rows of columns.
+    """
+    if sparse.issparse(X) or column_names(X) is not None:
+        return False
+    if hasattr(X, "shape"):
+        return len(X.shape) == 1
+    if not isinstance(X, (list, tuple)):
+        return hasattr(X, "__array__") and np.asarray(X).ndim == 1
+    many = {len(row) if _holds_columns(row) else None for row in X}
+    return fitted is True or len(many) > 1 or None in many
+
+
+def _holds_columns(row: Any) -> bool:
+    return isinstance(row, (list, tuple)) or (hasattr(row, "__array__") and np.asarray(row).ndim > 0)
+
+
+def _shape_of(X: Any) -> str:
+    if hasattr(X, "shape"):
+        return f"the shape {tuple(X.shape)}"
+    return f"a {type(X).__name__}"
+
+
+def rows_in(X: Any) -> int:
+    """How many rows X has."""
+    return int(_num_samples(X))
+
+
 def rows_of(X: Any, rows: Ints) -> Any:
     """These rows of X."""
     return _safe_indexing(X, rows, axis=0)
@@ -53,7 +100,9 @@ def stacked(parts: Sequence[Any]) -> Any:
     first = parts[0]
     if sparse.issparse(first):
         return sparse.vstack(parts, format="csr")
-    if column_names(first) is None:
+    if isinstance(first, list):
+        return [row for part in parts for row in part]
+    if isinstance(first, np.ndarray):
         return np.concatenate(parts)
     if type(first).__module__.startswith("polars"):
         import polars
@@ -96,6 +145,14 @@ def columns_each(columns: Any, names: Sequence[str]) -> list[list[Any] | None]:
 
 def check_columns(each: Sequence[list[Any] | None], names: Sequence[str], X: Any) -> None:
     """Every column that a participant wants is in X; the first that is not is named."""
+    chosen = next((name for wanted, name in zip(each, names, strict=True) if wanted is not None), None)
+    if chosen is None:
+        return
+    if _is_one_dimensional(X, None):
+        raise ValueError(
+            f"columns must be None where X has one dimension, which has none: participant {chosen!r} wants "
+            "some; let its model choose what it needs"
+        )
     there, width = column_names(X), X.shape[1]
     for wanted, name in zip(each, names, strict=True):
         for column in wanted or ():

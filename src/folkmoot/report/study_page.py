@@ -107,10 +107,12 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
     sizes = study.data.summary().sizes
     result = Page(title)
     result.text(
-        f"{study.data.description}. {report.participants} participants with {sizes.min()} to {sizes.max()} "
+        f"{study.data.description}. {report.n_participants} participants with {sizes.min()} to {sizes.max()} "
         "rows each fitted models of their own, measured them on the rows they had held out, and then talked "
         f"about {report.inputs:,} new inputs: {report.protocol}. {_what_left(study)}"
     )
+    if study.data.tested:
+        result.text(f"{study.data.tested[0].upper()}{study.data.tested[1:]}.")
     if study.talks:
         truth = as_truth(study.data.y_test, np.asarray(study.talk.labels))
         result.player(talks_to_play(study.talks, truth=truth, images=study.images))
@@ -168,6 +170,21 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
         "Share of the honest participants on the colour that wins, round by round; undecided inputs in red: "
         + _drawn(study),
     )
+    result.heading("Who is off")
+    people = report.participant_table
+    chosen = people.brief()
+    result.table(*people.cells(chosen))
+    result.text(
+        "Shares with Wilson's 95% intervals: on its own held-out rows and on these inputs; how often its "
+        "vote is the answer; on how many inputs it changed its mind. A finding is a reason to look. "
+        + " ".join(people.left_out(len(chosen), "participants.csv has all."))
+    )
+    if report.joining is not None:
+        result.heading("Is joining worth it?")
+        groups = report.joining.brief()
+        result.table(*report.joining.cells(groups), bold="all of them")
+        for note in report.joining.notes(len(groups), "results.json has all"):
+            result.text(note[0].upper() + note[1:] + ".")
     result.heading("Who has which rows")
     summary, caption = study.data.summary(), "Training rows by participant and class"
     if len(summary.classes) <= _MOST_CLASSES:

@@ -18,8 +18,9 @@ import numpy as np
 from folkmoot import checks
 from folkmoot.accuracy import share_right
 from folkmoot.adversaries import ATTACKS
-from folkmoot.arrays import PartProgress
+from folkmoot.arrays import Ints, PartProgress
 from folkmoot.comparison import Line, Report, compare
+from folkmoot.comparison.who import ParticipantTable, describe_participants
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.learning.participants import Task, fit_classifier
@@ -28,7 +29,7 @@ from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.operation import adversary_of
 from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
-from folkmoot.network.wire.verdict import first_votes
+from folkmoot.network.wire.verdict import first_votes, last_votes
 from folkmoot.protocols import Slush
 from folkmoot.runs.processes import Nodes, name_of, prepare
 from folkmoot.votes import UNCOLOURED, Votes
@@ -84,6 +85,7 @@ class LocalResult:
     byzantine: list[str]
     killed: list[str]
     paused: list[str]
+    participants: ParticipantTable  # by what was revealed, and by what each signed at the end
     seconds: float
     folder: Path
 
@@ -101,7 +103,7 @@ def play(config: LocalMoot, seed: int, folder: Path, report: PartProgress | None
     drawn = (1 + np.random.default_rng(seed).permutation(config.nodes - 1)).tolist()
     liars, rest = drawn[: config.byzantine], drawn[config.byzantine :]
     killed, paused = rest[: config.kill], rest[config.kill : config.kill + config.pause]
-    models, holdouts = _fit(data, folder, set(liars), inputs, truth, config.trust, report)
+    models, holdouts, measured = _fit(data, folder, set(liars), inputs, truth, config.trust, report)
     nodes = prepare(folder, models, dict.fromkeys(liars, config.attack), holdouts=holdouts)
     try:
         for place in range(config.nodes):
@@ -111,7 +113,8 @@ def play(config: LocalMoot, seed: int, folder: Path, report: PartProgress | None
     finally:
         nodes.stop()
     honest = [place for place in range(config.nodes) if place not in liars]
-    return _result(config, nodes, account, truth, liars, honest, killed, paused, time.monotonic() - began)
+    gone = {"killed": killed, "paused": paused}
+    return _result(config, nodes, account, truth, liars, honest, gone, measured, time.monotonic() - began)
 
 
 def _fit(
@@ -122,7 +125,7 @@ def _fit(
     truth: Any,
     trust: bool,
     report: PartProgress | None,
-) -> tuple[list[str], dict[int, Path]]:
+) -> tuple[list[str], dict[int, Path], Ints]:
     """A model on each one's own rows, as a file; a liar's knows the answers, so that it can avoid them.
 
     With trust the honest hold every third row out, which tells them how good their models are; then these
@@ -133,6 +136,7 @@ def _fit(
 
     files = []
     holdouts = {}
+    measured = np.zeros((2, int(data.groups.max()) + 1), dtype=np.int64)  # right, held out
     for place in range(int(data.groups.max()) + 1):
         own = data.groups == place
         if place in liars:
@@ -145,6 +149,7 @@ def _fit(
                 Task(name_of(place), learner, None, rows, labels, None, held, None, refit=True)
             )
             model = participant.model
+            measured[:, place] = participant.right, participant.held_out
             if participant.held_out:
                 holdouts[place] = folder / f"{name_of(place)}.npz"
                 true, said, times = zip(*participant.confusion, strict=True)
@@ -154,7 +159,7 @@ def _fit(
         files.append(str(path))
         if report is not None:
             report("models fitted", place + 1, int(data.groups.max()) + 1)
-    return files, holdouts
+    return files, holdouts, measured
 
 
 def _ask(
@@ -195,15 +200,15 @@ def _result(
     truth: Any,
     liars: list[int],
     honest: list[int],
-    killed: list[int],
-    paused: list[int],
+    gone: dict[str, list[int]],
+    measured: Ints,
     seconds: float,
 ) -> LocalResult:
     names = [participant.name for participant in nodes.roster]
     labels = {label: number for number, label in enumerate(account.labels)}
     decided = np.array([UNCOLOURED if x is None else labels[x] for x in account.decisions])
-    votes, contradictions = _stored(nodes, account, honest)
-    report = _simulated(config, account, votes, truth, liars, {*killed, *paused})
+    votes, last, contradictions = _stored(nodes, account, honest)
+    report = _simulated(config, account, votes, truth, liars, {*gone["killed"], *gone["paused"]})
     each = report.outcome.accuracies(truth)
     return LocalResult(
         config=config,
@@ -215,10 +220,42 @@ def _result(
         simulated_agreement=report.agreement,
         contradictions=contradictions,
         byzantine=[names[place] for place in sorted(liars)],
-        killed=[names[place] for place in sorted(killed)],
-        paused=[names[place] for place in sorted(paused)],
+        killed=[names[place] for place in sorted(gone["killed"])],
+        paused=[names[place] for place in sorted(gone["paused"])],
+        participants=_table(account, names, votes, last, decided, truth, liars, gone, measured),
         seconds=seconds,
         folder=nodes.folder,
+    )
+
+
+def _table(
+    account: Account,
+    names: list[str],
+    votes: Votes,
+    last: Votes,
+    decided: Votes,
+    truth: Any,
+    liars: list[int],
+    gone: dict[str, list[int]],
+    measured: Ints,
+) -> ParticipantTable:
+    """The row of each node: what it revealed and signed; of who did not close, nothing is known."""
+    closed = (last != UNCOLOURED).any(axis=1) & ~np.isin(np.arange(len(names)), liars)
+    turned = ((last != votes) & (votes != UNCOLOURED) & (last != UNCOLOURED)).sum(axis=1)
+    trusted = account.trust
+    return describe_participants(
+        votes,
+        decided,
+        names=names,
+        classes=10,
+        truth=truth,
+        labels=account.labels,
+        holdout=(measured[0], measured[1]),
+        weight=None if trusted is None else np.array([trusted.get(name, np.nan) for name in names]),
+        changes=np.where(closed, turned, np.nan),
+        undecided=np.where(closed, (last == UNCOLOURED).sum(axis=1), np.nan),
+        byzantine=[names[place] for place in liars],
+        faulty={names[i]: f"{what} during the talk" for what, places in gone.items() for i in places},
     )
 
 
@@ -246,10 +283,10 @@ def _simulated(
     )
 
 
-def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, int]:
-    """First votes as revealed, and on how many inputs honest nodes' databases claim different decisions."""
+def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, Votes, int]:
+    """First votes as revealed, last ones as signed, and how many inputs honest nodes' claims differ on."""
     claims = []
-    votes = None
+    votes = last = None
     for place in honest:
         storage = Storage(nodes.settings[place].folder / DATABASE)
         try:
@@ -259,6 +296,7 @@ def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, i
                 committed = storage.committed(stored.name)
                 closes = storage.closes(stored.name)
                 votes = first_votes(stored.motion, len(nodes.roster), closes, committed)
+                last = last_votes(stored.motion, len(nodes.roster), closes)
         except ValueError:
             continue  # killed before it heard of the motion
         finally:
@@ -267,7 +305,8 @@ def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, i
     highest = table.max(axis=0)
     lowest = np.where(table == UNCOLOURED, highest, table).min(axis=0)
     assert votes is not None  # noqa: S101 (place 0 has asked)
-    return votes.astype(np.int64), int((highest != lowest).sum())
+    assert last is not None  # noqa: S101
+    return votes.astype(np.int64), last.astype(np.int64), int((highest != lowest).sum())
 
 
 def _told(report: PartProgress | None, what: str, whole: int) -> Callable[[int], None] | None:

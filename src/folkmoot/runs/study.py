@@ -91,7 +91,12 @@ def _compared(
         raise ValueError("data must have test rows: X_test and y_test")
     started = time.perf_counter()
     reports = classifier.sweep(
-        data.X_test, data.y_test, byzantine, repeats=repeats, progress=_saying("deliberating", progress)
+        data.X_test,
+        data.y_test,
+        byzantine,
+        groups=data.groups_test,
+        repeats=repeats,
+        progress=_saying("deliberating", progress),
     )
     # Trust is learnt from the whole batch.
     some = _WATCHED if classifier.trust is None else None

@@ -8,7 +8,7 @@ whatever the weights: a liar that answered the checks well gains nothing beyond 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from folkmoot.adversaries import NumberAdversary, Observation
 from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Floats
+from folkmoot.trust.number_review import NumberReview, moved
 
 _POWER: Final = 4  # of the inverse squared error that a weight is
 _PRIOR: Final = 3.0  # rows for which a typical error is taken to have been seen already
@@ -36,19 +37,43 @@ def weights_by_errors(squares: Floats, rows: int) -> Floats:
 
 def weighted_middle(values: Floats, weights: Floats, trim: int) -> Floats:
     """The weighted mean over axis 0, of values moved into the range that ``trim`` liars cannot widen."""
-    order = np.sort(values, axis=0)
-    low, high = order[trim], order[len(values) - 1 - trim]
-    mean = np.tensordot(weights / weights.sum(), np.clip(values, low, high), axes=1)
-    return np.asarray(np.clip(mean, low, high))  # which rounding must not leave
+    kept = moved(values, trim)
+    mean = np.tensordot(weights / weights.sum(), kept, axes=1)
+    return np.asarray(np.clip(mean, kept.min(axis=0), kept.max(axis=0)))  # which rounding must not leave
 
 
 def open_by_weights(
     values: Floats, weights: Floats, adversaries: Mapping[int, NumberAdversary], trim: int
 ) -> Floats:
-    """(participant, input, output): what the honest open with, by their ``weights`` (participant, peer).
+    """(participant, input, output): what the honest open with, by their ``weights`` (participant, peer)."""
+    return open_by(values, adversaries, lambda i, heard: weighted_middle(heard, weights[i], trim))
 
-    Liars may tell each something else; one that is silent, or says what is no number, is counted as the own
-    number. Their rows stay as they are.
+
+def open_by_reviews(
+    values: Floats,
+    reviews: Sequence[NumberReview],
+    weights: Floats,
+    adversaries: Mapping[int, NumberAdversary],
+) -> Floats:
+    """The same by the rule that each has learnt; by weights for one that does not anchor."""
+
+    def opening(i: int, heard: Floats) -> Floats:
+        review = reviews[i]
+        if review.anchored:
+            return review.estimate(heard)
+        return weighted_middle(heard, weights[i], review.checked.trim)
+
+    return open_by(values, adversaries, opening)
+
+
+def open_by(
+    values: Floats, adversaries: Mapping[int, NumberAdversary], opening: Callable[[int, Floats], Floats]
+) -> Floats:
+    """(participant, input, output): what the honest open with, by what each makes of what it is told.
+
+    ``opening`` is given who hears and the numbers heard, of the shape of ``values``, and returns its own
+    (input, output). Liars may tell each something else; one that is silent, or says what is no number, is
+    counted as the own number. Their rows stay as they are.
     """
     opened = values.copy()
     honest = [i for i in range(len(values)) if i not in adversaries]
@@ -61,5 +86,5 @@ def open_by_weights(
             said = adversary.answer_number(Observation(low, high, asker=asker, own=own, die=die))
             told = np.broadcast_to(np.asarray(said, dtype=np.float64), asker.shape)[:, 0]
             heard[liar] = np.where(np.abs(told) <= LARGEST, told, values[i])
-        opened[i] = weighted_middle(heard, weights[i], trim)
+        opened[i] = opening(i, heard)
     return opened

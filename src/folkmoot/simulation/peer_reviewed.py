@@ -32,7 +32,7 @@ from folkmoot.trust import (
     review_gold,
 )
 from folkmoot.trust.checked import check_ballots
-from folkmoot.trust.review import Expert
+from folkmoot.trust.review import ExpertVoter
 from folkmoot.votes import UNCOLOURED, Missing, Votes, check_votes
 
 Claims: TypeAlias = Literal["wrong", "right", "backing"]
@@ -53,6 +53,9 @@ class Reviewing:
         Default: the votes on it.
     claims : {"wrong", "right", "backing"}, default "wrong"
         What adversaries publish as the labels of their own rows.
+    expert : callable, optional
+        Makes one more voter of the checked answers as everybody is shown them, such as a model that is fitted
+        to the rows.
 
     Examples
     --------
@@ -75,6 +78,13 @@ class Reviewing:
     checked: CheckedAnswers
     ballots: Floats | Singles | None = None
     claims: Claims = "wrong"
+    expert: Callable[[CheckedAnswers], ExpertVoter] | None = None
+
+    def voter(self, adversaries: Mapping[int, Adversary]) -> ExpertVoter | None:
+        """The expert that learns from what is published, lies and all."""
+        if self.expert is None:
+            return None
+        return self.expert(with_lies(self.checked, adversaries, self.claims))
 
     def first(
         self, votes: Votes, adversaries: Mapping[int, Adversary], truth: Votes | None
@@ -86,6 +96,7 @@ class Reviewing:
             adversaries=adversaries,
             truth=known_truth(truth, self.checked.classes),
             claims=self.claims,
+            expert=self.voter(adversaries),
         )
 
 
@@ -103,8 +114,7 @@ def review_first(
     claims: Claims = "wrong",
     judges: Sequence[int] | None = None,
     missing: Missing = "absent",
-    expert: Expert | None = None,
-    expert_votes: Callable[[PeerReview], Singles] | None = None,
+    expert: ExpertVoter | None = None,
     progress: Progress | None = None,
 ) -> Listeners[PeerReview] | None:
     """Let everybody learn from checked answers, and decide a batch by that; ``Listeners.talk`` is the talk.
@@ -112,8 +122,8 @@ def review_first(
     ``votes`` (participant, input) or (participant, input, colour) and ``checked`` are as if nobody lied; what
     adversaries hand in on both, and claim of rows that they publish, is put in their place. ``judges`` are
     those who learn, decide and talk, everybody by default; all vote and show their rows. With ``missing``
-    "absent" they hand in nothing where their model has no vote. ``expert`` is that of ``review_all``;
-    ``expert_votes`` gives what the same expert says of the batch, (input, colour), to a judge.
+    "absent" they hand in nothing where their model has no vote. ``expert`` is one more voter, which
+    each judge hears as it has learnt from those whom the judge accepts.
 
     A participant without any vote on the batch takes no part. None, with a ``TrustWarning``, if nobody
     anchors.
@@ -140,13 +150,14 @@ def review_first(
     if not able:
         _warn("nobody that does not lie has votes, so nobody can learn from checked answers")
         return None
-    found = review_all(heard, judges=able, batch=seen, expert=expert, progress=progress)
+    on_rows = None if expert is None else expert.on_rows
+    found = review_all(heard, judges=able, batch=seen, expert=on_rows, progress=progress)
     again = {
         "adversaries": adversaries, "truth": truth, "claims": claims, "judges": judges, "missing": missing,
-        "expert": expert, "expert_votes": expert_votes,
+        "expert": expert,
     }  # fmt: skip
     reviewers = replace(
-        listeners_of(found, seen, lying, labels_of(cast), expert_votes),
+        listeners_of(found, seen, lying, labels_of(cast), expert),
         anew=partial(_anew, review_first, cast, checked, again),
     )
     if not reviewers.anchored.any():
@@ -163,7 +174,7 @@ def listeners_of(
     seen: Ints | Singles,
     lying: Bools,
     held_by_liars: Votes,
-    expert_votes: Callable[[PeerReview], Singles] | None = None,
+    expert: ExpertVoter | None = None,
 ) -> Listeners[PeerReview]:
     """Those who have reviewed a batch as it was handed in, ready to talk; who has not takes no part.
 
@@ -179,7 +190,7 @@ def listeners_of(
     for review in found:
         reviews[review.own] = review
         if review.anchored:
-            said = None if expert_votes is None else expert_votes(review)
+            said = None if expert is None else expert.on_inputs(review.accepted)
             held[review.own] = review.decide(seen, said)
             sure[review.own] = leads(review.scores(seen, said))
     anchored = (held != UNCOLOURED).any(axis=1)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -286,6 +287,30 @@ class SlushChain:
         """
         return self._evolve(self._start(start), steps, backward=False)
 
+    def by_round(self, start: int | npt.ArrayLike) -> Iterator[Floats]:
+        """The exact law of b after 0, 1, 2, ... rounds of ``honest`` steps, as long as the caller goes on.
+
+        What ``distribution`` gives for each number of rounds, with the work of one round done once.
+
+        Parameters
+        ----------
+        start : int or array-like of float, shape (honest + 1,) or (law, honest + 1)
+            How many are blue at the start, the chance of each number, or several such laws.
+
+        Yields
+        ------
+        ndarray of float, shape (honest + 1,) or (law, honest + 1)
+            The chance of each b; the first is the start.
+        """
+        several = np.ndim(start) == 2
+        law = np.stack([self._start(row) for row in np.asarray(start)]) if several else self._start(start)
+        yield law
+        # A dense round pays while squaring it costs less than stepping through a few rounds.
+        matrix = _stochastic_power(self._matrix(), self.honest) if self.honest <= 400 else None
+        while True:
+            law = self._evolve(law, self.honest, backward=False) if matrix is None else law @ matrix
+            yield law
+
     def blue_after(self, steps: int) -> Floats:
         """From each b, the chance that all honest participants are blue after ``steps`` steps.
 
@@ -338,21 +363,31 @@ class SlushChain:
     def _evolve(self, vector: Floats, steps: int, *, backward: bool) -> Floats:
         """``vector`` times a power of the transition matrix, from the left or (backward) from the right."""
         count = checks.integer("steps", steps, least=0)
-        up, down = (np.exp(rates) / self.honest for rates in self._log_rates)
-        stay = np.maximum(1.0 - up - down, 0.0)
+        down, stay, up = self._chances
         size = self.honest + 1
         # Repeated squaring costs size^3 log(steps), stepping size * steps.
         if size <= 1024 and size**2 * count.bit_length() < 100 * count:
-            power = _stochastic_power(np.diag(stay) + np.diag(up[:-1], 1) + np.diag(down[1:], -1), count)
+            power = _stochastic_power(self._matrix(), count)
             return np.asarray(power @ vector if backward else vector @ power, dtype=np.float64)
         # Row b of the matrix holds down[b], stay[b], up[b]; a column holds up[b-1], stay[b], down[b+1].
         low, high = (down[1:], up[:-1]) if backward else (up[:-1], down[1:])
         for _ in range(count):
             after = vector * stay
-            after[1:] += low * vector[:-1]
-            after[:-1] += high * vector[1:]
+            after[..., 1:] += low * vector[..., :-1]
+            after[..., :-1] += high * vector[..., 1:]
             vector = after
         return vector
+
+    @cached_property
+    def _chances(self) -> tuple[Floats, Floats, Floats]:
+        """From each b, the chances that one step leads to b - 1, to b and to b + 1."""
+        up, down = (np.exp(rates) / self.honest for rates in self._log_rates)
+        return down, np.maximum(1.0 - up - down, 0.0), up
+
+    def _matrix(self) -> Floats:
+        """One step as a matrix: from row b to column b."""
+        down, stay, up = self._chances
+        return np.asarray(np.diag(stay) + np.diag(up[:-1], 1) + np.diag(down[1:], -1))
 
     def _start(self, start: int | npt.ArrayLike) -> Floats:
         if np.ndim(start) == 0:

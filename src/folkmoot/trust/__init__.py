@@ -16,6 +16,7 @@ from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
 from folkmoot.trust.gold import Gold, split_gold
 from folkmoot.trust.gold_rules import GoldReview, review_gold
 from folkmoot.trust.listening import LEAST_INPUTS, TrustWarning, listen, listen_all
+from folkmoot.trust.number_review import CheckedNumbers, NumberReview, review_numbers
 from folkmoot.trust.review import PeerReview, review_all
 from folkmoot.trust.trusting import Trust, class_probabilities, decide, margins, reputation
 
@@ -27,9 +28,11 @@ __all__ = [
     "Anchor",
     "Camps",
     "CheckedAnswers",
+    "CheckedNumbers",
     "Estimate",
     "Gold",
     "GoldReview",
+    "NumberReview",
     "PeerReview",
     "Trust",
     "TrustWarning",
@@ -50,6 +53,7 @@ __all__ = [
     "reputation",
     "review_all",
     "review_gold",
+    "review_numbers",
     "sampling_weights",
     "split_gold",
 ]

@@ -18,6 +18,7 @@ from folkmoot.arrays import Bools, Ints, Singles
 from folkmoot.votes import UNCOLOURED, check_truth, check_votes
 
 PUBLIC: Final = -1  # vouched for by nobody in particular: everybody can check it, or has to take it
+_FOLDS: Final = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +188,15 @@ def check_ballots(votes: npt.ArrayLike, classes: int) -> Ints | Singles:
             f"votes[{i}, {r}] must be probabilities that add up to 1, or all 0 for no vote: got {array[i, r]}"
         )
     return shares
+
+
+def folds(publisher: Ints) -> Ints:
+    """(row,): whole publishers, dealt out in turn, unless all rows are of one; public rows one by one."""
+    there, turn = np.unique(publisher, return_inverse=True)
+    one_by_one = np.arange(len(publisher))
+    if len(there) == 1:
+        return one_by_one % _FOLDS
+    return np.where(publisher == PUBLIC, one_by_one, turn) % _FOLDS
 
 
 def centred(votes: Ints | Singles, classes: int) -> Singles:

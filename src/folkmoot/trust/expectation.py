@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from folkmoot.accuracy import laplace_accuracy
+from folkmoot.accuracy import laplace_accuracy, softmax
 from folkmoot.arrays import Bools, Floats
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -106,6 +106,4 @@ def _maximise(named: OneHot, belief: Floats, one_coin: bool) -> tuple[Floats, Fl
 def _expect(named: OneHot, prior: Floats, confusion: Floats) -> Floats:
     rates = np.log(confusion).transpose(0, 2, 1).reshape(-1, len(prior))
     logs = np.log(prior) + named.T @ rates
-    odds = np.exp(logs - logs.max(axis=1, keepdims=True))  # the largest is 1: they cannot all underflow
-    posterior: Floats = np.round(odds / odds.sum(axis=1, keepdims=True), _DECIMALS)
-    return posterior
+    return np.asarray(np.round(softmax(logs), _DECIMALS))

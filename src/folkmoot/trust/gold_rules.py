@@ -23,14 +23,13 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.accuracy import laplace_accuracy, log_odds
+from folkmoot.accuracy import laplace_accuracy, log_odds, softmax
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.trust.camps import copies
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred
 from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.expectation import estimate, one_hot
 from folkmoot.trust.panel import Panel
-from folkmoot.trust.review import softmax
 from folkmoot.trust.vetting import permutation_z
 from folkmoot.votes import UNCOLOURED, Votes, check_votes
 

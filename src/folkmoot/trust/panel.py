@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 from typing import Final
 
 import numpy as np
 
 from folkmoot.arrays import Bools, Floats, Ints, Singles
 from folkmoot.trust.camps import copies
-from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, targets
+from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, folds, targets
 from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.ridge import Linear, fit_alone, fit_folds, fit_given
 from folkmoot.trust.shift import agreement
@@ -19,7 +20,6 @@ from folkmoot.votes import UNCOLOURED
 
 FEW_PARTICIPANTS: Final = 10  # up to which a publisher's votes on its own rows count (they are out of fold)
 MOST_FEATURES: Final = 5000  # above which a peer has one weight for all colours
-_FOLDS: Final = 5
 _ALONE: Final = 200  # rows up to which they are left out one at a time
 _SOME: Final = 1000  # rows that the strength of a rule is chosen on
 _ENOUGH: Final = 3000  # rows of others that a test on one's own rows is learnt from
@@ -96,8 +96,8 @@ class Panel:
 
         ``expert`` (row, colour) is one more voter on all checked rows, as ``centred`` makes votes.
         """
-        key = accepted.tobytes()
-        if expert is None and key in self._learnt:
+        key = accepted.tobytes() + told(expert)
+        if key in self._learnt:
             return self._learnt[key]
         rows = self.rows(accepted)
         features, bases, target = self._table(rows, expert)
@@ -105,14 +105,12 @@ class Panel:
         some = np.arange(len(rows))
         if len(rows) > enough:
             some = np.linspace(0, len(rows) - 1, enough).astype(np.int64)
-        fold, places = self._folds(rows), some
+        fold, places = folds(self.checked.publisher[rows]), some
         if not self.full:  # a row is a row of the table for each colour
             fold = np.repeat(fold, self.classes)
             places = (some[:, None] * self.classes + np.arange(self.classes)).ravel()
-        rule = self._rule(fit_folds(features, bases, target, fold, places), rows, some)
-        if expert is None:
-            self._learnt[key] = rule
-        return rule
+        self._learnt[key] = self._rule(fit_folds(features, bases, target, fold, places), rows, some)
+        return self._learnt[key]
 
     def without(self, own: int, accepted: Bools, rule: Rule, expert: Singles | None = None) -> Singles:
         """(row, colour): what such a rule says of a participant's rows if it has not learnt from them."""
@@ -187,12 +185,10 @@ class Panel:
         factor = np.maximum((product + doubt) / (square + doubt), 0.0).astype(np.float64)
         return Rule(linear, factor, rows[some], (unseen * factor).astype(np.float32))
 
-    def _folds(self, rows: Ints) -> Ints:
-        """Whole publishers, unless all rows are of one; public rows one by one."""
-        publisher = self.checked.publisher[rows]
-        if len(np.unique(publisher)) == 1:
-            return np.arange(len(rows)) % _FOLDS
-        return np.where(publisher == PUBLIC, np.arange(len(rows)), publisher) % _FOLDS
+
+def told(expert: Singles | None) -> bytes:
+    """What tells an expert's votes from others, to keep what was learnt with them by."""
+    return b"" if expert is None else blake2b(np.ascontiguousarray(expert).data, digest_size=16).digest()
 
 
 def _voices(blocks: Singles) -> Ints:

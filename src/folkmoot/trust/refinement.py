@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.accuracy import log_odds
+from folkmoot.accuracy import log_odds, softmax
 from folkmoot.arrays import Floats, Ints, Singles
 from folkmoot.trust.camps import Camps, copies, find_camps
 from folkmoot.votes import UNCOLOURED, Votes
@@ -137,8 +137,7 @@ def _iterate(answer: Floats, ahead: Ints, level: Ints, steps: int) -> tuple[Floa
         else:
             score = np.stack([np.where(where, said, 0.0).sum(axis=0) for where in named])
             score += np.log(prior)[:, None]
-            odds = np.exp(score - score.max(axis=0))
-            after = odds / odds.sum(axis=0)
+            after = softmax(score, axis=0)
         change = np.abs(after - answer).max()
         answer = after
         if change <= _TOLERANCE:

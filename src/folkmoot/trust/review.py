@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from folkmoot import checks
+from folkmoot.accuracy import softmax
 from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
 from folkmoot.trust.blend import forecast, shares, smoothed
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, check_ballots
-from folkmoot.trust.panel import Panel, Rule
+from folkmoot.trust.panel import Panel, Rule, told
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
 from folkmoot.trust.vetting import BELIEVED, attainable, believed, more_than_chance, permutation_z
 from folkmoot.votes import UNCOLOURED
@@ -32,6 +33,18 @@ _SHARPNESS: Final[Floats] = np.geomspace(0.1, 50.0, 64)
 # Given who is accepted, (participant,): another voter's answers to the checked rows, each by a model that had
 # not seen its publisher's rows, as ``centred`` makes votes, (row, colour).
 Expert: TypeAlias = Callable[[Bools], Singles]
+
+
+class ExpertVoter(Protocol):
+    """One more voter, which answers checked rows and a batch; ``accepted`` (participant,) may teach it."""
+
+    def on_rows(self, accepted: Bools) -> Singles:
+        """(row, colour): its votes on the checked rows, as ``review_all`` wants them of an expert."""
+        ...
+
+    def on_inputs(self, accepted: Bools) -> Singles:
+        """(input, colour): its votes on the batch, less 1/C."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,12 +264,6 @@ def review_all(
     return done
 
 
-def softmax(scores: Floats) -> Floats:
-    """Logarithms of odds as probabilities."""
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
-
-
 def _benches(checked: CheckedAnswers, batch: npt.ArrayLike | None) -> list[_Bench]:
     """All who judge, and where some answer the batch unlike checked rows a bench that does not hear them."""
     known: dict[bytes, _Bench] = checked.learnt
@@ -276,29 +283,34 @@ class _Bench:
     def __init__(self, checked: CheckedAnswers, muted: Bools) -> None:
         self._checked = checked
         self.muted = muted
-        self._reviews: dict[int, PeerReview] = {}
+        self._reviews: dict[tuple[int, bytes], PeerReview] = {}
+        self._accepted: dict[int, Bools] = {}
 
     @cached_property
     def panel(self) -> Panel:
         return Panel(self._checked, self.muted)
 
     def review(self, own: int, expert: Expert | None) -> PeerReview:
-        if expert is not None:
-            return _review(own, self.panel, expert)
-        if own not in self._reviews:
-            self._reviews[own] = _review(own, self.panel, None)
-        return self._reviews[own]
+        if int(self.panel.published[own]) + len(self.panel.public) < 2:
+            return _without_rows(own, self.panel)
+        if own not in self._accepted:
+            self._accepted[own] = _accepted(own, self.panel)
+        accepted = self._accepted[own]
+        said = None if expert is None else expert(accepted)
+        key = own, told(said)
+        if key not in self._reviews:
+            self._reviews[key] = _review(own, self.panel, accepted, said)
+        return self._reviews[key]
 
 
-def _review(own: int, panel: Panel, expert: Expert | None) -> PeerReview:
-    nobody = np.zeros(panel.participants, dtype=bool)
+def _without_rows(own: int, panel: Panel) -> PeerReview:
+    nobody, nothing = np.zeros(panel.participants, dtype=bool), np.zeros(panel.participants)
     mine = int(panel.published[own]) + len(panel.public)
-    if mine < 2:
-        rule = panel.alone(own)
-        why = f"not anchored: it has {mine} checked rows of its own, and one needs 2 to begin with"
-        return PeerReview(own, False, 0.0, nobody, panel.muted, np.zeros(len(nobody)), 1.0, why, panel, rule)
-    accepted = _accepted(own, panel)
-    said = None if expert is None else expert(accepted)
+    why = f"not anchored: it has {mine} checked rows of its own, and one needs 2 to begin with"
+    return PeerReview(own, False, 0.0, nobody, panel.muted, nothing, 1.0, why, panel, panel.alone(own))
+
+
+def _review(own: int, panel: Panel, accepted: Bools, said: Singles | None) -> PeerReview:
     rule = panel.learnt(accepted, said)
     recognition = _recognition(own, panel, accepted, rule, said)
     taught = _taught(own, panel, accepted, rule)

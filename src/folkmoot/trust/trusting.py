@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot.accuracy import softmax
 from folkmoot.arrays import Floats, Ints
 from folkmoot.votes import UNCOLOURED, Votes, check_votes
 
@@ -200,10 +201,10 @@ def class_probabilities(votes: npt.ArrayLike, trust: Trust) -> Floats:
     without = _tally(cast[:, there], others, trust.classes)
     # (true colour, input): how likely the own vote is if that colour is right
     errs = np.maximum(trust.confusion[trust.own][:, own[there]], 1e-6)
-    foretold = [np.log((errs * _softmax(sharp * without)).sum(axis=0)).sum() for sharp in _SHARPEST]
+    foretold = [np.log((errs * softmax(sharp * without, axis=0)).sum(axis=0)).sum() for sharp in _SHARPEST]
     # The first of several that are level: alone, with nobody to foretell its votes, it believes its log-odds.
     best = _SHARPEST[int(np.argmax(np.asarray(foretold) >= max(foretold) - _TIE * len(own)))]
-    return _softmax(best * _tally(cast, trust.weight, trust.classes)).T
+    return softmax(best * _tally(cast, trust.weight, trust.classes), axis=0).T
 
 
 def reputation(trusts: Sequence[Trust]) -> tuple[Floats, Floats]:
@@ -251,12 +252,6 @@ def _score(cast: Votes, trust: Trust, per_class: bool) -> tuple[Floats, float]:
     for vote in range(trust.classes):
         score += rates[:, :, vote].T @ (cast[heard] == vote)
     return score, float(np.abs(rates).max(axis=(1, 2)).sum())
-
-
-def _softmax(score: Floats) -> Floats:
-    """(colour, input): the scores as probabilities."""
-    odds = np.exp(score - score.max(axis=0))
-    return np.asarray(odds / odds.sum(axis=0))
 
 
 def _best(score: Floats, scale: float) -> Ints:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.network.durations import seconds_of
-from folkmoot.cli.options import INT, Json, KOrAll, RoundsEach, Seed
+from folkmoot.cli.options import INT, Json, KOrAll, Participants, RoundsEach, Seed
 from folkmoot.cli.output import json_key, print_json, print_table, progress_bars
+from folkmoot.cli.participant_output import print_participants
 
 if TYPE_CHECKING:
     from folkmoot.runs.local_moot import LocalResult
@@ -35,6 +36,7 @@ def local(
         Path | None,
         typer.Option("--out", help="Keep keys, models, logs and databases here.", show_default=False),
     ] = None,
+    participants: Participants = False,
     json: Json = False,
 ) -> None:
     """Start a moot of real processes on this machine, put digits to it, break some of it, and compare."""
@@ -54,7 +56,11 @@ def local(
     finally:
         if out is None:
             shutil.rmtree(folder, ignore_errors=True)
-    print_json(_as_dict(result)) if json else _print(result, kept=out)
+    if json:
+        print_json(_as_dict(result))
+    else:
+        _print(result, kept=out)
+        print_participants(result.participants, whole=participants)
 
 
 def _as_dict(result: LocalResult) -> dict[str, Any]:
@@ -85,10 +91,12 @@ def _as_dict(result: LocalResult) -> dict[str, Any]:
         "bytes_received": account.bytes_received,
         "motion_seconds": account.seconds,
         "seconds": round(result.seconds, 3),
+        "participant_table": result.participants.to_list(),
     }
 
 
 def _print(result: LocalResult, kept: Path | None) -> None:
+    from folkmoot.comparison.printing import plus_minus
     from folkmoot.comparison.report import TIES_SHARE
 
     account = result.account
@@ -96,7 +104,7 @@ def _print(result: LocalResult, kept: Path | None) -> None:
     rows.append(
         [
             "simulation of the same votes" if account.trust is None else "simulation without trust",
-            f"{result.simulated:.3f} ± {result.simulated_spread:.3f}",
+            f"{result.simulated:.3f}{plus_minus(result.simulated_spread, 3)}",
             "",
         ]
     )

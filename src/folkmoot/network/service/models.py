@@ -11,7 +11,6 @@ import functools
 import importlib
 import os
 import re
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -31,6 +30,7 @@ from folkmoot.network.wire.schema import (
     check_schema,
     described,
 )
+from folkmoot.skops_files import make_current_folder_importable, read_skops, told
 
 KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib or package.module:function"
 
@@ -74,7 +74,7 @@ def _loaded(spec: str, allow: Sequence[str], trust_pickle: bool) -> Model:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), spec)
         if suffix == ".onnx":
             return _onnx(spec)
-        return _estimator(spec, _unskopsed(spec, allow) if suffix == ".skops" else _unpickled(spec))
+        return _estimator(spec, read_skops(spec, allow) if suffix == ".skops" else _unpickled(spec))
     if is_function(spec):
         return _function(spec)
     raise ValueError(f"model must be {KINDS}: got {spec!r}")
@@ -136,7 +136,7 @@ class Model:
         except Exception as error:
             raise ValueError(
                 f"model {self.spec} must answer {len(rows)} rows of {rows.shape[1]} columns: it failed with "
-                f"{_told(error)}"
+                f"{told(error)}"
             ) from error
         return self._texts(self._one_a_row(answers, len(rows)))
 
@@ -199,44 +199,16 @@ def _estimator(spec: str, estimator: Any) -> Model:
     )
 
 
-def _unskopsed(spec: str, allow: Sequence[str]) -> Any:
-    import skops.io
-
-    from folkmoot.network.service.harmless import HARMLESS, calling, check_buffers
-
-    _make_current_folder_importable()  # types that are allowed may be there
-    try:
-        types = skops.io.get_untrusted_types(file=spec)
-        strange = [each for each in types if each not in allow and each not in HARMLESS]
-        model = None if strange else skops.io.load(spec, trusted=types)
-        dangerous = calling(spec)
-    except OSError:
-        raise
-    except Exception as error:  # not a zip file, no schema in it, a schema of something else
-        raise ValueError(f"model {spec} must be a file of skops.io.dump: {_told(error)}") from error
-    if not strange:
-        try:
-            check_buffers(model)
-        except ValueError as error:
-            raise ValueError(f"model {spec} must be whole: {error}") from None
-        return model
-    named = [f"{each} (which can run code)" if each in dangerous else each for each in strange]
-    raise ValueError(
-        f"model {spec} must hold allowed types only: it has {', '.join(named)}; if you trust who made "
-        "it, add " + " ".join(f"--allow {each}" for each in strange)
-    )
-
-
 def _unpickled(spec: str) -> Any:
     import joblib  # reads what pickle wrote, too
 
-    _make_current_folder_importable()
+    make_current_folder_importable()
     try:
         return joblib.load(spec)
     except OSError:
         raise
     except Exception as error:
-        raise ValueError(f"model {spec} must be a pickle that can be loaded here: {_told(error)}") from error
+        raise ValueError(f"model {spec} must be a pickle that can be loaded here: {told(error)}") from error
 
 
 def _onnx(spec: str) -> Model:
@@ -252,7 +224,7 @@ def _onnx(spec: str) -> Model:
     try:
         session = onnxruntime.InferenceSession(spec, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no base of their own
-        raise ValueError(f"model {spec} must be an ONNX model: {_told(error)}") from error
+        raise ValueError(f"model {spec} must be an ONNX model: {told(error)}") from error
     inputs = session.get_inputs()
     if len(inputs) != 1:
         names = ", ".join(each.name for each in inputs)
@@ -276,7 +248,7 @@ def _onnx(spec: str) -> Model:
 def _function(spec: str) -> Model:
     """A function of a module, of an installed package or in the current folder."""
     name, _, attribute = spec.partition(":")
-    _make_current_folder_importable()
+    make_current_folder_importable()
     try:
         module = importlib.import_module(name)
     except (Exception, SystemExit) as error:
@@ -285,7 +257,7 @@ def _function(spec: str) -> Model:
                 f"model {spec} must name a module that can be imported: there is no {error.name}, neither "
                 "installed nor in the current folder"
             ) from None
-        raise ValueError(f"model {spec} must name a module that can be imported: {_told(error)}") from error
+        raise ValueError(f"model {spec} must name a module that can be imported: {told(error)}") from error
     try:
         function = functools.reduce(getattr, attribute.split("."), module)
     except AttributeError:
@@ -310,14 +282,3 @@ def _columns(spec: str, value: object) -> int | None:
 def _names(value: Any) -> list[str]:
     """The names of the columns that an estimator was fitted on, if they were named."""
     return [] if value is None else [str(name) for name in value]
-
-
-def _make_current_folder_importable() -> None:
-    """As with ``python -m``; it stays so, for what a module imports only when it is called."""
-    here = str(Path.cwd())
-    if not {"", here} & set(sys.path):
-        sys.path.insert(0, here)
-
-
-def _told(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

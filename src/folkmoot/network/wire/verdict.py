@@ -158,3 +158,11 @@ def first_votes(motion: Motion, n: int, closes: Mapping[int, Close], committed: 
         if place in committed:
             votes[place] = unpack(close.first, motion.inputs, motion.classes)
     return votes
+
+
+def last_votes(motion: Motion, n: int, closes: Mapping[int, Close]) -> Colours:
+    """(participant, input): what those who closed held at the end, else -1."""
+    votes = np.full((n, motion.inputs), UNCOLOURED, dtype=np.int8)
+    for place, close in closes.items():
+        votes[place] = unpack(close.decisions, motion.inputs, motion.classes)
+    return votes

@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from folkmoot.arrays import Bools, Floats
+from folkmoot.comparison.printing import times
 from folkmoot.paper.experiment import Cell, Finding
 from folkmoot.paper.femnist.ensemble import (
     LOCAL,
@@ -237,13 +238,13 @@ def statistics_finding(
 def notes_on_sweeps(talk: TalkSettings, sweeps: Sequence[Sweep]) -> tuple[str, ...]:
     """How sweeps were played."""
     fewer = (
-        f", but {min(talk.repeats, _REPEATS_ON_MANY)} times on test sets of {MANY_LETTERS:,} letters and more"
+        f", but {times(min(talk.repeats, _REPEATS_ON_MANY))} on test sets of {MANY_LETTERS:,} letters or more"
         if any(each.letters >= MANY_LETTERS for each in sweeps)
         else ""
     )
     return (
         "The standard deviations of our samples are those of n - 1; the paper does not say which it prints.",
-        f"The talk was repeated {talk.repeats} times{fewer}. Leads over the majority have a standard error "
+        f"The talk was played {times(talk.repeats)}{fewer}. Leads over the majority have a standard error "
         "over letters, taken as independent; ahead and behind mean by more than three of them.",
         f"Whoever has turned stays turned. The paper describes samples of {SAMPLE}, so its claims are judged "
         f"up to f = {SAMPLE}. From f = {talk.alpha} on, liars alone can win a query: no agreement is final.",

@@ -17,6 +17,7 @@ from folkmoot.accuracy import log_odds, participant_accuracies, right_by_input, 
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.comparison import RULES, Report
+from folkmoot.comparison.printing import plus_minus
 from folkmoot.paper.compared import compared
 from folkmoot.protocols import PROTOCOLS, Slush, SnowProtocol, named_protocol
 from folkmoot.thresholds import StrongConfidence
@@ -84,7 +85,7 @@ class Lead:
         return int(np.sign(self.mean)) if abs(self.mean) > _CLEAR * self.error else 0
 
     def __str__(self) -> str:
-        return f"{self.mean:+.4f} ± {self.error:.4f}"
+        return f"{self.mean:+.4f}{plus_minus(self.error)}"
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Method:
     lead: Lead
 
     def __str__(self) -> str:
-        return f"{self.accuracy:.4f}" + ("" if self.error is None else f" ± {self.error:.4f}")
+        return f"{self.accuracy:.4f}{plus_minus(self.error)}"
 
 
 def answers(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
+from folkmoot.comparison.printing import times
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.paper.femnist.accuracy_panels import draw_test, draw_validation, span
 from folkmoot.paper.femnist.ensemble import BEYOND, LOCAL, LOCAL_TEST, PAPER, SLUSH, Lead, TalkSettings
@@ -109,7 +110,7 @@ def result(config: Config, found: IndividualFound) -> IndividualResult:
         findings=tuple(findings),
         notes=(
             *notes_on_writers(config.writers, len(first.members), config.test_writers, first.letters),
-            f"The talk was repeated {config.talk.repeats} times; ± is the standard error over repetitions. "
+            f"The talk was played {times(config.talk.repeats)}; ± is the standard error over repetitions. "
             "Leads over the majority have a standard error over letters, taken as independent; ahead and "
             "behind mean by more than three of them.",
             "Local thresholds 'by test' are set from the accuracy on the test letters themselves, as the "

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from folkmoot.accuracy import share_right
-from folkmoot.arrays import Bools, Ints, Singles
+from folkmoot.learning.expert import ExpertModel, Fitted
+from folkmoot.paper.femnist.writer_votes import model_of
 from folkmoot.paper.peer_review.lies import claims_of, lie_named, spoken, story_on
 from folkmoot.paper.peer_review.points import VOTINGS, Place, Point, ballots, hear, judges_of, measured
-from folkmoot.paper.peer_review.shown_rows import ALL, Sample, Shown, Written, forest_says, written
+from folkmoot.paper.peer_review.shown_rows import ALL, Sample, Shown, forest_says, written
 from folkmoot.paper.trust.attacks import NOBODY, liars_order
-from folkmoot.trust import Anchor, PeerReview, decide, listen_all, review_all
-
-_FOLDS: Final = 5
+from folkmoot.trust import Anchor, decide, listen_all, review_all
 
 
 @dataclass(frozen=True)
@@ -97,10 +95,11 @@ def plant(
 def review_with_forest(sample: Sample, shown: Shown, place: Place, trees: int) -> list[Point]:
     """Cell: nobody lies, and a forest on the rows of the accepted publishers is one more voter."""
     rows, points = written(sample), []
-    grown: dict[bytes, tuple[Singles, Singles]] = {}  # the same for both forms of votes
+    fitted: Fitted = {}  # the same for both forms of votes
     for voting in VOTINGS:
         heard = hear(shown, ballots(shown, voting), NOBODY, place.rows, 0)
-        voter = _ForestVoter(rows, heard.shown, shown.classes, trees, shown.seed, grown)
+        X, forest = rows.X[heard.shown], model_of("rf", trees)
+        voter = ExpertModel(forest, X, heard.checked, rows.X_new, shown.seed, fitted)
         with threadpool_limits(1):  # cells run side by side
             reviews = review_all(
                 heard.checked,
@@ -108,47 +107,8 @@ def review_with_forest(sample: Sample, shown: Shown, place: Place, trees: int) -
                 batch=heard.batch,
                 expert=voter.on_rows,
             )
-            points.append(measured(shown, voting, NOBODY, place, heard, reviews, voter.on_inputs))
+            points.append(measured(shown, voting, NOBODY, place, heard, reviews, voter))
     return points
-
-
-@dataclass(frozen=True, eq=False)
-class _ForestVoter:
-    """The expert of ``review_all``; forests are kept by whom they were grown from."""
-
-    written: Written
-    shown: Ints
-    classes: int
-    trees: int
-    seed: int
-    grown: dict[bytes, tuple[Singles, Singles]]
-
-    def on_rows(self, accepted: Bools) -> Singles:
-        """(row, colour): each by a forest without the publishers of its fold (one in five)."""
-        return self._votes(accepted)[0]
-
-    def on_inputs(self, review: PeerReview) -> Singles:
-        """(input, colour): by the forest of all accepted publishers."""
-        return self._votes(review.accepted)[1]
-
-    def _votes(self, accepted: Bools) -> tuple[Singles, Singles]:
-        key = accepted.tobytes()
-        if key not in self.grown:
-            X, y = self.written.X[self.shown], self.written.labels[self.shown]
-            owner = self.written.owner[self.shown]
-            on_rows = np.zeros((len(y), self.classes), dtype=np.float32)
-            for fold in range(_FOLDS):
-                out = owner % _FOLDS == fold
-                on_rows[out] = self._says(X, y, accepted[owner] & ~out, X[out])
-            on_inputs = self._says(X, y, accepted[owner], self.written.X_new)
-            self.grown[key] = on_rows - np.float32(1 / self.classes), on_inputs - np.float32(1 / self.classes)
-        return self.grown[key]
-
-    def _says(self, X: Singles, y: Ints, taught: Bools, asked: Singles) -> Singles:
-        """All alike if nobody that may teach it is accepted."""
-        if not taught.any():
-            return np.full((len(asked), self.classes), 1 / self.classes, dtype=np.float32)
-        return forest_says(X[taught], y[taught], asked, self.classes, self.trees, self.seed)
 
 
 def pooled(forests: Sequence[Forest]) -> dict[tuple[str, int], float]:

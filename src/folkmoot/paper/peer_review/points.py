@@ -6,7 +6,7 @@ agreement and probabilities are of those who anchor. Where all honest participan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple
 
@@ -23,6 +23,7 @@ from folkmoot.paper.trust.attacks import liars_order
 from folkmoot.protocols import Slush
 from folkmoot.simulation.peer_reviewed import labels_of, listeners_of
 from folkmoot.trust import CheckedAnswers, PeerReview, check_answers, review_all
+from folkmoot.trust.review import ExpertVoter
 
 Voting = Literal["labels", "probabilities"]
 VOTINGS: Final[tuple[Voting, ...]] = ("labels", "probabilities")
@@ -137,18 +138,16 @@ def measured(
     place: Place,
     heard: Heard,
     reviews: Sequence[PeerReview],
-    expert_votes: Callable[[PeerReview], Singles] | None = None,
+    expert: ExpertVoter | None = None,
 ) -> Point:
-    """What the judges come to, before any talk; ``expert_votes`` are those of a judge's expert on inputs."""
+    """What the judges come to, before any talk; ``expert`` is one more voter."""
     truth = np.array(shown.truth)
     anchored = [each for each in reviews if each.anchored]
-    said = [None if expert_votes is None else expert_votes(each) for each in anchored]
+    said = [None if expert is None else expert.on_inputs(each.accepted) for each in anchored]
     pairs = list(zip(anchored, said, strict=True))
-    held = np.array([each.decide(heard.batch, expert) for each, expert in pairs])
+    held = np.array([each.decide(heard.batch, also) for each, also in pairs])
     right = share_right(held, truth) if anchored else np.empty(0)
-    likely = sum(
-        (each.probabilities(heard.batch, expert) / len(pairs) for each, expert in pairs), np.zeros(1)
-    )
+    likely = sum((each.probabilities(heard.batch, also) / len(pairs) for each, also in pairs), np.zeros(1))
     accepted = np.mean([each.accepted for each in reviews], axis=0)
     return Point(
         task=shown.task,
@@ -169,7 +168,7 @@ def measured(
         calibration=calibration_error(likely, truth) if anchored else None,
         honest_accepted=float(accepted[~heard.liars].mean()),
         liars_accepted=float(accepted[heard.liars].mean()) if heard.liars.any() else None,
-        forest=expert_votes is not None,
+        forest=expert is not None,
     )
 
 

@@ -18,6 +18,7 @@ from folkmoot.accuracy import log_odds, standard_error
 from folkmoot.arrays import Floats
 from folkmoot.checks import least_alpha
 from folkmoot.comparison import RuleName
+from folkmoot.comparison.printing import plus_minus
 from folkmoot.datasets import beta_accuracies, beta_parameters
 from folkmoot.paper.compared import compared
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
@@ -326,8 +327,8 @@ def _lead_finding(lead: _Lead) -> Finding:
     return Finding(
         f"lead of local Slush over the majority, variance {lead.variance:g}",
         "drawn, not printed",
-        f"{lead.value:+.4f} ± {lead.error:.4f} on average; "
-        + ", ".join(f"{part.value:+.4f} ± {part.error:.4f} {where} mean 1/2" for where, part in parts)
+        f"{lead.value:+.4f}{plus_minus(lead.error)} on average; "
+        + ", ".join(f"{part.value:+.4f}{plus_minus(part.error)} {where} mean 1/2" for where, part in parts)
         + f"; at most {-most.gap.value:+.3f} (mean {most.mean:g}: {most.local.value:.3f} against "
         f"{most.majority.value:.3f})",
         holds=lead.value > 2 * lead.error,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from folkmoot.comparison.printing import plus_minus
 from folkmoot.paper.trust.attacks import NOBODY
 from folkmoot.paper.trust.points import Point
 
@@ -26,7 +27,7 @@ class Mark:
     def __str__(self) -> str:
         if self.accuracy is None:
             return "nobody anchored"
-        return f"{self.accuracy:.3f}" + ("" if self.spread is None else f" ± {self.spread:.3f}")
+        return f"{self.accuracy:.3f}{plus_minus(self.spread, 3)}"
 
 
 @dataclass(frozen=True)

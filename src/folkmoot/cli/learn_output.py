@@ -1,0 +1,99 @@
+"""What ``learn`` and ``predict`` print and write: the study, its page, and a row for each answer."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from folkmoot.cli.output import print_table
+from folkmoot.cli.study_output import as_dict, print_study, write_report, write_study
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from folkmoot.arrays import Array, Ints
+    from folkmoot.datasets import MootData
+    from folkmoot.runs.learned import Answers
+    from folkmoot.runs.number_study import NumberStudy
+    from folkmoot.runs.study import Study
+
+
+def learned_dict(study: Study | NumberStudy, warned: list[str]) -> dict[str, Any]:
+    """A study in plain numbers and strings, for JSON."""
+    data = study.data
+    left_out = None if data.groups_test is None else sorted(map(str, set(data.groups_test.tolist())))
+    return {
+        "task": "regression" if data.numeric else "classification",
+        "tested": data.tested,
+        "test_groups": left_out,
+        **as_dict(study, warned),
+    }
+
+
+def write_learned(study: Study | NumberStudy, folder: Path, title: str, found: dict[str, Any]) -> str:
+    """The page, its pictures and numbers; returns a line that says where."""
+    from folkmoot.runs.study import Study
+
+    if isinstance(study, Study):
+        return write_study(study, folder, title, found)
+    from folkmoot.report.number_page import number_page, number_pictures
+
+    return write_report(folder, found, partial(number_pictures, study), partial(number_page, study, title))
+
+
+def print_learned(study: Study | NumberStudy) -> None:
+    """The table of all comparisons by number of liars."""
+    from folkmoot.runs.shown_rows import READ_BACKWARDS
+    from folkmoot.runs.study import Study
+
+    report = study.report(0)
+    tested = f"{study.data.tested[0].upper()}{study.data.tested[1:]}."
+    if isinstance(study, Study):
+        shown = study.shown
+        about = [] if shown is None else [str(shown)]
+        helpful = [READ_BACKWARDS] if shown is not None and any(shown.anchored[1:]) else []
+        print_study(
+            study,
+            [f"{report.title}.", tested, "Accuracy, by how many participants are perfectly malicious:"],
+            [*about, *report.notes, *helpful],
+        )
+        return
+    from folkmoot.report.number_page import number_table
+
+    print_table(
+        [
+            f"{report.title}.",
+            tested,
+            "Root mean squared error, by how many participants answer absurd numbers:",
+        ],
+        *number_table(study),
+        [*report.notes, study.withstands],
+    )
+
+
+def truths(data: MootData) -> list[str]:
+    """What is right of each test row, as the file has it."""
+    if data.y_test is None:
+        return []
+    return [f"{y:g}" for y in data.y_test] if data.numeric else data.classes[data.y_test].tolist()
+
+
+def write_answers(
+    path: Path,
+    answers: Answers,
+    lines: Ints | Sequence[int],
+    groups: Array | Sequence[str] | None,
+    truth: Sequence[str],
+) -> None:
+    """A row for each answer: its line in the file, whose it is and what is right where that is known."""
+    from folkmoot.tabular import write_table
+
+    known: list[tuple[str, list[str]]] = [("line", [str(line) for line in lines])]
+    if groups is not None:
+        known.append(("group", [str(name) for name in groups]))
+    if len(truth):
+        known.append(("truth", list(truth)))
+    cells = answers.cells()
+    rows = ([*(column[i] for _, column in known), *cells[i]] for i in range(len(cells)))
+    write_table(path, [*(name for name, _ in known), *answers.header], rows)

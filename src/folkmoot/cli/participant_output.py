@@ -1,0 +1,29 @@
+"""Tables of participants and groups on the terminal: whom to look at, and how to see the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from folkmoot.cli.output import print_table, say
+
+if TYPE_CHECKING:
+    from folkmoot.comparison.who import JoiningTable, ParticipantTable
+
+_ALL = "--participants shows all, --json has them"
+
+
+def print_participants(table: ParticipantTable, *, whole: bool = False, how: str = _ALL) -> None:
+    """A row for each participant; of many, those with findings, the best and the worst, unless ``whole``."""
+    rows = table.rows if whole else table.brief()
+    if rows:
+        say("")
+        print_table(table.title, *table.cells(rows), table.left_out(len(rows), how), left=("role", "finding"))
+
+
+def print_joining(table: JoiningTable | None, *, whole: bool = False, how: str = _ALL) -> None:
+    """Each group alone and together on its own rows; nothing if that was not compared."""
+    if table is None:
+        return
+    rows = table.rows if whole else table.brief()
+    say("")
+    print_table(table.title, *table.cells(rows), table.notes(len(rows), how), left=("verdict",))

@@ -1,0 +1,13 @@
+"""Who is off, and whether joining is worth it: a row for each participant, and for each group."""
+
+from folkmoot.comparison.who.joining import Joined, JoiningTable, compare_alone
+from folkmoot.comparison.who.table import ParticipantRow, ParticipantTable, describe_participants
+
+__all__ = [
+    "Joined",
+    "JoiningTable",
+    "ParticipantRow",
+    "ParticipantTable",
+    "compare_alone",
+    "describe_participants",
+]

@@ -1,0 +1,177 @@
+"""What a talk gives among n participants, some perfectly malicious: by theory where it reaches, else played.
+
+Theory is two-label Slush for any number of rounds. Everything else is simulated, on inputs that are drawn
+once, so that all settings are compared on the same inputs.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+
+from folkmoot.accuracy import right_by_input, standard_error
+from folkmoot.adversaries import PerfectlyMalicious, handed_in
+from folkmoot.arrays import Floats, Ints
+from folkmoot.baselines.majority import majority_answer
+from folkmoot.checks import ByzantineThresholdWarning
+from folkmoot.planning.crowd import Crowd, Drawn, Start
+from folkmoot.planning.setting import Figures
+from folkmoot.protocols import SnowProtocol
+from folkmoot.sampling import Others
+from folkmoot.simulation import deliberate
+from folkmoot.theory import SlushChain
+
+_INPUTS: Final = 1000  # that are played where theory does not reach
+_SETTLED: Final = 1 - 1e-5  # more rounds than that change nothing that anybody would notice
+
+
+@dataclass(frozen=True, eq=False)
+class Moot:
+    """n participants of a crowd, ``byzantine`` of them always wrong, and what their talks come to."""
+
+    crowd: Crowd
+    n: int
+    byzantine: int
+    inputs: int  # in a batch, which one query carries
+    seed: int
+
+    @property
+    def honest(self) -> int:
+        """How many follow the protocol."""
+        return self.n - self.byzantine
+
+    # ---- by theory ---------------------------------------------------------------------------
+
+    @cached_property
+    def start(self) -> Start:
+        """The first votes, of two labels."""
+        return self.crowd.start(self.honest)
+
+    def slush_by_round(self, k: int, alpha: int, rounds: int) -> Iterator[Figures]:
+        """Two-label Slush after 1, 2, ... rounds, until there is nothing more to gain."""
+        weights, found = self.start.weights, []
+        for law in islice(self.chain(k, alpha).by_round(self.start.laws), 1, rounds + 1):
+            found.append(law)
+            if weights @ (law[:, 0] + law[:, -1]) > _SETTLED:
+                break
+        laws = np.stack(found)  # (round, law, b)
+        right = laws @ _right(self.honest, self.honest)
+        mean = weights @ laws
+        b = np.arange(self.honest + 1)
+        agreement = (mean @ (np.maximum(b, self.honest - b) / self.honest)).tolist()
+        in_time = (mean[:, 0] + mean[:, -1]).tolist()
+        for done in range(len(found)):
+            queries = float(self.honest * k * (done + 1))
+            yield Figures(*self._from_laws(right[done]), agreement[done], in_time[done], queries)
+
+    def slush_accuracies(self, k: int, alpha: int, rounds: int, laws: Floats) -> Floats:
+        """The accuracy of two-label Slush from each of these laws of the number of right first votes."""
+        after = next(islice(self.chain(k, alpha).by_round(laws), rounds, None))
+        return np.asarray(after @ _right(self.honest, self.honest), dtype=np.float64)
+
+    def chain(self, k: int, alpha: int) -> SlushChain:
+        """The chain; what it warns of, liars that reach alpha, is of the limit and not of some rounds."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ByzantineThresholdWarning)
+            return SlushChain(self.n, k, alpha, byzantine=self.byzantine, sampling=Others())
+
+    def most(self) -> float:
+        """No talk on two labels is more accurate, whatever it asks whom.
+
+        All participants are treated alike and both labels too, but for liars, who never help: so of b and
+        honest - b right first votes at most one ends right.
+        """
+        law = self.start.weights @ self.start.laws
+        return float(np.maximum(law, law[::-1]).sum() / 2)
+
+    def _from_laws(self, accuracies: Floats) -> tuple[float, bool, float | None]:
+        """Accuracy, whether it is exact, and the standard error that the number of tasks leaves."""
+        _, weights, tasks = self.start
+        accuracy = min(float(weights @ accuracies), 1.0)
+        if tasks is None:
+            return accuracy, True, None
+        spread = float(weights @ (accuracies - accuracy) ** 2)
+        return accuracy, False, _error(math.sqrt(spread / max(1, tasks - 1)), accuracy, tasks)
+
+    # ---- played ------------------------------------------------------------------------------
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """Inputs to be played, with rows for the liars in front."""
+        rng = np.random.default_rng([self.seed, self.n, self.byzantine])
+        votes, truth, source = self.crowd.draw(self.honest, _INPUTS, rng)
+        liars = np.broadcast_to(truth, (self.byzantine, truth.size))  # what their models say is not asked
+        return Drawn(np.concatenate((liars, votes)), truth, source)
+
+    @property
+    def _liars(self) -> dict[int, PerfectlyMalicious]:
+        return {i: PerfectlyMalicious() for i in range(self.byzantine)}
+
+    def played(self, rule: SnowProtocol[Any], rounds: int) -> Figures:
+        """What a talk by this rule gives, simulated."""
+        votes, truth, _ = self.drawn
+        outcome = deliberate(
+            votes,
+            rule,
+            adversaries=self._liars,
+            truth=truth,
+            rounds=rounds,
+            classes=self.crowd.classes,
+            seed=self.seed,
+        )
+        together = outcome.counts.max(axis=-1) == self.honest
+        if not rule.decides:  # a node goes on to the last round, as it cannot know that all agree
+            queries = float(self.honest * rule.k * rounds)
+        elif self.inputs == 1:
+            queries = float(outcome.queries) / truth.size
+        else:  # one query carries all inputs: they ask until the longest talk of a batch is over
+            queries = self.honest * rule.k * _longest(outcome.rounds, self.inputs)
+        return Figures(
+            *self._from_inputs(right_by_input(outcome.decision, truth, outcome.level)),
+            agreement=float(outcome.agreement.mean()),
+            in_time=float(np.mean(outcome.settled if rule.decides else together)),
+            queries=queries,
+        )
+
+    def _from_inputs(self, right: Floats) -> tuple[float, bool, float]:
+        accuracy, source = float(right.mean()), self.drawn.source
+        if source is not None:  # inputs that repeat a task are not new evidence
+            _, which, many = np.unique(source, return_inverse=True, return_counts=True)
+            right = np.bincount(which, right) / many
+        return accuracy, False, _error(standard_error(right) or 0.0, accuracy, right.size)
+
+    # ---- the others --------------------------------------------------------------------------
+
+    def majority(self) -> tuple[float, bool, float | None]:
+        """Accuracy of the majority of all first votes, liars' included; whether exact; standard error."""
+        if self.crowd.classes == 2:
+            return self._from_laws(self.start.laws @ _right(self.honest, self.n))
+        votes, truth, _ = self.drawn
+        seen = handed_in(votes, self._liars, truth, self.crowd.classes)
+        decision, level = majority_answer(seen, self.crowd.classes)
+        return self._from_inputs(right_by_input(decision, truth, level))
+
+
+def _right(honest: int, of: int) -> Floats:
+    """(b,): whether b right votes are more than half of so many; one half if they are half of them."""
+    return np.asarray((np.sign(2 * np.arange(honest + 1) - of) + 1) / 2, dtype=np.float64)
+
+
+def _error(error: float, accuracy: float, count: int) -> float:
+    """The standard error, and not less than Laplace's estimate leaves: all right of ten is not for sure."""
+    fair = (accuracy * count + 1) / (count + 2)
+    return max(error, math.sqrt(fair * (1 - fair) / count) if accuracy in (0.0, 1.0) else 0.0)
+
+
+def _longest(rounds: Ints, many: int) -> float:
+    """The expected largest of ``many`` draws from these numbers of rounds."""
+    values, counts = np.unique(rounds, return_counts=True)
+    below = (np.cumsum(counts) / counts.sum()) ** many
+    return float(values @ np.diff(below, prepend=0.0))

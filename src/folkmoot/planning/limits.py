@@ -1,0 +1,226 @@
+"""Where a setting breaks: the most liars and the least accuracy at which it still beats the mean participant.
+
+And how many participants an accuracy takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+from typing import Final
+
+import numpy as np
+
+from folkmoot import checks
+from folkmoot.arrays import Progress
+from folkmoot.planning.crowd import Skilled
+from folkmoot.planning.evaluation import Moot
+from folkmoot.planning.search import cheapest_that_reaches
+from folkmoot.planning.setting import PlannedSetting
+
+_MORE: Final = 1e-9  # beats: by more than rounding
+_PARITY: Final = 3  # an even number can tie, so that one more liar may seem to help; nothing reaches further
+_MOST: Final = 1000  # participants that are tried for a target; where talks are played, a tenth
+
+
+@dataclass(frozen=True)
+class BreaksAt:
+    """Where the first setting of a plan stops being better than the mean participant.
+
+    Parameters
+    ----------
+    byzantine : int or None
+        The largest number of liars among the n for which it still is; None if it is not even without.
+    p : float or None
+        The least accuracy of participants, all alike and independent, for which it is with as many liars as
+        planned for; None if there is none.
+    exact : bool
+        Whether both come from theory alone.
+
+    Examples
+    --------
+    >>> from folkmoot import plan
+    >>> plan(n=15, p=0.8, byzantine=1, protocol="slush").breaks_at
+    BreaksAt(byzantine=4, p=0.551872, exact=True)
+    """
+
+    byzantine: int | None
+    p: float | None
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Target:
+    """How many participants an accuracy takes.
+
+    Parameters
+    ----------
+    accuracy : float
+        What is to be reached.
+    n : int or None
+        The least number of participants with which some setting reaches it; None if none does.
+    byzantine : int or None
+        How many of these are liars.
+    setting : PlannedSetting or None
+        The cheapest setting that does; None also if a single participant is enough.
+    reason : str
+        In words.
+
+    Examples
+    --------
+    >>> from folkmoot import plan
+    >>> print(plan(p=0.8, target=0.95, protocol="slush").target.reason)
+    7 participants reach 0.95
+    """
+
+    accuracy: float
+    n: int | None
+    byzantine: int | None
+    setting: PlannedSetting | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Liars:
+    """How many lie: a count, whatever the number of participants, or a share of them, rounded up."""
+
+    given: int | float
+
+    @classmethod
+    def checked(cls, byzantine: object) -> Liars:
+        """The liars, or an error that says what they can be."""
+        if isinstance(byzantine, float | np.floating):
+            if not 0 <= byzantine < 1:
+                raise ValueError(
+                    "byzantine must be a count, or a share of the participants in [0, 1): "
+                    f"got byzantine={byzantine}"
+                )
+            return cls(float(byzantine))
+        return cls(checks.integer("byzantine", byzantine, least=0))
+
+    def among(self, n: int) -> int:
+        """How many of n; of a share as the decimal that it prints as, so that 0.1 of 30 is 3."""
+        return self.given if isinstance(self.given, int) else ceil(Fraction(repr(self.given)) * n)
+
+    def most_with(self, byzantine: int) -> int:
+        """Of a share: the most participants of whom so many lie."""
+        return int(byzantine / Fraction(repr(self.given)))
+
+    @property
+    def share(self) -> float:
+        """What share of very many participants."""
+        return 0.0 if isinstance(self.given, int) else self.given
+
+
+def breaks_at(moot: Moot, setting: PlannedSetting) -> BreaksAt:
+    """Where this setting stops being better than the mean participant."""
+
+    def beats(byzantine: int) -> bool:
+        other = replace(moot, byzantine=byzantine)
+        return _accuracy(other, setting) > moot.crowd.mean + _MORE
+
+    most = _last(beats, moot.n - 1)
+    exact = setting.protocol == "slush" and moot.crowd.classes == 2
+    return BreaksAt(most, _least_p(moot, setting, exact), exact and setting.exact)
+
+
+def _accuracy(moot: Moot, setting: PlannedSetting) -> float:
+    if setting.protocol == "slush" and moot.crowd.classes == 2:
+        start = moot.start
+        found = moot.slush_accuracies(setting.k, setting.alpha, setting.rounds, start.laws)
+        return float(start.weights @ found)
+    return moot.played(setting.rule, setting.rounds).accuracy
+
+
+def _last(holds: Callable[[int], bool], top: int) -> int | None:
+    """The largest number up to ``top`` for which it holds, if it holds up to there and not far beyond."""
+    if not holds(0):
+        return next((i for i in range(min(_PARITY, top), 0, -1) if holds(i)), None)
+    low, high = 0, top + 1  # holds at low, not at high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return next((i for i in range(min(low + _PARITY, top), low, -1) if holds(i)), low)
+
+
+def _least_p(moot: Moot, setting: PlannedSetting, exact: bool) -> float | None:
+    """By theory to six digits, as many accuracies at a time; played, to two."""
+    low, high = 0.0, 1.0
+    for _ in range(3 if exact else 1):
+        grid = np.linspace(low, high, 101 if exact else 21)[1:]
+        crowds = [Skilled(float(p), moot.crowd.classes) for p in grid]
+        if exact:
+            laws = np.concatenate([crowd.start(moot.honest).laws for crowd in crowds])
+            found = moot.slush_accuracies(setting.k, setting.alpha, setting.rounds, laws)
+        else:
+            found = np.array([_accuracy(replace(moot, crowd=crowd), setting) for crowd in crowds])
+        better = np.flatnonzero(found > grid + _MORE)
+        if not better.size:
+            return None
+        low, high = float(grid[better[0]]) - (grid[1] - grid[0]), float(grid[better[0]])
+    return round(high, 6)
+
+
+def needed(
+    moot: Moot,
+    liars: Liars,
+    target: float,
+    protocols: Sequence[str],
+    rounds: int,
+    progress: Progress | None = None,
+) -> Target:
+    """The least number of participants with which some setting reaches the target."""
+    if moot.crowd.mean >= target and liars.among(1) == 0:
+        return Target(target, 1, 0, None, f"a single participant reaches {target:g}, without a talk")
+    crowd = moot.crowd
+    top = _MOST if crowd.classes == 2 else _MOST // 10
+    hopeless = crowd.limit(liars.share) < target
+    if hopeless:
+        top = min(top, max(64, crowd.size or 0))  # only few participants could do what more cannot
+    found: dict[int, PlannedSetting | None] = {}
+
+    def setting(n: int) -> PlannedSetting | None:
+        byzantine = liars.among(n)
+        if n not in found:
+            other = replace(moot, n=n, byzantine=byzantine)
+            possible = n >= 2 and byzantine < n
+            found[n] = cheapest_that_reaches(other, target, protocols, rounds) if possible else None
+            if progress:
+                progress(len(found), len(found) + 1)
+        return found[n]
+
+    def reached(n: int) -> bool:
+        return setting(n) is not None
+
+    if liars.share:  # one more participant may be one more liar, so first: with how many liars?
+        liar = _least(lambda many: reached(liars.most_with(many)), 1, liars.among(top))
+        high = None if liar is None else _least(reached, liars.most_with(liar - 1) + 1, liars.most_with(liar))
+    else:
+        high = _least(reached, 2, top)
+    if high is None:
+        return Target(target, None, None, None, _too_few(target, top, hopeless, liars))
+    byzantine = liars.among(high)
+    among = f", {byzantine} of them Byzantine," if byzantine else ""
+    return Target(target, high, byzantine, setting(high), f"{high} participants{among} reach {target:g}")
+
+
+def _least(holds: Callable[[int], bool], low: int, top: int) -> int | None:
+    """The least number from ``low`` to ``top`` for which it holds, if it holds from there on."""
+    start, below, high = low, low - 1, low  # does not hold at below
+    while not holds(high):
+        if high >= top:
+            return None
+        below, high = high, min(max(high + 1, high * 5 // 4), top)
+    while high - below > 1:
+        middle = (below + high) // 2
+        below, high = (below, middle) if holds(middle) else (middle, high)
+    return next((i for i in range(max(start, high - _PARITY), high) if holds(i)), high)
+
+
+def _too_few(target: float, top: int, hopeless: bool, liars: Liars) -> str:
+    if not hopeless:
+        return f"more than {top:,} participants are needed for {target:g}"
+    share = f" while {100 * liars.share:g}% of them lie" if liars.share else ""
+    return f"no number of participants reaches {target:g}{share}: more of them make the majority no better"

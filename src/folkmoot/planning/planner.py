@@ -1,0 +1,274 @@
+"""``plan``: which protocol, k, alpha and rounds to take, what that gives and costs, and where it breaks."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.arrays import Progress
+from folkmoot.planning.costs import Sizes
+from folkmoot.planning.crowd import Crowd, Observed, Skilled
+from folkmoot.planning.evaluation import Moot
+from folkmoot.planning.limits import Liars, Target, breaks_at, needed
+from folkmoot.planning.plan_table import Broadcast, Plan
+from folkmoot.planning.search import tried
+from folkmoot.planning.setting import best_first
+from folkmoot.protocols import PROTOCOLS, protocol_called
+
+_MOST: Final = 5000  # participants that are planned for
+_DEFAULT: Final = 25  # participants, where no number reaches the target and none was given
+
+
+def plan(
+    n: int | None = None,
+    p: npt.ArrayLike | None = None,
+    *,
+    byzantine: int | float = 0,
+    votes: npt.ArrayLike | None = None,
+    truth: npt.ArrayLike | None = None,
+    labels: int | None = None,
+    inputs: int = 100,
+    rounds: int = 50,
+    protocol: str | None = None,
+    target: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Plan:
+    """Find protocol, k, alpha and rounds for a moot: what they give, what they cost, and where they break.
+
+    Two-label Slush is exact, for any number of liars and rounds. Everything else (Snowflake, Snowball, more
+    labels) is simulated and has a standard error, as has what is resampled from votes that were cast.
+
+    Parameters
+    ----------
+    n : int, optional
+        Participants in all. Default: as many as ``p`` or ``votes`` name, or as ``target`` needs;
+        25 if no number reaches it.
+    p : float or array-like of float, optional
+        The accuracy of every participant, or one value for each of the n, of whom ``byzantine`` drawn at
+        random turn liars; or one for each of the n - byzantine honest ones. They err independently.
+    byzantine : int or float, default 0
+        How many always answer wrong: a count, or below 1 a share of the participants, rounded up. For
+        ``target`` a count stays what it is, and a share grows with the participants.
+    votes : array-like of int, shape (participant, input), optional
+        Instead of ``p``: votes that were cast, colours or -1 for none. Their inputs are resampled, so that
+        participants that err together keep doing so.
+    truth : array-like of int, shape (input,), optional
+        The right colour of each input, -1 where it is not known: those are left out. Default: each colour is
+        as likely as ``baselines.vote_shares`` says.
+    labels : int, optional
+        The number of labels. Default: 2, or as many as ``votes`` have.
+    inputs : int, default 100
+        The inputs of a batch, which one query carries.
+    rounds : int, default 50
+        Rounds at the most; in one each honest participant asks once, on average.
+    protocol : str, optional
+        "slush", "snowflake" or "snowball". Default: all of them.
+    target : float, optional
+        An accuracy; ``Plan.target`` then says how many participants it takes.
+    seed : int, default 0
+        Of what is simulated. The same seed gives the same plan.
+    progress : callable, optional
+        Called with (done, all) as the work goes on.
+
+    Returns
+    -------
+    Plan
+        The settings, best first.
+
+    Raises
+    ------
+    ValueError
+        If it is not said whose votes to plan for, or a number is not what it can be.
+
+    Examples
+    --------
+    Forty participants, five of whom always lie. Asking everybody in every round is hardly better than asking
+    nine:
+
+    >>> from folkmoot import plan
+    >>> found = plan(n=40, p=0.8, byzantine=5, protocol="slush")
+    >>> first = found.settings[0]
+    >>> first.rule, first.rounds
+    (Slush(k=9, alpha=7, weights=None), 9)
+    >>> round(first.accuracy, 4), round(found.majority, 4), found.breaks_at.byzantine
+    (0.9955, 0.9989, 10)
+    """
+    if (p is None) == (votes is None):
+        raise ValueError("say whose votes to plan for, by one of p=0.8 (or one value each) and votes=")
+    crowd: Crowd
+    if votes is None:
+        if truth is not None:
+            raise ValueError("truth is of votes that were cast: give votes= with it")
+        crowd = Skilled.checked(np.asarray(p) if p is not None else 0.0, 2 if labels is None else labels)
+    else:
+        crowd = Observed.checked(votes, truth, labels)
+    remarks = () if truth is not None else _remarks_without_truth(crowd)
+    return _planned(crowd, n, byzantine, inputs, rounds, protocol, target, seed, progress, remarks=remarks)
+
+
+def plan_for(
+    moot: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    n: int | None = None,
+    byzantine: int | float = 0,
+    inputs: int = 100,
+    rounds: int = 50,
+    protocol: str | None = None,
+    target: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Plan:
+    """Find settings for a fitted ``ConsensusClassifier`` by its own votes on some inputs.
+
+    The rows of X are resampled with everybody's votes on them, so that models that err together keep doing
+    so. Whoever cannot answer is left out.
+
+    Parameters
+    ----------
+    moot : ConsensusClassifier
+        A fitted moot that votes on labels. Its own protocol, trust and adversaries are left aside.
+    X : array-like, sparse matrix or data frame, shape (input, feature)
+        Inputs; none that the models were fitted on, on which they are better than elsewhere.
+    y : array-like, shape (input,), optional
+        Their right labels. Default: each label is as likely as ``moot.predict_proba`` finds it.
+    n : int, optional
+        Participants in all. Default: as many as the moot has.
+    byzantine : int or float, default 0
+        How many of them always answer wrong, drawn at random: a count, or below 1 a share.
+    inputs : int, default 100
+        The inputs of a batch, which one query carries.
+    rounds : int, default 50
+        Rounds at the most.
+    protocol : str, optional
+        "slush", "snowflake" or "snowball". Default: all of them.
+    target : float, optional
+        An accuracy; ``Plan.target`` then says how many participants it takes.
+    seed : int, default 0
+        Of what is simulated.
+    progress : callable, optional
+        Called with (done, all) as the work goes on.
+
+    Returns
+    -------
+    Plan
+        The settings, best first; ``settings[0].rule`` and ``rounds`` are what the moot can be given.
+
+    Raises
+    ------
+    TypeError
+        If ``moot`` is no ``ConsensusClassifier``.
+    ValueError
+        If it agrees on probabilities instead of labels.
+
+    Examples
+    --------
+    >>> from folkmoot import ConsensusClassifier, plan_for
+    >>> from folkmoot.datasets import load_digits_moot
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> data = load_digits_moot(n_participants=11, seed=0)
+    >>> moot = ConsensusClassifier([DecisionTreeClassifier(max_depth=5)], random_state=0)
+    >>> moot = moot.fit(data.X, data.y > 4, data.groups)
+    >>> found = plan_for(moot, data.X_test, data.y_test > 4, protocol="slush")
+    >>> found.n, found.settings[0].exact, found.settings[0].standard_error < 0.02
+    (11, False, True)
+    """
+    from folkmoot.learning import ConsensusClassifier
+    from folkmoot.learning.labels import as_truth
+
+    if not isinstance(moot, ConsensusClassifier):
+        raise TypeError(f"plan_for takes a fitted ConsensusClassifier: got {type(moot).__name__}")
+    if moot.voting != "labels":
+        raise ValueError("plan_for is for talks about labels: this moot has voting='probabilities'")
+    votes = moot.votes(X)
+    if y is None:
+        crowd = Observed.checked(votes, None, len(moot.classes_), moot.predict_proba(X))
+    else:
+        crowd = Observed.checked(votes, as_truth(y, moot.classes_), len(moot.classes_))
+    remarks = () if y is not None else _remarks_without_truth(crowd)
+    return _planned(crowd, n, byzantine, inputs, rounds, protocol, target, seed, progress, remarks=remarks)
+
+
+def _remarks_without_truth(crowd: Crowd) -> tuple[str, ...]:
+    if not isinstance(crowd, Observed):
+        return ()
+    return ("right labels are not given: each label counts as right as often as the votes make it likely",)
+
+
+def _planned(
+    crowd: Crowd,
+    n: int | None,
+    byzantine: object,
+    inputs: int,
+    rounds: int,
+    protocol: str | None,
+    target: float | None,
+    seed: int,
+    progress: Progress | None,
+    remarks: tuple[str, ...],
+) -> Plan:
+    liars = Liars.checked(byzantine)
+    batch = checks.integer("inputs", inputs, least=1)
+    longest = checks.integer("rounds", rounds, least=1)
+    if longest > 1000:
+        raise ValueError(f"rounds must satisfy rounds <= 1000: got rounds={longest}")
+    checks.integer("seed", seed, least=0)
+    protocols = list(PROTOCOLS)
+    if protocol is not None:
+        protocol_called(protocol)
+        protocols = [protocol]
+    wanted = None if target is None else checks.probability("target", target)
+    blank = Moot(crowd, 2, 0, batch, seed)
+    found = None if wanted is None else needed(blank, liars, wanted, protocols, longest, progress)
+    moot = _moot(blank, n, liars, found)
+    settings = best_first(tried(moot, protocols, longest, progress), crowd.mean)
+    messages, told = Sizes.of(moot.n, batch, crowd.classes, longest).broadcast(moot.n)
+    majority, _, error = moot.majority()
+    return Plan(
+        n=moot.n,
+        byzantine=moot.byzantine,
+        labels=crowd.classes,
+        inputs=batch,
+        settings=tuple(settings),
+        mean_participant=crowd.mean,
+        majority=majority,
+        majority_error=error,
+        broadcast=Broadcast(messages, told, messages < settings[0].messages),
+        breaks_at=breaks_at(moot, settings[0]),
+        target=found,
+        remarks=(*remarks, *_about_drawing(crowd, moot)),
+    )
+
+
+def _moot(blank: Moot, n: int | None, liars: Liars, target: Target | None) -> Moot:
+    """Who takes part: as many as is said, or as the crowd has, or as the target needs."""
+    crowd = blank.crowd
+    many = n if n is not None else crowd.size
+    if many is None and target is not None:
+        many = _DEFAULT if target.n is None else max(2, target.n)
+    if many is None:
+        raise ValueError("n is missing: give the number of participants, such as n=40")
+    everyone = checks.integer("n", many, least=2)
+    if everyone > _MOST:
+        raise ValueError(f"n must satisfy n <= {_MOST:,}: got n={everyone}")
+    _, byzantine = checks.population(everyone, liars.among(everyone))
+    if isinstance(crowd, Skilled) and crowd.size not in (None, everyone, everyone - byzantine):
+        raise ValueError(
+            f"p must hold one accuracy for each of the {everyone} participants, or for each of the "
+            f"{everyone - byzantine} honest ones: got {crowd.size} values"
+        )
+    return Moot(crowd, everyone, byzantine, blank.inputs, blank.seed)
+
+
+def _about_drawing(crowd: Crowd, moot: Moot) -> tuple[str, ...]:
+    if not isinstance(crowd, Observed):
+        return ()
+    tasks = crowd.votes.shape[1]
+    few = int((crowd.votes >= 0).sum(axis=0).min())
+    again = f", again and again where fewer than {moot.honest} voted" if few < moot.honest else ""
+    return (f"resampled from {tasks:,} tasks, the participants from those who voted on each{again}",)

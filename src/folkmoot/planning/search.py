@@ -1,0 +1,77 @@
+"""Tries settings: every one that theory reaches, and by simulation those that are left worth trying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from folkmoot.arrays import Progress
+from folkmoot.planning.candidates import queries
+from folkmoot.planning.costs import Sizes
+from folkmoot.planning.evaluation import Moot
+from folkmoot.planning.setting import IN_TIME, Figures, PlannedSetting, best_first, usable
+from folkmoot.protocols import PROTOCOLS, Slush, named_protocol
+
+_BETAS: Final = (3, 5, 10)
+_PAIRS: Final = 2  # of k and alpha, the best for Slush, that protocols which decide are tried with
+_ROUNDS: Final = (2, 3, 5, 8, 12, 18, 25, 35, 50)  # where each number of rounds is played anew
+
+
+def tried(
+    moot: Moot, protocols: Sequence[str], rounds: int, progress: Progress | None = None
+) -> list[PlannedSetting]:
+    """All settings of these protocols that were tried."""
+    exact = moot.crowd.classes == 2
+    pairs = list(queries(moot.n, few=not exact))
+    deciding = [name for name in protocols if PROTOCOLS[name].decides]
+    whole = len(pairs) + len(deciding)
+    found: list[PlannedSetting] = []
+    for done, (k, alpha) in enumerate(pairs, start=1):
+        found += _exact_slush(moot, k, alpha, rounds) if exact else _played_slush(moot, k, alpha, rounds)
+        if progress:
+            progress(done, whole)
+    best = list(dict.fromkeys((each.k, each.alpha) for each in best_first(found)))[:_PAIRS]
+    for done, name in enumerate(deciding, start=1):
+        found += [each for k, alpha in best for each in _deciding(moot, name, k, alpha, rounds)]
+        if progress:
+            progress(len(pairs) + done, whole)
+    return [each for each in found if each.protocol in protocols]
+
+
+def cheapest_that_reaches(
+    moot: Moot, target: float, protocols: Sequence[str], rounds: int
+) -> PlannedSetting | None:
+    """The cheapest setting of this accuracy that agrees in time; None if there is none."""
+    if moot.crowd.classes == 2 and moot.most() < target:
+        return None
+    reach = [each for each in usable(tried(moot, protocols, rounds)) if each.accuracy >= target]
+    return min(reach, key=lambda each: (each.messages, -each.accuracy), default=None)
+
+
+def _exact_slush(moot: Moot, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
+    for done, figures in enumerate(moot.slush_by_round(k, alpha, rounds), start=1):
+        yield _planned(moot, "slush", k, alpha, None, done, figures)
+
+
+def _played_slush(moot: Moot, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
+    for many in [*(r for r in _ROUNDS if r < rounds), rounds]:
+        figures = moot.played(Slush(k, alpha), many)
+        yield _planned(moot, "slush", k, alpha, None, many, figures)
+        if figures.in_time > (1 + IN_TIME) / 2:
+            return
+
+
+def _deciding(moot: Moot, name: str, k: int, alpha: int, rounds: int) -> Iterator[PlannedSetting]:
+    for beta in _BETAS:
+        figures = moot.played(named_protocol(name, k, alpha, beta=beta), rounds)
+        yield _planned(moot, name, k, alpha, beta, rounds, figures)
+
+
+def _planned(
+    moot: Moot, name: str, k: int, alpha: int, beta: int | None, rounds: int, figures: Figures
+) -> PlannedSetting:
+    messages, size = Sizes.of(moot.n, moot.inputs, moot.crowd.classes, rounds).talk(figures.queries)
+    accuracy, exact, error, agreement, in_time, _ = figures
+    return PlannedSetting(
+        name, k, alpha, beta, rounds, accuracy, agreement, in_time, messages, size, exact, error
+    )

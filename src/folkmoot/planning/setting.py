@@ -1,0 +1,124 @@
+"""One way to talk, with what it gives and costs; and which are worth showing, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, NamedTuple
+
+from folkmoot.protocols import SnowProtocol, named_protocol
+
+NEAR: Final = 0.005  # accuracies that differ by less are as good as each other
+IN_TIME: Final = 0.99  # how likely all must agree within the rounds
+_WORTH: Final = 0.001  # a dearer setting is shown if it is so much more accurate
+
+
+class Figures(NamedTuple):
+    """What a talk gives: probabilities, and how sure they are."""
+
+    accuracy: float
+    exact: bool
+    standard_error: float | None  # of the accuracy
+    agreement: float
+    in_time: float
+    queries: float  # requests to single peers, by all honest participants
+
+
+@dataclass(frozen=True)
+class PlannedSetting:
+    """One way to talk, as ``plan`` lists it.
+
+    Parameters
+    ----------
+    protocol : str
+        "slush", "snowflake" or "snowball".
+    k : int
+        How many peers are asked in a query.
+    alpha : int
+        How many equal answers win it.
+    beta : int or None
+        Wins in a row after which a participant stops; None for Slush, which goes on to the last round.
+    rounds : int
+        How often each participant asks, at the most.
+    accuracy : float
+        The chance that more than half of the honest participants end right; a tie counts one half.
+    agreement : float
+        The share of the honest participants that hold the most common answer at the end, on average.
+    in_time : float
+        The chance that all honest participants hold the same answer when the rounds are over; where a
+        protocol stops by itself, that all have.
+    messages : float
+        Queries and answers that the honest participants cause in the talk about one batch.
+    bytes : float
+        Their size, as nodes count it: encoded messages without length and TLS.
+    exact : bool
+        Whether the probabilities come from theory alone.
+    standard_error : float or None
+        Of the accuracy, where it was simulated or comes from tasks that were seen; None if it is exact.
+
+    Examples
+    --------
+    >>> from folkmoot import plan
+    >>> best = plan(n=40, p=0.8, byzantine=5, protocol="slush").settings[0]
+    >>> best.k, best.alpha, best.rounds, round(best.accuracy, 4), best.messages
+    (9, 7, 9, 0.9955, 5670.0)
+    """
+
+    protocol: str
+    k: int
+    alpha: int
+    beta: int | None
+    rounds: int
+    accuracy: float
+    agreement: float
+    in_time: float
+    messages: float
+    bytes: float
+    exact: bool
+    standard_error: float | None
+
+    @property
+    def rule(self) -> SnowProtocol[Any]:
+        """The protocol itself, for ``deliberate`` and ``ConsensusClassifier``."""
+        return named_protocol(self.protocol, self.k, self.alpha, beta=self.beta)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name."""
+        return asdict(self)
+
+
+def usable(settings: Sequence[PlannedSetting]) -> list[PlannedSetting]:
+    """Those that agree in time; if none does, those that come within a hundredth of the best."""
+    least = min(IN_TIME, max(each.in_time for each in settings) - (1 - IN_TIME))
+    return [each for each in settings if each.in_time >= least]
+
+
+def best_first(settings: Sequence[PlannedSetting], alone: float = 0.0) -> list[PlannedSetting]:
+    """The cheapest that is as good as the best, then those worth a look, each better or cheaper.
+
+    Of each protocol those are kept that nothing cheaper matches, and that beat a participant ``alone``. First
+    come those within ``NEAR`` of the best accuracy, the cheapest in front, then the others, the most accurate
+    in front.
+    """
+    fit = usable(settings)
+    best = max(each.accuracy for each in fit)
+    first = min((each for each in fit if each.accuracy >= best - NEAR), key=_by_cost)
+    shown = [first]
+    for name in dict.fromkeys(each.protocol for each in fit):
+        ours = [each for each in fit if each.protocol == name]
+        top = max(ours, key=lambda each: (each.accuracy, -each.messages))
+        reached = alone - _WORTH
+        for each in sorted(ours, key=_by_cost):
+            if each.accuracy >= reached + _WORTH or each is top:
+                shown.append(each)
+                reached = each.accuracy
+            if each is top:
+                break
+    shown = list(dict.fromkeys(shown))
+    near = [each for each in shown if each.accuracy >= best - NEAR]
+    far = [each for each in shown if each.accuracy < best - NEAR]
+    return [*sorted(near, key=_by_cost), *sorted(far, key=lambda each: -each.accuracy)]
+
+
+def _by_cost(each: PlannedSetting) -> tuple[float, float]:
+    return each.messages, -each.accuracy

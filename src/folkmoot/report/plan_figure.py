@@ -1,0 +1,55 @@
+"""The picture of a plan: what accuracy costs, and what is there without a talk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from folkmoot.report.palette import GREY, ORANGE, PALE, RED, SERIES, panels
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from folkmoot.planning import Plan
+
+
+def plan_figure(plan: Plan, ax: Any = None) -> Figure:
+    """Accuracy against messages, a line a protocol, into new axes or into ``ax``."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    if ax is None:
+        _, (ax,) = panels(1, 1, size=(6.6, 4.2))
+    names = dict.fromkeys(each.protocol for each in plan.settings)
+    for colour, name in zip(SERIES, names, strict=False):
+        ours = sorted((each for each in plan.settings if each.protocol == name), key=lambda e: e.messages)
+        ax.errorbar(
+            [each.messages for each in ours],
+            [each.accuracy for each in ours],
+            yerr=[each.standard_error or 0.0 for each in ours],
+            color=colour if colour != ORANGE else RED,
+            marker="o",
+            markersize=4,
+            lw=1,
+            label=name,
+        )
+    first = plan.settings[0]
+    ax.plot(first.messages, first.accuracy, "o", ms=12, mfc="none", mec="black")
+    ax.annotate(
+        f"k = {first.k}, alpha = {first.alpha}, {first.rounds} rounds",
+        (first.messages, first.accuracy),
+        (10, -16),
+        textcoords="offset points",
+        fontsize=9,
+    )
+    ax.plot(plan.broadcast.messages, plan.majority, "D", color=ORANGE, label="majority: all tell all, once")
+    ax.axhline(plan.mean_participant, color=PALE, lw=1, ls="--", label="mean participant")
+    if plan.target is not None:
+        ax.axhline(plan.target.accuracy, color=GREY, lw=1, ls=":", label="target")
+    ax.set(xscale="log", xlabel="messages of the talk about a batch", ylabel="accuracy")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    ax.xaxis.set_minor_locator(NullLocator())
+    liars = f", {plan.byzantine} Byzantine" if plan.byzantine else ""
+    ax.set_title(f"{plan.n} participants{liars}", fontsize=10, loc="left")
+    ax.legend(frameon=False, fontsize=8, loc="center right")
+    figure: Figure = ax.figure
+    return figure
