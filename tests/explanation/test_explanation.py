@@ -63,7 +63,7 @@ def test_facts_follow_from_the_turns() -> None:
 def test_the_sentence_names_names_and_labels() -> None:
     why = talk().why(0)
     assert why.sentence.startswith(
-        "benign was the answer because 4 of 7 voted for it at first (3 malignant), "
+        "benign was the answer because 4 of 7 voted for it at first (3 for malignant), "
     )
     assert "changed their minds to it in" in why.sentence
     assert why.sentence.endswith("and in the end all 7 held it.")
