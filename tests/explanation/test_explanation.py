@@ -338,6 +338,15 @@ def test_plot_takes_axes_and_is_coloured_by_label() -> None:
     assert [text.get_text() for text in axes.get_yticklabels()] == NAMES
 
 
+def test_odd_labels_are_told_apart_from_none() -> None:
+    three = deliberate(VOTES, RULE, classes=3, record=True)
+    odd = replace(three, labels=[None, [3], np.int64(7)]).why(0)
+    assert odd.labels == ("None", "[3]", 7)
+    assert odd.answer == "None"
+    assert "None was the answer" in str(odd)
+    assert type(odd.labels[2]) is int
+
+
 def test_bad_input() -> None:
     outcome = talk()
     for i in (-1, 1):
