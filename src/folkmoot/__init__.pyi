@@ -24,6 +24,7 @@ from .outcome import Outcome as Outcome
 from .planning import Plan as Plan
 from .planning import plan as plan
 from .planning import plan_for as plan_for
+from .player import Player as Player
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball
 from .protocols import Snowflake as Snowflake
@@ -37,6 +38,7 @@ from .simulation import deliberate as deliberate
 from .thresholds import StrongConfidence as StrongConfidence
 from .vote_files import VoteTable as VoteTable
 from .vote_files import read_votes as read_votes
+from .watching import play as play
 
 __all__: list[str]
 __version__: str

@@ -6,10 +6,12 @@ Agreement is not correctness: an ``Outcome`` knows nothing of the truth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +29,8 @@ __all__ = ["Outcome"]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from folkmoot.player import Player
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,19 +352,61 @@ class Outcome:
         draw_convergence(self, axes)
         return figure
 
+    @overload
+    def play(self, path: None = None, **options: Any) -> Player: ...
 
-def draw_convergence(outcome: Outcome, axes: Any, *, most: int = 60) -> None:
-    """Draw the history of the first inputs into matplotlib axes; undecided ones in red."""
+    @overload
+    def play(self, path: str | PathLike[str], **options: Any) -> Path: ...
+
+    def play(self, path: str | PathLike[str] | None = None, **options: Any) -> Player | Path:
+        """Make a page that plays the talk turn by turn, in one HTML file that works offline.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file to write, such as ``"talk.html"``. Default: none; the page is returned, and shows itself
+            in a notebook.
+        **options : dict
+            ``truth``, ``images``, ``rows``, ``inputs``, ``input_names``, ``title`` and ``about``, as
+            ``folkmoot.play`` takes them.
+
+        Returns
+        -------
+        Player or Path
+            The page; with ``path`` the file that was written.
+
+        Raises
+        ------
+        ValueError
+            If the deliberation was not recorded with ``record=True``, or the options do not fit it.
+        """
+        from folkmoot.watching import play
+
+        return play(self, path, **options)
+
+
+def final_shares(outcome: Outcome, most: int) -> Iterator[tuple[Floats, bool]]:
+    """For the first inputs: the share on the final colour at the start and after each round; if undecided."""
     if outcome.history is None:
         raise ValueError("a plot needs the record: deliberate(..., record=True)")
     several = outcome.history.ndim == 4
     history, decision = (x[0] if several else x for x in (outcome.history, outcome.decision))
-    for i in range(min(most, len(history))):
-        split = decision[i] == UNCOLOURED
+    history = history[:most]
+    moved = (history[:, 1:] != history[:, :-1]).any(axis=(0, 2))
+    last = int(np.flatnonzero(moved)[-1]) + 1 if moved.any() else 1  # after that nothing happens any more
+    for i in range(len(history)):
+        split = bool(decision[i] == UNCOLOURED)
         colour = int(history[i, -1].argmax()) if split else int(decision[i])
-        share = history[i, :, colour] / max(1, int(outcome.voters[i]))
+        yield np.asarray(history[i, : last + 1, colour] / max(1, int(outcome.voters[i]))), split
+
+
+def draw_convergence(outcome: Outcome, axes: Any, *, most: int = 60) -> None:
+    """Draw the history of the first inputs into matplotlib axes; undecided ones in red."""
+    last = 1
+    for share, split in final_shares(outcome, most):
         axes.plot(share, color="#c0392b" if split else "#1f5fa8", alpha=0.5, lw=1)
-    axes.set_xlim(0, max(1, int(outcome.rounds.max())))
+        last = max(last, len(share) - 1)
+    axes.set_xlim(0, last)
     axes.set_ylim(0, 1.02)
     axes.set_xlabel("rounds per participant")
     axes.set_ylabel("share on the final colour")

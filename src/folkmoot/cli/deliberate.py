@@ -15,6 +15,7 @@ from folkmoot.cli.options import (
     KOrAll,
     LabelColumn,
     Participants,
+    Play,
     Plot,
     Protocol,
     Repeats,
@@ -29,11 +30,13 @@ from folkmoot.cli.output import (
     collected_warnings,
     json_key,
     number,
+    page_path,
     picture_path,
     print_json,
     print_table,
     progress_bar,
     save_picture,
+    say,
 )
 from folkmoot.cli.participant_output import print_participants
 
@@ -102,6 +105,7 @@ def deliberate(
     participants: Participants = False,
     json: Json = False,
     plot: Plot = None,
+    play: Play = None,
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
     from folkmoot.adversaries import handed_in
@@ -110,7 +114,7 @@ def deliberate(
     from folkmoot.comparison.printing import times
     from folkmoot.vote_files import read_votes
 
-    path = picture_path(plot)
+    path, page = picture_path(plot), page_path(play)
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
     check_gold(trust, peer_review, gold)
@@ -120,6 +124,11 @@ def deliberate(
     if golden is not None and peer_review:
         check_enough(golden, gold)
     table = read_votes(votes, truth, **columns) if golden is None else golden.table
+    if len(table.workers) < 2:
+        raise ValueError(
+            f"{votes} must hold votes of at least two workers: all are of {table.workers[0]!r}; is "
+            f"--worker-column {worker_column} the column that says who voted?"
+        )
     classes = len(table.labels)
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
@@ -139,7 +148,7 @@ def deliberate(
             repeats=repeats,
             seed=seed,
             missing=without,
-            record=path is not None,
+            record=path is not None or page is not None,
             progress=progress,
         )
     notes += lines
@@ -171,6 +180,17 @@ def deliberate(
         from folkmoot.report import deliberation_figure as pictures
 
         save_picture(pictures.deliberation(report), path)
+    if page is not None and report.recorded is not None:
+        from folkmoot.watching import play as write_page
+
+        write_page(
+            report.recorded,
+            page,
+            truth=table.truth,
+            input_names=table.tasks,
+            title=f"{report.n_participants} workers talk about {report.inputs} tasks",
+        )
+        say(f"wrote {page} (open it in a browser)", error=True)
 
 
 def _missing(typed: str) -> Missing:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -21,6 +23,7 @@ from folkmoot.learning.consensus_estimator import (
 )
 from folkmoot.learning.deliberation import SELF_ANCHORED
 from folkmoot.learning.labels import (
+    as_truth,
     check_class_count,
     check_labels,
     known_classes,
@@ -40,6 +43,9 @@ from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import PUBLIC
+
+if TYPE_CHECKING:
+    from folkmoot.player import Player
 
 
 class ConsensusClassifier(AnsweringEstimator):
@@ -365,3 +371,44 @@ class ConsensusClassifier(AnsweringEstimator):
         tags.transformer_tags.preserves_dtype = []
         self._inherit_tags(tags)
         return tags
+
+    # ---- watching ----------------------------------------------------------------------------
+
+    @overload
+    def play(self, X: Any, y: Any = None, path: None = None, **options: Any) -> Player: ...
+
+    @overload
+    def play(self, X: Any, y: Any, path: str | PathLike[str], **options: Any) -> Path: ...
+
+    def play(
+        self, X: Any, y: Any = None, path: str | PathLike[str] | None = None, **options: Any
+    ) -> Player | Path:
+        """Let the participants talk about every row of X, and make a page that plays it turn by turn.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs; the page shows their columns.
+        y : array-like, shape (input,), optional
+            Their right labels.
+        path : str or path, optional
+            The file to write, such as ``"talk.html"``. Default: none; the page is returned, and shows itself
+            in a notebook.
+        **options : dict
+            ``images``, ``inputs``, ``input_names``, ``title`` and ``about``, as ``folkmoot.play`` takes them.
+
+        Returns
+        -------
+        Player or Path
+            The page; with ``path`` the file that was written.
+
+        Raises
+        ------
+        ValueError
+            If the talk is about probabilities, or the options do not fit the inputs.
+        """
+        if self._soft:
+            raise ValueError("play shows talks about labels: set voting='labels'")
+        outcome = self.deliberate(X, y, record=True)
+        truth = None if y is None else as_truth(y, self.classes_)
+        return outcome.play(path, **({"truth": truth, "rows": X} | options))
