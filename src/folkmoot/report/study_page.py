@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST, Report
+from folkmoot.comparison.how_sure.scores import TITLES
 from folkmoot.comparison.report import TIES_SHARE
 from folkmoot.learning.labels import as_truth
 from folkmoot.outcome import draw_convergence
@@ -149,12 +150,13 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
     result.curves("accuracy", curves.curves(caption, "perfectly malicious participants", lines), caption)
     result.heading(f"With {study.watched} malicious participants")
     result.table(
-        ["who decides", "accuracy", "standard error", "undecided", "needs"],
+        ["who decides", "accuracy", "standard error", *TITLES.values(), "undecided", "needs"],
         [
             [
                 line.name,
                 _share(line.accuracy),
                 "" if line.standard_error is None else f"{line.standard_error:.4f}",
+                *(_share(line.scores.get(name)) for name in TITLES),
                 "" if line.undecided is None else f"{line.undecided:g}",
                 line.needs,
             ]
