@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from folkmoot.adversaries import Adversary, NumberAdversary, PerfectlyMalicious
 from folkmoot.arrays import Array, Progress
-from folkmoot.learning.answering import AnsweringEstimator
 from folkmoot.learning.composition import has_names
 from folkmoot.learning.consensus_estimator import (
     ProtocolWarning,
@@ -22,6 +21,7 @@ from folkmoot.learning.consensus_estimator import (
     rows_by_group,
 )
 from folkmoot.learning.deliberation import SELF_ANCHORED
+from folkmoot.learning.explaining import ExplainingEstimator
 from folkmoot.learning.labels import (
     as_truth,
     check_class_count,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from folkmoot.player import Player
 
 
-class ConsensusClassifier(AnsweringEstimator):
+class ConsensusClassifier(ExplainingEstimator):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
     ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool``, ``trim``,
