@@ -107,6 +107,7 @@ class ReportingEstimator(DeliberatingEstimator):
         groups: Any = None,
         repeats: int = 10,
         stacking: bool = True,
+        scoring: Scoring | None = None,
         progress: Progress | None = None,
     ) -> list[Report]:
         """Report for more and more perfectly malicious participants.
@@ -128,6 +129,8 @@ class ReportingEstimator(DeliberatingEstimator):
             How many times to play each talk.
         stacking : bool, default True
             Whether to add stacking, as in ``report``.
+        scoring : str, sequence of str, or mapping of str to scorer, optional
+            What else to score every line by, as in ``report``.
         progress : callable, optional
             Called with (done, all) after each report.
 
@@ -137,7 +140,7 @@ class ReportingEstimator(DeliberatingEstimator):
             A report for each number in ``byzantine``.
         """
         reports = []
-        for report in self._reports(X, y, byzantine, repeats, stacking, groups):
+        for report in self._reports(X, y, byzantine, repeats, stacking, groups, scoring):
             reports.append(report)
             if progress:
                 progress(len(reports), len(byzantine))
