@@ -38,7 +38,7 @@ def as_typed(message: str, options: Mapping[str, str]) -> str:
         message,
     )
     # "label is empty" is about a cell, not about --label-column.
-    own = "|".join(re.escape(name) for name in options if name not in _CALLED)
+    own = "|".join(re.escape(name) for name in options if options[name] == f"--{name.replace('_', '-')}")
     told = re.sub(rf"^({own})(?= {_VERB})", lambda found: options[found[1]], told)
     # "give delta or q, not both", "give one of test, test_groups and test_rows"
     return re.sub(
