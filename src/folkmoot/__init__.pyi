@@ -7,6 +7,7 @@ from . import aggregation as aggregation
 from . import baselines as baselines
 from . import comparison as comparison
 from . import datasets as datasets
+from . import explanation as explanation
 from . import learning as learning
 from . import network as network
 from . import planning as planning
@@ -18,6 +19,7 @@ from . import trust as trust
 from .checks import ByzantineThresholdWarning as ByzantineThresholdWarning
 from .comparison import Report as Report
 from .comparison import compare as compare
+from .explanation import Explanation as Explanation
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusRegressor as ConsensusRegressor
 from .outcome import Outcome as Outcome

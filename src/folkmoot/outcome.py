@@ -6,12 +6,12 @@ Agreement is not correctness: an ``Outcome`` knows nothing of the truth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from folkmoot import checks
 from folkmoot.accuracy import share_right
 from folkmoot.answers import Answer, held_by_most
 from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
+from folkmoot.pictures import canvas
 from folkmoot.played import Played, Schedule
 from folkmoot.turns import Change, Turns
 from folkmoot.votes import UNCOLOURED, Votes
@@ -29,7 +30,15 @@ __all__ = ["Outcome"]
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from folkmoot import Explanation
     from folkmoot.player import Player
+
+
+class Replay(Protocol):
+    """Plays an input once more, with a notebook."""
+
+    def __call__(self, i: int, repetition: int = 0) -> Turns:
+        """The turns of input i in one repetition."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +113,7 @@ class Outcome:
     rounds: Ints
     queries: Ints
     history: npt.NDArray[np.int32] | None = None
-    replay: Callable[[int], Turns] | None = field(default=None, repr=False)
+    replay: Replay | None = field(default=None, repr=False)
     labels: Sequence[Any] | Array | None = None
     names: Sequence[str] | None = None
     present: Bools | None = None
@@ -323,13 +332,51 @@ class Outcome:
         """
         return self._turns("turns", i)
 
+    def why(self, i: int) -> Explanation:
+        """Explain the answer to one input, by names and labels; with several repetitions, that of the first.
+
+        Parameters
+        ----------
+        i : int
+            The input: its column in the votes.
+
+        Returns
+        -------
+        Explanation
+            Everybody's first vote and what it counted for, who changed its mind after whose answers, how
+            close it was, and all of it in one sentence. Without ``record=True`` it says what is not known.
+
+        Raises
+        ------
+        ValueError
+            If there is no such input, or the outcome does not know its first votes.
+
+        Examples
+        --------
+        >>> from folkmoot import Slush, deliberate
+        >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
+        >>> why = outcome.why(0)
+        >>> why.answer, why.changes[0].name, why.closeness.votes
+        ('colour 0', 'participant 3', 2)
+        """
+        # What explains stands above theory and simulation, which stand above this: it is asked for by its
+        # public name, which the package loads on first use.
+        import folkmoot
+
+        return folkmoot.explanation.why(self, i)
+
     def _turns(self, what: str, i: int) -> Turns:
         if self.replay is None:
             raise ValueError(f"{what} needs the record: deliberate(..., record=True)")
         return self.replay(self._input(i))
 
-    def plot(self) -> Figure:
+    def plot(self, ax: Any = None) -> Figure:
         """Draw how fast the participants came to agree.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: in a figure of its own.
 
         Returns
         -------
@@ -342,10 +389,8 @@ class Outcome:
         ValueError
             If the deliberation was not recorded with ``record=True``.
         """
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-        draw_convergence(self, figure.subplots())
+        figure, axes = canvas(ax, (6.4, 4.0))
+        draw_convergence(self, axes)
         return figure
 
     @overload

@@ -19,6 +19,7 @@ from folkmoot.planning import Plan, PlannedSetting
 from folkmoot.planning.candidates import queries
 from folkmoot.planning.crowd import Skilled
 from folkmoot.planning.evaluation import Moot
+from folkmoot.planning.setting import best_first
 from folkmoot.theory import SlushChain, majority_accuracy
 from support.oracles import planning as oracle
 from support.oracles.exact import poisson_binomial
@@ -89,6 +90,46 @@ def test_best_first(n: int, f: int, p: float) -> None:
     for cheap, dear in pairwise(by_cost):
         assert dear.accuracy > cheap.accuracy, "whatever costs more is better"
     assert all(each.in_time >= 0.99 for each in found)
+
+
+def test_settings_that_do_not_agree_in_time_are_left_out() -> None:
+    """By hand: one is most accurate and slow, one cheap and slow, two are in time."""
+
+    def made(accuracy: float, in_time: float, messages: float) -> PlannedSetting:
+        return PlannedSetting(
+            "slush", 3, 2, None, 5, accuracy, 1.0, in_time, messages, 0.0, True, False, None
+        )
+
+    slow, cheap, fast, faster = (
+        made(0.99, 0.989, 9),
+        made(0.97, 0.5, 1),
+        made(0.95, 0.99, 8),
+        made(0.946, 0.995, 5),
+    )
+    assert best_first([slow, cheap, fast, faster]) == [faster, fast]
+    assert best_first([slow, cheap]) == [slow]  # none is in time: those that come close to the best in that
+    assert best_first([fast, faster, made(0.2, 1.0, 1)], alone=0.6) == [faster, fast]
+
+
+def test_what_is_simulated_does_not_win_by_luck() -> None:
+    """By hand: played talks with an error of 0.004 beside exact ones, then among themselves."""
+
+    def made(accuracy: float, messages: float, error: float | None) -> PlannedSetting:
+        simulated = error is not None
+        name = "snowball" if simulated else "slush"
+        return PlannedSetting(
+            name, 3, 2, None, 5, accuracy, 1.0, 1.0, messages, 0.0, not simulated, simulated, error
+        )
+
+    exact, dear, lucky, cheap = (
+        made(0.96, 5, None),
+        made(0.9640, 7, None),
+        made(0.97, 9, 0.004),
+        made(0.961, 1, 0.004),
+    )
+    assert best_first([exact, dear, lucky, cheap]) == [exact, dear, lucky, cheap]
+    assert best_first([lucky, cheap])[0] == lucky
+    assert best_first([lucky, made(0.966, 1, 0.004)])[0].messages == 1
 
 
 @pytest.mark.parametrize("n", [5, 7, 11])

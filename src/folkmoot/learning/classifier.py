@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from folkmoot.adversaries import Adversary, NumberAdversary, PerfectlyMalicious
 from folkmoot.arrays import Array, Progress
-from folkmoot.learning.answering import AnsweringEstimator
 from folkmoot.learning.composition import has_names
 from folkmoot.learning.consensus_estimator import (
     ProtocolWarning,
@@ -22,6 +21,7 @@ from folkmoot.learning.consensus_estimator import (
     rows_by_group,
 )
 from folkmoot.learning.deliberation import SELF_ANCHORED
+from folkmoot.learning.explaining import ExplainingEstimator
 from folkmoot.learning.labels import (
     as_truth,
     check_class_count,
@@ -48,11 +48,12 @@ if TYPE_CHECKING:
     from folkmoot.player import Player
 
 
-class ConsensusClassifier(AnsweringEstimator):
+class ConsensusClassifier(ExplainingEstimator):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
-    ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool`` and ``trim``
-    concern only the talk: they can be set anew after ``fit``.
+    ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool``, ``trim``,
+    ``abstain_below`` and ``reject_label`` concern only the talk and its answers: they can be set anew after
+    ``fit``.
 
     Parameters
     ----------
@@ -121,6 +122,13 @@ class ConsensusClassifier(AnsweringEstimator):
         With ``trust="peer-review"``: a model to be fitted to the rows that are shown, by each participant to
         those of the publishers that it accepts, and heard as one more voter. It costs six fits for every set
         of accepted publishers. Default: there is none.
+    abstain_below : float, optional
+        ``predict`` withholds an answer whose probability, by ``predict_proba``, is below this, and ``score``
+        counts it as wrong; the report says how many inputs are answered and how well (docs/learning.md).
+        Default: every input is answered.
+    reject_label : label, optional
+        What ``predict`` gives instead: text beside classes that are text, a number beside numbers, and none
+        of the classes. It must be there if ``abstain_below`` is.
     n_jobs : int, optional
         Processes for fitting and predicting, through joblib (and so Ray, with its backend). Default: 1.
     random_state : int, RandomState or None, default None
@@ -183,6 +191,8 @@ class ConsensusClassifier(AnsweringEstimator):
         privacy: float | None = None,
         liars_publish: Literal["wrong", "right", "backing"] = "wrong",
         expert: Any = None,
+        abstain_below: float | None = None,
+        reject_label: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -203,6 +213,8 @@ class ConsensusClassifier(AnsweringEstimator):
         self.privacy = privacy
         self.liars_publish = liars_publish
         self.expert = expert
+        self.abstain_below = abstain_below
+        self.reject_label = reject_label
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -276,6 +288,7 @@ class ConsensusClassifier(AnsweringEstimator):
             if self._reviewed:
                 self._show(X, y, tasks, draw)
         self._refer(reference)
+        self._check_abstaining()
         check_class_count(self.classes_)
         self._tell_if_scaled(self.protocol_)
         kinds = (Adversary, NumberAdversary) if self._soft else Adversary

@@ -114,7 +114,7 @@ const Player = (() => {
     }
 
     // ---- shares and rows, round by round ----
-    const box = { left: 44, top: 6, high: 96, gap: 12 };
+    const box = { left: 54, top: 6, high: 96, gap: 12 };
     function drawRounds() {
       const drawing = $(".rounds");
       const wide = Math.max(260, Math.round(drawing.clientWidth || 600));
@@ -375,7 +375,7 @@ const Player = (() => {
 
     function start() {
       $(".inputs").append(...data.inputs.map((input, i) => {
-        const inside = input.image ? html("img", { src: input.image, alt: "", class: data.ink ? "ink" : "" }) : html("span", { class: "word", text: plain(input.name) });
+        const inside = input.image ? html("img", { src: input.image, alt: "", class: data.ink ? "ink" : "" }) : html("span", { class: "word", text: plain(input.name).replace(/^input (?=\d+$)/, "") });
         const button = html("button", { type: "button", title: plain(input.name) }, [inside, html("span", { class: "badge" })]);
         button.addEventListener("click", () => { play(false); choose(i, state.moot); });
         return button;

@@ -117,4 +117,8 @@ def _kind(cells: Sequence[str]) -> str:
 
 
 def _is_word(cell: str) -> bool:
-    return any(character.isalpha() for character in cell) and cell not in ("-", "nan")
+    try:
+        float(cell.replace(",", ""))  # 1.25e+05 is a number, and so is nan
+    except ValueError:
+        return any(character.isalpha() for character in cell)
+    return False

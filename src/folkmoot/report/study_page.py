@@ -182,7 +182,8 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
     if report.joining is not None:
         result.heading("Is joining worth it?")
         groups = report.joining.brief()
-        result.table(*report.joining.cells(groups), bold="all of them")
+        if groups:
+            result.table(*report.joining.cells(groups), bold="all of them")
         for note in report.joining.notes(len(groups), "results.json has all"):
             result.text(note[0].upper() + note[1:] + ".")
     result.heading("Who has which rows")

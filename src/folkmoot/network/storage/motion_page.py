@@ -40,7 +40,7 @@ def motion_page(storage: Storage, stored: StoredMotion) -> Player:
     chosen = closest_first([(first.astype(np.int64), verdict.decisions.astype(np.int64))], motion.classes)[
         :_SHOWN
     ]
-    place = int(stored.summary.get("place", 0))
+    place = stored.summary.get("place")  # older motions do not know it, nor changes of mind
     told = {i: motion.labels.index(label) for i, label in held.truths.items() if label in motion.labels}
     alpha = "thresholds of their own" if motion.alpha == LOCAL else f"alpha = {motion.alpha}"
     moot = Moot(
@@ -51,7 +51,7 @@ def motion_page(storage: Storage, stored: StoredMotion) -> Player:
         talks=[
             Talk(
                 first=first[:, i],
-                turns=_turns(stored.summary.get("changes", []), i, place, motion.classes),
+                turns=_turns(stored.summary.get("changes", []), i, place or 0, motion.classes),
                 decision=int(verdict.decisions[i]),
                 end=last[:, i],
             )
@@ -74,10 +74,11 @@ def motion_page(storage: Storage, stored: StoredMotion) -> Player:
     return player_page(title, _about(motion, stored, place, len(chosen)), data)
 
 
-def _about(motion: Motion, stored: StoredMotion, place: int, shown: int) -> str:
+def _about(motion: Motion, stored: StoredMotion, place: int | None, shown: int) -> str:
+    who = "this node" if place is None else stored.names[place]
     parts = [
-        f"What {stored.names[place]} knows of it: everybody's first votes and signed closes, and those of its "
-        "own questions that changed its mind. What others asked each other it never saw."
+        f"What {who} knows of it: everybody's first votes and signed closes, and those of "
+        "its own questions that changed its mind. What others asked each other it never saw."
     ]
     if shown < motion.inputs:
         parts.append(f"Shown are {shown} of {motion.inputs:,} inputs, undecided and close ones first.")
@@ -118,9 +119,9 @@ def _right(decisions: Colours, told: dict[int, int]) -> float | None:
     return float(np.mean([decisions[i] == colour for i, colour in told.items()]))
 
 
-def _own_trust(stored: StoredMotion, place: int) -> Any:
+def _own_trust(stored: StoredMotion, place: int | None) -> Any:
     """(participant, participant): whom this node trusts; of the others it does not know."""
-    if "trust" not in stored.summary:
+    if place is None or "trust" not in stored.summary:
         return None
     weights = np.zeros((len(stored.names), len(stored.names)))
     weights[place] = stored.summary["trust"]
