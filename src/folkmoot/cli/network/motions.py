@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.options import Everything, Json
-from folkmoot.cli.output import print_json, print_table, say, warn
+from folkmoot.cli.options import Everything, Json, Play
+from folkmoot.cli.output import page_path, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
     from folkmoot.explanation import Explanation
@@ -62,6 +62,7 @@ def motions(
             show_default=False,
         ),
     ] = None,
+    play: Play = None,
     json: Json = False,
 ) -> None:
     """List the motions that this node has taken part in, or show one with its results."""
@@ -70,6 +71,7 @@ def motions(
 
     if last is not None and (last < 1 or everything or motion is not None):
         raise ValueError(f"--last must be a number of at least 1, without --all and MOTION: got {last}")
+    page = page_path(play)
     storage = storage_of(via)
     if motion is not None:
         stored = find(storage, motion)
@@ -79,6 +81,8 @@ def motions(
             _write_certificate(certificate, storage, stored)
         if out is not None:
             write_decisions(out, found)
+        if page is not None:
+            _write_page(page, storage, stored)
         if json:
             more = {"why": [reason.to_dict() for reason in reasons]} if why else {}
             print_json(as_dict(found) | more)
@@ -88,7 +92,7 @@ def motions(
         for reason in reasons:
             say(*str(reason).split("\n"))
         return
-    for option, given in (("--out", out), ("--certificate", certificate), ("--why", why)):
+    for option, given in (("--out", out), ("--certificate", certificate), ("--why", why), ("--play", page)):
         if given is not None:
             raise ValueError(
                 f"{option} must be given with a motion: type 4 or more digits of its name, or 'last'"
@@ -300,6 +304,13 @@ def write_decisions(path: Path, account: Account) -> None:
         ([str(i), label or "", f"{share:.4f}"] for i, (label, share) in rows),
     )
     say(f"wrote {path}", error=True)
+
+
+def _write_page(path: Path, storage: Storage, stored: StoredMotion) -> None:
+    from folkmoot.network.storage.motion_page import motion_page
+
+    motion_page(storage, stored).save(path)
+    say(f"wrote {path} (open it in a browser)", error=True)
 
 
 def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> None:
