@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST, Report
 from folkmoot.comparison.how_sure.scores import TITLES
 from folkmoot.comparison.report import TIES_SHARE
+from folkmoot.convergence import draw_convergence
 from folkmoot.learning.labels import as_truth
-from folkmoot.outcome import draw_convergence
 from folkmoot.report import curves
 from folkmoot.report.curves import Curve, Look
 from folkmoot.report.page import Page
