@@ -209,7 +209,7 @@ def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
         (["--target", "age", "--no-refit"], "--no-refit is for classes, and age holds numbers"),
         (["--target", "age", "--model", "logistic"],
          "model must be one of rf, linear, nearest, tree, svm, boosting, mixed where numbers are predicted"),
-        (["--target", "age", "--k", "10"], "1 <= k <= n-1 when the asker does not ask itself"),
+        (["--target", "age", "--k", "10"], "1 <= k <= n-1 when the asker does not ask itself: got --k 10"),
         (["--target", "age", "--trim", "5"], "--trim must satisfy 0 <= 2 trim < 10"),
         (["--drop", "hight"], "has no column 'hight'"),
         (["--drop", "age,pressure,town"], "must have a column to predict 'ill' from"),

@@ -15,6 +15,7 @@ from folkmoot.cli.options import (
     KOrAll,
     LabelColumn,
     Participants,
+    Play,
     Plot,
     Protocol,
     Repeats,
@@ -29,11 +30,13 @@ from folkmoot.cli.output import (
     collected_warnings,
     json_key,
     number,
+    page_path,
     picture_path,
     print_json,
     print_table,
     progress_bar,
     save_picture,
+    say,
 )
 from folkmoot.cli.participant_output import print_participants
 
@@ -100,17 +103,28 @@ def deliberate(
         typer.Option("--out", help="Write task,label,agreement of the first time here.", show_default=False),
     ] = None,
     participants: Participants = False,
+    why: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--why",
+            metavar="TASK",
+            help="Explain the answer to this task; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
     plot: Plot = None,
+    play: Play = None,
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
     from folkmoot.adversaries import handed_in
     from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparison import compare
     from folkmoot.comparison.printing import times
+    from folkmoot.explanation import why_of_answer
     from folkmoot.vote_files import read_votes
 
-    path = picture_path(plot)
+    path, page = picture_path(plot), page_path(play)
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
     check_gold(trust, peer_review, gold)
@@ -125,6 +139,7 @@ def deliberate(
             f"{votes} must hold votes of at least two workers: all are of {table.workers[0]!r}; is "
             f"--worker-column {worker_column} the column that says who voted?"
         )
+    explained = _tasks_to_explain(why or [], table, votes, gold)
     classes = len(table.labels)
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
@@ -144,7 +159,7 @@ def deliberate(
             repeats=repeats,
             seed=seed,
             missing=without,
-            record=path is not None,
+            record=path is not None or page is not None,
             progress=progress,
         )
     notes += lines
@@ -158,6 +173,9 @@ def deliberate(
         "consensus": dict(report.line(report.talk).scores)
     }
     result["warnings"] = notes
+    reasons = [why_of_answer(report.outcome, i, called=table.tasks[i]) for i in explained]
+    if why:
+        result["why"] = [reason.to_dict() for reason in reasons]
     if out is not None:
         _write(out, report.outcome, table)
     if json:
@@ -172,10 +190,38 @@ def deliberate(
             _note(result, report, notes),
         )
         print_participants(report.participant_table, whole=participants)
+        for reason in reasons:
+            say("", *str(reason).split("\n"))
     if path:
         from folkmoot.report import deliberation_figure as pictures
 
         save_picture(pictures.deliberation(report), path)
+    if page is not None and report.recorded is not None:
+        from folkmoot.watching import play as write_page
+
+        write_page(
+            report.recorded,
+            page,
+            truth=table.truth,
+            input_names=table.tasks,
+            title=f"{report.n_participants} workers talk about {report.inputs} tasks",
+        )
+        say(f"wrote {page} (open it in a browser)", error=True)
+
+
+def _tasks_to_explain(named: list[str], table: VoteTable, votes: Path, gold: Path | None) -> list[int]:
+    """The tasks of ``--why`` by number; a wrong name is met with those that are near it."""
+    from difflib import get_close_matches
+
+    place = {task: i for i, task in enumerate(table.tasks)}
+    for task in named:
+        if task not in place:
+            near = get_close_matches(task, table.tasks, n=5, cutoff=0.5) or table.tasks[:5]
+            besides = "" if gold is None else f" that is not in {gold}"
+            raise ValueError(
+                f"--why must name a task of {votes}{besides}, such as {', '.join(near)}: got {task!r}"
+            )
+    return [place[task] for task in named]
 
 
 def _missing(typed: str) -> Missing:

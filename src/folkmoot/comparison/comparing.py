@@ -237,7 +237,8 @@ def compare(
     )
 
     def called(outcome: Outcome) -> Outcome:
-        return replace(outcome, labels=labels, names=None if names is None else tuple(names))
+        called = None if names is None else tuple(names)
+        return replace(outcome, labels=labels, names=called, faults=scene.faults)
 
     return Report(
         lines=tuple(lines),

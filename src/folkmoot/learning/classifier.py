@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -12,7 +14,6 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from folkmoot.adversaries import Adversary, NumberAdversary, PerfectlyMalicious
 from folkmoot.arrays import Array, Progress
-from folkmoot.learning.answering import AnsweringEstimator
 from folkmoot.learning.composition import has_names
 from folkmoot.learning.consensus_estimator import (
     ProtocolWarning,
@@ -20,7 +21,9 @@ from folkmoot.learning.consensus_estimator import (
     rows_by_group,
 )
 from folkmoot.learning.deliberation import SELF_ANCHORED
+from folkmoot.learning.explaining import ExplainingEstimator
 from folkmoot.learning.labels import (
+    as_truth,
     check_class_count,
     check_labels,
     known_classes,
@@ -41,8 +44,11 @@ from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import PUBLIC
 
+if TYPE_CHECKING:
+    from folkmoot.player import Player
 
-class ConsensusClassifier(AnsweringEstimator):
+
+class ConsensusClassifier(ExplainingEstimator):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
     ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool``, ``trim``,
@@ -365,3 +371,44 @@ class ConsensusClassifier(AnsweringEstimator):
         tags.transformer_tags.preserves_dtype = []
         self._inherit_tags(tags)
         return tags
+
+    # ---- watching ----------------------------------------------------------------------------
+
+    @overload
+    def play(self, X: Any, y: Any = None, path: None = None, **options: Any) -> Player: ...
+
+    @overload
+    def play(self, X: Any, y: Any, path: str | PathLike[str], **options: Any) -> Path: ...
+
+    def play(
+        self, X: Any, y: Any = None, path: str | PathLike[str] | None = None, **options: Any
+    ) -> Player | Path:
+        """Let the participants talk about every row of X, and make a page that plays it turn by turn.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs; the page shows their columns.
+        y : array-like, shape (input,), optional
+            Their right labels.
+        path : str or path, optional
+            The file to write, such as ``"talk.html"``. Default: none; the page is returned, and shows itself
+            in a notebook.
+        **options : dict
+            ``images``, ``inputs``, ``input_names``, ``title`` and ``about``, as ``folkmoot.play`` takes them.
+
+        Returns
+        -------
+        Player or Path
+            The page; with ``path`` the file that was written.
+
+        Raises
+        ------
+        ValueError
+            If the talk is about probabilities, or the options do not fit the inputs.
+        """
+        if self._soft:
+            raise ValueError("play shows talks about labels: set voting='labels'")
+        outcome = self.deliberate(X, y, record=True)
+        truth = None if y is None else as_truth(y, self.classes_)
+        return outcome.play(path, **({"truth": truth, "rows": X} | options))

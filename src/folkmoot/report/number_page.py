@@ -95,7 +95,7 @@ def number_page(study: NumberStudy, title: str, pictures: dict[str, Figure]) -> 
         else "Nobody saw another's rows or model; only numbers were exchanged"
     )
     result.text(
-        f"{study.data.description}. {report.participants} participants with {sizes.min()} to {sizes.max()} "
+        f"{study.data.description}. {report.n_participants} participants with {sizes.min()} to {sizes.max()} "
         f"rows each fitted models of their own, and then drew nearer on {report.inputs:,} new inputs until "
         f"they agreed ({report.rule}). {seen}."
     )
