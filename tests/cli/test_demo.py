@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -53,7 +54,19 @@ def test_demo(tmp_path: Path) -> None:
     assert [report["participants"] for report in found["reports"]] == [101] * 7
     assert len(found["reports"][2]["byzantine"]) == 10
 
+    with (out / "participants.csv").open(encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    watched = found["reports"][2]
+    assert [row["name"] for row in table] == [row["name"] for row in watched["participant_table"]]
+    lying = [row["name"] for row in table if row["role"] == "byzantine"]
+    assert sorted(lying) == sorted(watched["byzantine"])
+    always = [row["name"] for row in table if row["finding"].startswith("always wrong (0 of 450 right)")]
+    assert set(lying) <= set(always)
+    assert "more: --participants shows all" in result.stdout
+
     page = (out / "report.html").read_text()
+    assert "Who is off" in page
+    assert page.count("always wrong (0 of 450 right)") == len(always)
     assert f"{told['rows_shown']} rows of 101 participants" in page
     assert not re.search(r"(src|href)=[\"'](?!data:)|@import|url\(", page)  # asks nothing of the network
     # It opens with the talks of 30 liars, who win without trust and lose with it.

@@ -56,7 +56,7 @@ def test_settings_are_what_the_chain_of_theory_says() -> None:
     assert found.majority == pytest.approx(majority_accuracy(40, 0.8, byzantine=5), abs=1e-12)
 
 
-def test_the_first_is_the_cheapest_of_all_that_come_close_and_not_the_largest_k() -> None:
+def test_the_first_is_the_cheapest_of_all_that_come_close() -> None:
     """Against every k, alpha and number of rounds there is, not only those that were tried."""
     n, f, p, most = 12, 1, 0.8, 12
     found = plan(n, p, byzantine=f, rounds=most, protocol="slush").settings
@@ -67,14 +67,13 @@ def test_the_first_is_the_cheapest_of_all_that_come_close_and_not_the_largest_k(
             chain = chain_of(n, k, alpha, f)
             for rounds in range(1, most + 1):
                 after = chain.distribution(law, rounds * (n - f))
-                if after[0] + after[-1] >= 0.99:
+                if after[0] + after[-1] >= 0.95:
                     everything.append((2 * k * rounds * (n - f), float(after[6:].sum()), k, alpha, rounds))
     best = max(each[1] for each in everything)
     cheapest = min(each for each in everything if each[1] >= best - 0.005)
     first = found[0]
     assert (first.messages, first.k, first.alpha, first.rounds) == (cheapest[0], *cheapest[2:])
     assert first.accuracy == pytest.approx(cheapest[1], abs=1e-12)
-    assert first.k < n - 1
 
 
 @pytest.mark.parametrize(("n", "f", "p"), [(40, 5, 0.8), (101, 0, 0.55), (25, 3, 0.65), (30, 12, 0.8)])
@@ -89,7 +88,7 @@ def test_best_first(n: int, f: int, p: float) -> None:
     by_cost = sorted(found, key=lambda each: each.messages)
     for cheap, dear in pairwise(by_cost):
         assert dear.accuracy > cheap.accuracy, "whatever costs more is better"
-    assert all(each.in_time >= 0.99 for each in found)
+    assert all(each.in_time >= 0.95 for each in found)
 
 
 def test_settings_that_do_not_agree_in_time_are_left_out() -> None:
@@ -101,9 +100,9 @@ def test_settings_that_do_not_agree_in_time_are_left_out() -> None:
         )
 
     slow, cheap, fast, faster = (
-        made(0.99, 0.989, 9),
+        made(0.99, 0.949, 9),
         made(0.97, 0.5, 1),
-        made(0.95, 0.99, 8),
+        made(0.95, 0.95, 8),
         made(0.946, 0.995, 5),
     )
     assert best_first([slow, cheap, fast, faster]) == [faster, fast]
