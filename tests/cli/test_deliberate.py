@@ -330,3 +330,13 @@ def test_control_c_exits_130_and_says_so(files: tuple[Path, Path]) -> None:
     assert_control_c_says_interrupted(
         "deliberate", files[0], "--repeats", 400_000, "--rounds", 500, inside="folkmoot/simulation/"
     )
+
+
+def test_one_worker_is_no_moot(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("task,worker,label\n1,a,yes\n2,a,no\n")
+    assert_refused(
+        "must hold votes of at least two workers: all are of 'a'; is --worker-column worker the column",
+        "deliberate",
+        path,
+    )

@@ -198,6 +198,7 @@ def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
         (["--task", "ranking"], "--task must be classification or regression: got 'ranking'"),
         (["--trust", "--peer-review"], "--trust learns from votes alone and --peer-review from shown rows"),
         (["--trust", "--voting", "probabilities"], "--trust is for --voting labels: leave it out"),
+        (["--model", "a/north.skops"], "got 'a/north.skops'; every group fits its own, and files of fitted"),
         (["--model", "linear"], "model must be one of rf, logistic, nearest, tree, bayes, svm, boost"),
         (["--target", "age", "--protocol", "snowball"], "--protocol is for classes, and age holds numbers"),
         (["--target", "age", "--trust"], "--trust is for classes, and age holds numbers: leave it out, or"),

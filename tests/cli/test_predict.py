@@ -254,7 +254,7 @@ def test_every_kind_of_moot_comes_back_the_same(
 def test_moots_on_numbers(learnt: Path, tmp_path: Path, model: str) -> None:
     data = read_table(learnt.parent / "patients.csv", "age", "clinic", test_rows=0.4)
     models = [for_table(each, 3, data.categorical) for each in models_for(model, 5, numbers=True)]
-    moot = ConsensusRegressor(models, weights="holdout", random_state=0).fit(data.X, data.y, data.groups)
+    moot = ConsensusRegressor(models, weights="peer-review", random_state=0).fit(data.X, data.y, data.groups)
     assert data.layout is not None
     LearnedMoot(moot, data.layout).save(tmp_path / "moot.skops")
     found = run_json("predict", tmp_path / "moot.skops", learnt.parent / "patients.csv")

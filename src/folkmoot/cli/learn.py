@@ -25,6 +25,7 @@ from folkmoot.cli.options import (
     Jobs,
     Json,
     KOrAll,
+    Participants,
     Protocol,
     Repeats,
     RoundsEach,
@@ -156,6 +157,7 @@ def learn(
     ] = True,
     seed: Seed = 0,
     jobs: Jobs = None,
+    participants: Participants = False,
     json: Json = False,
 ) -> None:
     """Let every group of a table fit a model of its own, and all agree on the test rows.
@@ -220,7 +222,7 @@ def learn(
     from folkmoot.runs.study import liar_counts  # heavy, so only once the options are known to be good
 
     counts = liar_counts(everyone) if byzantine is None else liar_counts(everyone, most=most)
-    _study(moot, table, counts, repeats, folder, about_the_table, save, json)
+    _study(moot, table, counts, repeats, folder, about_the_table, save, json, participants)
 
 
 def _rule(participants: int, protocol: str, k: int | None, alpha: str | None, beta: int) -> SnowProtocol[Any]:
@@ -250,7 +252,7 @@ def _moot_of_numbers(
     model: str,
     k: int | None,
     trim: int | None,
-    weigh: bool,
+    reviewed: bool,
     holdout: float,
     rounds: int,
     jobs: int | None,
@@ -266,7 +268,7 @@ def _moot_of_numbers(
         _models(table, model),
         k=k,
         trim=trim,
-        weights="holdout" if weigh else None,
+        weights="peer-review" if reviewed else None,
         holdout=holdout,
         rounds=rounds,
         n_jobs=jobs,
@@ -283,6 +285,7 @@ def _study(
     about_the_table: list[str],
     save: bool,
     json: bool,
+    participants: bool,
 ) -> None:
     """Fit the moot, compare it, write everything and print what came of it."""
     from folkmoot.learning import ConsensusClassifier
@@ -309,7 +312,7 @@ def _study(
     if json:
         print_json(found)
     else:
-        print_learned(result)
+        print_learned(result, participants)
     say(where, f"answers to the test rows: {folder / PREDICTIONS}", error=True)
     if save:
         say(f"for new rows: folkmoot predict {folder / MOOT_FILE} NEW.csv", error=True)

@@ -6,8 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from folkmoot.cli.output import print_table
-from folkmoot.cli.study_output import as_dict, print_study, write_report, write_study
+from folkmoot.cli.output import print_table, say
+from folkmoot.cli.participant_output import ALL_SHOWN, print_joining, print_participants
+from folkmoot.cli.study_output import PARTICIPANTS, as_dict, print_study, write_report, write_study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,14 +22,20 @@ if TYPE_CHECKING:
 
 def learned_dict(study: Study | NumberStudy, warned: list[str]) -> dict[str, Any]:
     """A study in plain numbers and strings, for JSON."""
+    from folkmoot.runs.number_study import NumberStudy
+
     data = study.data
     left_out = None if data.groups_test is None else sorted(map(str, set(data.groups_test.tolist())))
-    return {
+    found = {
         "task": "regression" if data.numeric else "classification",
         "tested": data.tested,
         "test_groups": left_out,
         **as_dict(study, warned),
     }
+    if isinstance(study, NumberStudy):
+        found["participant_table"] = study.participant_table.to_list()
+        found["joining"] = study.joining.to_list()
+    return found
 
 
 def write_learned(study: Study | NumberStudy, folder: Path, title: str, found: dict[str, Any]) -> str:
@@ -39,11 +46,13 @@ def write_learned(study: Study | NumberStudy, folder: Path, title: str, found: d
         return write_study(study, folder, title, found)
     from folkmoot.report.number_page import number_page, number_pictures
 
-    return write_report(folder, found, partial(number_pictures, study), partial(number_page, study, title))
+    where = write_report(folder, found, partial(number_pictures, study), partial(number_page, study, title))
+    study.participant_table.to_csv(folder / PARTICIPANTS)
+    return where
 
 
-def print_learned(study: Study | NumberStudy) -> None:
-    """The table of all comparisons by number of liars."""
+def print_learned(study: Study | NumberStudy, whole: bool) -> None:
+    """All comparisons by number of liars, who is off, and who gains by joining; ``whole`` for every row."""
     from folkmoot.runs.shown_rows import READ_BACKWARDS
     from folkmoot.runs.study import Study
 
@@ -58,6 +67,10 @@ def print_learned(study: Study | NumberStudy) -> None:
             [f"{report.title}.", tested, "Accuracy, by how many participants are perfectly malicious:"],
             [*about, *report.notes, *helpful],
         )
+        print_participants(study.report(0).participant_table, whole=whole)
+        joining = study.report(0).joining
+        if joining is not None and joining.rows:  # else the notes have said what to do
+            print_joining(joining, whole=whole)
         return
     from folkmoot.report.number_page import number_table
 
@@ -70,6 +83,13 @@ def print_learned(study: Study | NumberStudy) -> None:
         *number_table(study),
         [*report.notes, study.withstands],
     )
+    for table in (study.participant_table, study.joining):
+        header, cells, notes = table.shown(ALL_SHOWN, whole=whole)
+        say("")
+        if cells:
+            print_table(table.title, header, cells, notes, left=("finding", "verdict"))
+        else:
+            say(*notes)
 
 
 def truths(data: MootData) -> list[str]:

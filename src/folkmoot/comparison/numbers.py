@@ -13,6 +13,7 @@ from folkmoot.comparison.bars import draw_bars
 from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
 from folkmoot.comparison.report import CONSENSUS
 from folkmoot.comparison.rules import NEEDS
+from folkmoot.pictures import canvas
 from folkmoot.simulation import Agreement
 
 if TYPE_CHECKING:
@@ -133,12 +134,9 @@ class NumberReport(ReportTable[NumberLine]):
         error = "-" if line.error is None else f"{line.error:.4g}"
         return line.name, error, "-" if line.r2 is None else f"{line.r2:.4f}", line.needs
 
-    def plot(self) -> Figure:
-        """The errors as bars, the consensus in blue; a logarithmic scale where one dwarfs the others."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.4, 3.2), layout="constrained")
-        axes = figure.subplots()
+    def plot(self, ax: Any = None) -> Figure:
+        """The errors as bars, the consensus in blue, in ``ax`` if given; on a log scale where one is huge."""
+        figure, axes = canvas(ax, (6.4, 3.2))
         errors = {line.name: line.error for line in self.lines if line.error is not None}
         draw_bars(axes, errors, label="root mean squared error", talks=[CONSENSUS], digits=".3g")
         each = list(errors.values())

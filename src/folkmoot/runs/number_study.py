@@ -5,12 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from folkmoot.aggregation import TrimmedMean
 from folkmoot.arrays import Floats, PartProgress
 from folkmoot.comparison import NumberReport
 from folkmoot.datasets import MootData
 from folkmoot.learning import ConsensusRegressor
+from folkmoot.learning.participants import Participant
+from folkmoot.runs.number_tables import (
+    NumberJoining,
+    NumberParticipants,
+    compare_numbers_alone,
+    describe_numbers,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,17 +35,32 @@ class NumberStudy:
     reports: tuple[NumberReport, ...]
     agreed: Floats
     alone: Floats
-    names: tuple[str, ...]
+    participants: tuple[Participant, ...]
     trim: int
     seconds_fitting: float
     seconds_comparing: float
-    weighed: bool = False  # whether participants have shown rows and weigh each other by them
+    reviewed: bool = False  # whether participants have shown rows and read each other's numbers by them
 
     @property
     def withstands(self) -> str:
         """How many liars the rule is safe against, in words."""
         most = {0: "no liar", 1: "one liar at the most"}.get(self.trim, f"{self.trim} liars at the most")
         return f"numbers trimmed at either end: {self.trim}, which withstands {most} (--trim changes it)"
+
+    @cached_property
+    def participant_table(self) -> NumberParticipants:
+        """How far each participant is off, on rows of its own and on the test rows."""
+        return describe_numbers(self.participants, self.alone, self.agreed, self._truth)
+
+    @cached_property
+    def joining(self) -> NumberJoining:
+        """Each group's own model beside the moot, on that group's test rows."""
+        names = [participant.name for participant in self.participants]
+        return compare_numbers_alone(self.alone, self.agreed, self._truth, self.data.groups_test, names)
+
+    @property
+    def _truth(self) -> Floats:
+        return np.asarray(self.data.y_test, dtype=np.float64)
 
     def report(self, byzantine: int) -> NumberReport:
         """The report for one number of liars."""
@@ -71,9 +96,9 @@ def number_study(
         reports=tuple(reports),
         agreed=regressor.predict(data.X_test),
         alone=regressor.transform(data.X_test).T,
-        names=tuple(participant.name for participant in regressor.participants_),
+        participants=tuple(regressor.participants_),
         trim=TrimmedMean(regressor.trim).trimmed(len(regressor.participants_)),
         seconds_fitting=fitted - started,
         seconds_comparing=time.perf_counter() - fitted,
-        weighed=regressor.weights is not None,
+        reviewed=regressor.weights is not None,
     )
