@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 import re
-import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,21 +15,13 @@ import pytest
 from folkmoot import ConsensusClassifier, Outcome, Player, Slush, deliberate, play
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.player.images import data_addresses
+from support.page_data import held_in
 
 VOTES = [[0, 0, 0, 0], [0, 0, 0, 1], [0, 1, 1, 1], [0, 1, 0, 1], [0, 1, 0, 1]]
 
 
 def talk(votes: Any = VOTES, **options: Any) -> Outcome:
     return deliberate(votes, Slush(k=3, alpha=2), record=True, **options)
-
-
-def held_in(page: str) -> dict[str, Any]:
-    """What a page holds, read as anybody could."""
-    found = re.search(r'id="talks">(\{.*?\})</script>', page)
-    assert found is not None
-    data = json.loads(zlib.decompress(base64.b64decode(json.loads(found[1])["deflated"])))
-    assert isinstance(data, dict)
-    return data
 
 
 def numbers(code: str) -> list[int]:

@@ -271,9 +271,8 @@ def _chosen(inputs: int | Sequence[int], moots: list[Outcome]) -> list[int]:
     count = moots[0].decisions.shape[-1]
     if not isinstance(inputs, (Sequence, np.ndarray)):
         most = checks.integer("inputs", inputs, least=1)
-        open_somewhere = np.any([_once(each.decision, 1) == UNCOLOURED for each in moots], axis=0)
-        margin = np.min([_margin(each) for each in moots], axis=0)
-        return [int(i) for i in np.lexsort((np.arange(count), margin, ~open_somewhere))[:most]]
+        talks = [(_first_votes(each), _once(each.decision, 1)) for each in moots]
+        return closest_first(talks, moots[0].classes)[:most]
     if len(inputs) < 1:
         raise ValueError("inputs must name at least one input: got none")
     which = [checks.integer("an input", i) for i in inputs]
@@ -283,10 +282,19 @@ def _chosen(inputs: int | Sequence[int], moots: list[Outcome]) -> list[int]:
     return which
 
 
-def _margin(outcome: Outcome) -> Ints:
+def closest_first(talks: Sequence[tuple[Votes, Ints]], classes: int) -> list[int]:
+    """The inputs, those that some moot left undecided first, then those with the closest first votes.
+
+    A talk is its first votes (participant, input) and what was decided (input,).
+    """
+    undecided = np.any([decision == UNCOLOURED for _, decision in talks], axis=0)
+    lead = np.min([_lead(votes, classes) for votes, _ in talks], axis=0)
+    return [int(i) for i in np.lexsort((np.arange(len(lead)), lead, ~undecided))]
+
+
+def _lead(votes: Votes, classes: int) -> Ints:
     """(input,): by how many first votes the commonest colour leads."""
-    votes = _first_votes(outcome)
-    counts = np.stack([(votes == colour).sum(axis=0) for colour in range(outcome.classes)])
+    counts = np.stack([(votes == colour).sum(axis=0) for colour in range(classes)])
     last, best = np.sort(counts, axis=0)[-2:]
     return np.asarray(best - last)
 

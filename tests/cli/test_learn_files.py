@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import root_mean_squared_error
+from sklearn.metrics import f1_score, log_loss, mean_absolute_error, r2_score, root_mean_squared_error
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -108,7 +108,8 @@ def test_numbers_are_agreed_on(tmp_path: Path) -> None:
     frame["clinic"] = np.random.default_rng(1).integers(1, 9, len(frame))
     table = tmp_path / "diabetes.csv"
     frame.to_csv(table, index=False)
-    result = run(*learn(table, "progression", "clinic", "--model", "linear", "--byzantine", 2))
+    scores = ["--score", "r2,neg_mean_absolute_error"]
+    result = run(*learn(table, "progression", "clinic", "--model", "linear", "--byzantine", 2, *scores))
     assert result.returncode == 0, result.stderr
     found = json.loads((tmp_path / "out" / "results.json").read_text())
     assert (found["task"], found["byzantine"]) == ("regression", [0, 1, 2])
@@ -137,6 +138,11 @@ def test_numbers_are_agreed_on(tmp_path: Path) -> None:
     assert root_mean_squared_error(truth, answers) == pytest.approx(errors["consensus"], rel=1e-4)
     assert "Root mean squared error, by how many participants answer absurd numbers:" in result.stdout
     assert "one liar at the most" in result.stdout
+    assert found["scores"]["consensus"]["r2"] == pytest.approx(r2_score(truth, answers), abs=1e-5)
+    assert found["scores"]["mean participant"]["neg_mean_absolute_error"] == pytest.approx(
+        -np.mean([mean_absolute_error(truth, own) for own in each])
+    )
+    assert "With nobody lying, by scikit-learn's scorers:" in result.stdout
     people = rows_of(tmp_path / "out" / "participants.csv")
     for row, own, (name, rows) in zip(people, each, train.groupby("clinic"), strict=True):
         assert (row["name"], int(row["rows"])) == (str(name), len(rows))
@@ -198,6 +204,26 @@ def test_peer_review_of_numbers_is_that_of_the_estimator(tmp_path: Path) -> None
         .report(data.X_test, data.y_test)
         .error()
     )
+
+
+def test_scores_are_scikit_learn_s(cancer: pd.DataFrame, tmp_path: Path) -> None:
+    """Of the answers in predictions.csv, computed by scikit-learn from the file."""
+    table = tmp_path / "cancer.csv"
+    cancer.to_csv(table, index=False)
+    options = ["--model", "bayes", "--byzantine", 0, "--repeats", 1, "--score", "f1_macro, neg_log_loss,f1"]
+    found = run_json(*learn(table, "tumour", "hospital", *options), "--no-save")
+    told = pd.DataFrame(rows_of(tmp_path / "out" / "predictions.csv"))
+    lines = {line["name"]: line["scores"] for line in found["reports"][0]["lines"]}
+    scores = lines["consensus"]
+    assert list(scores) == ["f1_macro", "neg_log_loss", "f1"]
+    assert scores["f1_macro"] == pytest.approx(f1_score(told["truth"], told["answer"], average="macro"))
+    assert scores["f1"] == pytest.approx(f1_score(told["truth"], told["answer"], pos_label="malignant"))
+    chances = told[["p(benign)", "p(malignant)"]].astype(float)
+    assert scores["neg_log_loss"] == pytest.approx(-log_loss(told["truth"], chances), abs=1e-4)
+    assert lines["majority"]["neg_log_loss"] is None
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "neg_log_loss" in page
+    assert f"{scores['f1']:.3f}" in page
 
 
 def test_nothing_is_overwritten_silently(

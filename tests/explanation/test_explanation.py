@@ -63,7 +63,7 @@ def test_facts_follow_from_the_turns() -> None:
 def test_the_sentence_names_names_and_labels() -> None:
     why = talk().why(0)
     assert why.sentence.startswith(
-        "benign was the answer because 4 of 7 voted for it at first (3 malignant), "
+        "benign was the answer because 4 of 7 voted for it at first (3 for malignant), "
     )
     assert "changed their minds to it in" in why.sentence
     assert why.sentence.endswith("and in the end all 7 held it.")
@@ -89,8 +89,8 @@ def test_undecided_says_what_was_missing() -> None:
     assert why.answer is None
     assert why.closeness is None
     assert why.sentence == (
-        "There is no answer: at first 2 voted benign and 2 malignant, after 6 rounds 2 hold benign and 2 "
-        "malignant, and more than half of the 4 must hold one label."
+        "There is no answer: at first 2 were for benign and 2 for malignant, after 6 rounds 2 are for benign "
+        "and 2 for malignant, and more than half of the 4 must be for one label."
     )
     assert why.missing == (
         "What was missing: no label has the 3 equal first votes that win a query; lower the threshold: "
@@ -336,6 +336,15 @@ def test_plot_takes_axes_and_is_coloured_by_label() -> None:
     assert {LABELS[colour]: shade for colour, shade in seen.items()} == legend
     assert len(set(legend.values())) == 2
     assert [text.get_text() for text in axes.get_yticklabels()] == NAMES
+
+
+def test_odd_labels_are_told_apart_from_none() -> None:
+    three = deliberate(VOTES, RULE, classes=3, record=True)
+    odd = replace(three, labels=[None, [3], np.int64(7)]).why(0)
+    assert odd.labels == ("None", "[3]", 7)
+    assert odd.answer == "None"
+    assert "None was the answer" in str(odd)
+    assert type(odd.labels[2]) is int
 
 
 def test_bad_input() -> None:

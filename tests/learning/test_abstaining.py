@@ -86,6 +86,11 @@ def test_what_does_not_fit_is_said_in_one_line(labels: Any, below: Any, instead:
         moot.report(X[TEST], labels[TEST])
 
 
+def test_true_is_no_probability() -> None:
+    with pytest.raises(TypeError, match=r"abstain_below must be a number within \[0, 1\], or None: got True"):
+        fitted(abstain_below=True, reject_label="?")
+
+
 def test_it_is_off_by_default_and_can_be_searched_over() -> None:
     moot = fitted()
     assert moot.get_params()["abstain_below"] is None

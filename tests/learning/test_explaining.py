@@ -70,6 +70,20 @@ def test_a_model_that_fails_is_named() -> None:
     assert (why.unheard[0].name, why.unheard[0].why) == ("hospital C", "could not answer")
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_an_answer_that_is_withheld_is_explained_all_the_same() -> None:
+    fitted = moot(abstain_below=0.9, reject_label="ask a doctor")
+    said = fitted.predict(TEST)
+    unsure, sure = (int(np.flatnonzero((said == "ask a doctor") == told)[0]) for told in (True, False))
+    why = fitted.why(TEST, unsure)
+    assert why.missing[-1] == (
+        "predict withholds its answer and says ask a doctor: the probability, by predict_proba, is below "
+        "abstain_below=0.9."
+    )
+    assert fitted.why(TEST, sure).answer == said[sure]
+    assert "withholds" not in str(fitted.why(TEST, sure))
+
+
 def test_bad_input() -> None:
     with pytest.raises(NotFittedError):
         ConsensusClassifier([DecisionTreeClassifier()]).why(TEST, 0)

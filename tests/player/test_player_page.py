@@ -111,7 +111,7 @@ def test_plays_steps_and_scrubs(browser: Browser, three: Path) -> None:
         assert state(page)["frame"] == 5
         box = page.locator(".rounds").bounding_box()
         assert box is not None
-        page.mouse.move(box["x"] + 50, box["y"] + 60)
+        page.mouse.move(box["x"] + 58, box["y"] + 60)
         page.mouse.down()
         assert state(page)["frame"] == 0
         page.mouse.move(box["x"] + box["width"] - 8, box["y"] + 60)

@@ -35,6 +35,7 @@ def learned_dict(study: Study | NumberStudy, warned: list[str]) -> dict[str, Any
     if isinstance(study, NumberStudy):
         found["participant_table"] = study.participant_table.to_list()
         found["joining"] = study.joining.to_list()
+        found["scores"] = study.scores
     return found
 
 
@@ -51,8 +52,9 @@ def write_learned(study: Study | NumberStudy, folder: Path, title: str, found: d
     return where
 
 
-def print_learned(study: Study | NumberStudy, whole: bool) -> None:
+def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool) -> None:
     """All comparisons by number of liars, who is off, and who gains by joining; ``whole`` for every row."""
+    from folkmoot.report.study_page import score_table
     from folkmoot.runs.shown_rows import READ_BACKWARDS
     from folkmoot.runs.study import Study
 
@@ -67,6 +69,9 @@ def print_learned(study: Study | NumberStudy, whole: bool) -> None:
             [f"{report.title}.", tested, "Accuracy, by how many participants are perfectly malicious:"],
             [*about, *report.notes, *helpful],
         )
+        for name in scores:
+            say("")
+            print_table(f"{name}, by how many are perfectly malicious:", *score_table(study, name))
         print_participants(study.report(0).participant_table, whole=whole)
         joining = study.report(0).joining
         if joining is not None and joining.rows:  # else the notes have said what to do
@@ -83,6 +88,9 @@ def print_learned(study: Study | NumberStudy, whole: bool) -> None:
         *number_table(study),
         [*report.notes, study.withstands],
     )
+    if scores:
+        say("")
+        print_table("With nobody lying, by scikit-learn's scorers:", *study.score_cells())
     for table in (study.participant_table, study.joining):
         header, cells, notes = table.shown(ALL_SHOWN, whole=whole)
         say("")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from folkmoot.comparison.bars import draw_bars
 from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
 from folkmoot.comparison.report import CONSENSUS
 from folkmoot.comparison.rules import NEEDS
+from folkmoot.comparison.who.number_table import NumberTable, describe_numbers
 from folkmoot.pictures import canvas
 from folkmoot.simulation import Agreement
 
@@ -56,7 +57,7 @@ class NumberReport(ReportTable[NumberLine]):
     ----------
     lines : tuple of NumberLine
         The ways to answer: single participants, rules of a centre, the talk.
-    participants : int
+    n_participants : int
         The number of participants.
     inputs : int
         The number of inputs.
@@ -78,6 +79,8 @@ class NumberReport(ReportTable[NumberLine]):
         The requests to single peers; each carries all inputs.
     bytes : int
         The size of the numbers in the answers to them.
+    participant_table : NumberTable
+        A row for each participant: how far off it is, and what is odd about it; to print or to write.
 
     Examples
     --------
@@ -95,7 +98,7 @@ class NumberReport(ReportTable[NumberLine]):
     header: ClassVar = ("who decides", "error", "R2", "needs")
 
     lines: tuple[NumberLine, ...]
-    participants: int
+    n_participants: int
     inputs: int
     outputs: int
     byzantine: tuple[str, ...]
@@ -106,20 +109,31 @@ class NumberReport(ReportTable[NumberLine]):
     rounds: float
     queries: int
     bytes: int
+    participant_table: NumberTable = field(default=NumberTable(()), compare=False, repr=False)
+
+    @property
+    def participants(self) -> Any:
+        """The rows of ``participant_table`` as a pandas ``DataFrame``; as a structured array without pandas.
+
+        ``n_participants`` is their number.
+        """
+        return self.participant_table.frame()
 
     def error(self, name: str = CONSENSUS) -> float | None:
         """The root mean squared error of a line by its name."""
         return self.line(name).error
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings, for JSON."""
-        return asdict(self)
+        """Plain numbers and strings, for JSON; ``participants`` is their number."""
+        plain = asdict(self)
+        count = plain.pop("n_participants")
+        return plain | {"participants": count, "participant_table": self.participant_table.to_list()}
 
     @property
     def title(self) -> str:
         """Who talked about what."""
         outputs = f" of {self.outputs} numbers" if self.outputs > 1 else ""
-        return f"{self.participants} participants, {self.inputs:,} inputs{outputs}; {self.rule}"
+        return f"{self.n_participants} participants, {self.inputs:,} inputs{outputs}; {self.rule}"
 
     @property
     def notes(self) -> list[str]:
@@ -128,7 +142,8 @@ class NumberReport(ReportTable[NumberLine]):
             f"settled {self.settled:.3f}, {self.rounds:.1f} rounds, {self.queries:,} queries, "
             f"{size(self.bytes)} of numbers on the wire"
         )
-        return [cost, *who_is_not_honest(self.byzantine, self.faulty)]
+        odd = self.participant_table.about([*self.byzantine, *self.faulty])
+        return [cost, *who_is_not_honest(self.byzantine, self.faulty), *odd]
 
     def _cells(self, line: NumberLine) -> tuple[str, ...]:
         error = "-" if line.error is None else f"{line.error:.4g}"
@@ -157,6 +172,8 @@ def compare_numbers(
     byzantine: Sequence[str],
     stacking: bool,
     seed: int,
+    names: Sequence[str] | None = None,
+    squared_errors: Sequence[float] | None = None,
 ) -> NumberReport:
     """Put what a moot agreed on beside its participants' own numbers and what a centre would answer.
 
@@ -180,6 +197,10 @@ def compare_numbers(
         Whether to add what a server could learn from the truth of these inputs, five-fold.
     seed : int
         Seeds the folds of stacking.
+    names : sequence of str, optional
+        The names of those who could answer. Default: "participant 0" and so on.
+    squared_errors : sequence of float, optional
+        The mean squared error of each of them on rows that it kept for itself, nan if it kept none.
 
     Returns
     -------
@@ -219,7 +240,7 @@ def compare_numbers(
     lines.append(_line(CONSENSUS, agreement.decision, truth, ""))
     return NumberReport(
         lines=tuple(lines),
-        participants=len(values) + len(faulty),
+        n_participants=len(values) + len(faulty),
         inputs=values.shape[1],
         outputs=values.shape[2],
         byzantine=tuple(byzantine),
@@ -230,6 +251,15 @@ def compare_numbers(
         rounds=float(agreement.rounds.mean()),
         queries=agreement.queries,
         bytes=agreement.queries * values.shape[1] * values.shape[2] * 8,
+        participant_table=describe_numbers(
+            sent,
+            agreement.decision.reshape(truth.shape),
+            truth,
+            names=[f"participant {i}" for i in range(len(values))] if names is None else names,
+            squared_errors=squared_errors,
+            byzantine=byzantine,
+            faulty=faulty,
+        ),
     )
 
 

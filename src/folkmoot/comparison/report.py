@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 CONSENSUS: Final = "consensus"  # the line that all others are compared with
 WITHOUT_TRUST: Final = "talk without trust"  # the same, with everybody asked alike
-_FINDINGS: Final = 3  # that are named below the table
 TIES_SHARE: Final = "level labels share: a tie of two counts as one half"
 
 
@@ -245,15 +244,7 @@ class Report(ReportTable[Line]):
     @property
     def about_participants(self) -> list[str]:
         """One line on who is odd, and one on who gains by joining; nothing where there is nothing to say."""
-        byzantine = {*self.byzantine, *self.faulty}
-        found = {
-            name: what for name, what in self.participant_table.findings.items() if name not in byzantine
-        }
-        lines = []
-        if found:
-            some = "; ".join(f"{name!r}: {what}" for name, what in [*found.items()][:_FINDINGS])
-            more = f"; and {len(found) - _FINDINGS} more" if len(found) > _FINDINGS else ""
-            lines.append(f"odd: {some}{more} (participant_table)")
+        lines = self.participant_table.about([*self.byzantine, *self.faulty])
         if self.joining is not None:
             lines.append(self.joining.summary)
         return lines

@@ -33,7 +33,7 @@ class Voice:
         first votes.
     holds : label or None
         What it holds in the end; None for nothing, and for a liar.
-    part : {"talks", "lies", "absent", "failed", "listens only", "not known"}
+    part : {"talks", "lies", "accused", "absent", "failed", "listens only"}
         Whether it takes part in the talk as the protocol says; else what it does instead.
     note : str
         What else is to be said of it, in a few words.
@@ -50,7 +50,7 @@ class Voice:
     counts: float
     opened: Any
     holds: Any
-    part: Literal["talks", "lies", "absent", "failed", "listens only", "not known"]
+    part: Literal["talks", "lies", "accused", "absent", "failed", "listens only"]
     note: str = ""
 
 
@@ -182,8 +182,8 @@ class Explanation:
     >>> named = replace(outcome, labels=["benign", "malignant"], names=["ann", "bob", "cid", "dora"])
     >>> print(named.why(0))
     input 0: benign
-    benign was the answer because 3 of 4 voted for it at first (1 malignant), dora changed its mind to
-    it in 1 round of asking others, and in the end all 4 held it.
+    benign was the answer because 3 of 4 voted for it at first (1 for malignant), dora changed its mind
+    to it in 1 round of asking others, and in the end all 4 held it.
     It was close: had 2 of its votes gone to malignant, its probability would have been 0 instead of 1
     (exact).
     <BLANKLINE>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -197,14 +198,9 @@ class _Names:
     """What participants and colours are called."""
 
     def __init__(self, outcome: Outcome) -> None:
-        given = outcome.labels
-        self.labels: list[Any] = (
-            [f"colour {colour}" for colour in range(outcome.classes)]
-            if given is None
-            else given.tolist()
-            if isinstance(given, np.ndarray)
-            else list(given)
-        )
+        given: Any = range(outcome.classes) if outcome.labels is None else outcome.labels
+        plain = given.tolist() if isinstance(given, np.ndarray) else list(given)
+        self.labels = [f"colour {each}" if outcome.labels is None else _plain(each) for each in plain]
         self.names = outcome.names
 
     def label(self, colour: int) -> Any:
@@ -214,6 +210,13 @@ class _Names:
     def who(self, participant: int) -> str:
         """The participant's name."""
         return f"participant {participant}" if self.names is None else str(self.names[participant])
+
+
+def _plain(label: Any) -> Any:
+    """A label that can be counted and is not taken for none: numbers and words as they are."""
+    if isinstance(label, np.generic):
+        return label.item()
+    return label if isinstance(label, Hashable) and label is not None else str(label)
 
 
 def _counts(outcome: Outcome, i: int) -> tuple[CountedBy, Floats]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from folkmoot.explanation.words import called
+from folkmoot.pictures import canvas
 from folkmoot.terminal import printable
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _NONE: Final = "#eceff2"
 _MOST_SHOWN: Final = 12  # labels in the legend
 _MARKS: Final = {
     "lies": " (lies)",
+    "accused": " (accused)",
     "absent": " (absent)",
     "failed": " (failed)",
     "listens only": " (listens)",
@@ -31,15 +33,12 @@ _MARKS: Final = {
 def draw(why: Explanation, ax: Any = None) -> Figure:
     """The picture, in axes of one's own or in a figure of its own."""
     from matplotlib.colors import BoundaryNorm, ListedColormap
-    from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
     if why.held is None:
         raise ValueError("plot needs to know what participants held: explain an outcome of deliberate(...)")
     rows, columns = why.held.shape
-    if ax is None:
-        size = (min(16, 3.4 + 0.42 * columns), min(24, 1.6 + 0.26 * rows))
-        ax = Figure(figsize=size, layout="constrained").subplots()
+    figure, ax = canvas(ax, (min(16, 3.4 + 0.42 * columns), min(24, 1.6 + 0.26 * rows)))
     colours = [_NONE, *(_PALETTE[i % len(_PALETTE)] for i in range(len(why.labels)))]
     norm = BoundaryNorm(np.arange(-1.5, len(why.labels)), len(colours))
     ax.pcolormesh(
@@ -67,5 +66,4 @@ def draw(why: Explanation, ax: Any = None) -> Figure:
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
-    figure: Figure = ax.get_figure()
     return figure

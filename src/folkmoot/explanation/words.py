@@ -18,7 +18,6 @@ _MOST_NAMES: Final = 6  # in a sentence; lists below it name everybody
 _MOST_CHANGES: Final = 40
 _MOST_LISTED: Final = 20  # of those without a vote
 _CLOSE: Final = 2  # votes
-NO_VOTE: Final = "no vote"
 
 COUNTED: Final = {
     "equal": "which all count the same",
@@ -98,30 +97,24 @@ def _votes_in_words(answer: Any, voices: Sequence[Voice]) -> str:
     if not total:
         return "nobody voted"
     if answer is None:
-        return f"at first {_counted(counts, 'voted')}"
+        return f"at first {shares_in_words(counts, 'were')}"
     mine = counts.pop(answer, 0)
-    rest = ", ".join(f"{count} {called(label)}" for label, count in _ranked(counts))
+    rest = ", ".join(f"{count} for {called(label)}" for label, count in _ranked(counts))
     if not rest:
         return f"all {total} who voted were for it at first" if total > 1 else "the only vote was for it"
     return f"{mine or 'none'} of {total} voted for it at first ({rest})"
 
 
 def _held_in_words(talking: Sequence[Voice]) -> str:
-    held = _counted(Counter(voice.holds for voice in talking), "hold")
-    return f"{held}, and more than half of the {len(talking)} must hold one label"
+    held = shares_in_words(Counter(voice.holds for voice in talking), "are")
+    return f"{held}, and more than half of the {len(talking)} must be for one label"
 
 
-def _counted(counts: Counter[Any], verb: str) -> str:
-    """4 voted cat, 3 dog and 2 nothing."""
-    parts = [
-        f"{count} {verb} {_or_nothing(label)}" if first else f"{count} {_or_nothing(label)}"
-        for first, (label, count) in zip([True] + [False] * len(counts), _ranked(counts), strict=False)
-    ]
+def shares_in_words(counts: Counter[Any], verb: str) -> str:
+    """4 were for cat, 3 for dog and 2 for none."""
+    parts = [f"{count} for {called(label)}" for label, count in _ranked(counts)]
+    parts[0] = parts[0].replace(" ", f" {verb} ", 1)
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def _or_nothing(label: Any) -> str:
-    return "nothing" if label is None else called(label)
 
 
 def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
@@ -190,16 +183,23 @@ def as_text(why: Explanation) -> str:
     if why.closeness is not None:
         lines += _wrapped(closeness_in_words(why.closeness, why.runner_up))
     lines += ["", f"first votes, {COUNTED[why.counted_by]}:"]
-    for label, names in votes_by_label(why):
-        few = names if label != NO_VOTE or len(names) <= _MOST_LISTED else [*names[:_MOST_LISTED], "..."]
-        lines += _wrapped(f"{label} ({len(names)}): {', '.join(map(_glued, few))}", "  ")
-    lines += _grouped("of these:", [(voice.name, voice.note) for voice in why.voices if voice.note])
+    weigh = why.counted_by != "equal"
+    votes = [
+        (f"{voice.name} {number(voice.counts)}" if weigh else voice.name, voice.voted) for voice in why.voices
+    ]
+    lines += [line for label, names in _by_label(votes) for line in _names_of(label, names)]
+    notes = [(voice.name, voice.note) for voice in why.voices if voice.note]
+    lines += _grouped("of these:", [each for each in notes if each not in why.unheard])
     if why.changes:
         lines.append("changes of mind:")
         for change in why.changes[:_MOST_CHANGES]:
             lines += _wrapped(change_in_words(change), "  ")
         if len(why.changes) > _MOST_CHANGES:
             lines.append(f"  and {len(why.changes) - _MOST_CHANGES} more")
+    ends = _by_label([(voice.name, voice.holds) for voice in why.voices if voice.part == "talks"])
+    if len(ends) > 1:
+        lines.append("in the end:")
+        lines += [line for label, names in ends for line in _names_of(label, names)]
     lines += _grouped("not counted:", [(each.name, each.why) for each in why.unheard])
     lines += [line for each in why.missing for line in _wrapped(each)]
     return "\n".join(lines)
@@ -220,14 +220,18 @@ def _grouped(title: str, said: Sequence[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def votes_by_label(why: Explanation) -> list[tuple[str, list[str]]]:
-    """Each label with the names of those who voted for it, and what they count for unless all are equal."""
+def _by_label(votes: Sequence[tuple[str, Any]]) -> list[tuple[Any, list[str]]]:
+    """Each label with the names of those who voted for it, the most common first, no vote last."""
     found: dict[Any, list[str]] = {}
-    for voice in why.voices:
-        weight = "" if why.counted_by == "equal" else f" {number(voice.counts)}"
-        found.setdefault(voice.voted, []).append(voice.name + weight)
-    ranked = sorted(found.items(), key=lambda item: (item[0] is None, -len(item[1])))
-    return [(NO_VOTE if label is None else called(label), names) for label, names in ranked]
+    for name, label in votes:
+        found.setdefault(label, []).append(name)
+    return sorted(found.items(), key=lambda item: (item[0] is None, -len(item[1])))
+
+
+def _names_of(label: Any, names: Sequence[str]) -> list[str]:
+    few = [*names[:_MOST_LISTED], "..."] if label is None and len(names) > _MOST_LISTED else names
+    title = "no vote" if label is None else called(label)
+    return _wrapped(f"{title} ({len(names)}): {', '.join(map(_glued, few))}", "  ")
 
 
 def _glued(name: str) -> str:

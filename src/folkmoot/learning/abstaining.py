@@ -19,6 +19,8 @@ def check_abstaining(abstain_below: object, reject_label: Any, classes: Array) -
     """
     if abstain_below is None:
         return
+    if isinstance(abstain_below, bool):
+        raise TypeError(f"abstain_below must be a number within [0, 1], or None: got {abstain_below}")
     checks.probability("abstain_below", abstain_below)
     words = classes.dtype.kind not in "biuf"
     such_as = "'unsure'" if words else "-1"

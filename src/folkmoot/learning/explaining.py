@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from folkmoot.explanation import Explanation, why_of_answer
@@ -21,8 +22,8 @@ class ExplainingEstimator(AnsweringEstimator):
         The answer is that of ``predict(X)[i]``. A talk that keeps a record draws every single question, which
         the fast kernels of ``predict`` do not; so the talk that is shown is drawn again, from the same votes
         by the same rule, until it comes to the same answer. With ``trust`` it is the talk of ``predict``
-        itself. Where the talk decided nothing, the explanation says what was missing and what ``predict``
-        names instead.
+        itself. Where the talk decided nothing, or its answer is withheld (``abstain_below``), the explanation
+        says so, and what ``predict`` says instead.
 
         Parameters
         ----------
@@ -60,10 +61,17 @@ class ExplainingEstimator(AnsweringEstimator):
         """
         check_is_fitted(self, "participants_")
         found = why_of_answer(self.deliberate(X, y), i, called=f"row {i}")
-        if found.answer is None and y is None:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # told by deliberate already
-                label = self.predict(X)[i]
-            note = f"predict names {label} all the same, the likeliest label by predict_proba."
-            return replace(found, missing=(*found.missing, note))
-        return found
+        if y is not None or (found.answer is not None and self.abstain_below is None):
+            return found
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # told by deliberate already
+            said = np.asarray(self.predict(X), dtype=object)[i]
+        note = f"predict names {said} all the same, the likeliest label by predict_proba."
+        if self.abstain_below is not None and said not in self.classes_.tolist():
+            note = (
+                f"predict withholds its answer and says {said}: the probability, by predict_proba, is below "
+                f"abstain_below={self.abstain_below:g}."
+            )
+        elif found.answer is not None:
+            return found
+        return replace(found, missing=(*found.missing, note))

@@ -434,6 +434,8 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
             byzantine=[self.participants_[there[i]].name for i in sorted(adversaries)],
             stacking=stacking,
             seed=self.seed_,
+            names=[self.participants_[i].name for i in there],
+            squared_errors=[self.participants_[i].squared_error for i in there],
         )
 
     # ---- scikit-learn's tags -----------------------------------------------------------------

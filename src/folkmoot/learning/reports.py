@@ -17,7 +17,7 @@ from folkmoot.learning.abstaining import check_abstaining
 from folkmoot.learning.ballot import Ballot, anchors_of
 from folkmoot.learning.deliberation import DeliberatingEstimator
 from folkmoot.learning.labels import as_truth, check_labels, with_strangers
-from folkmoot.learning.probabilities import SoftBallot
+from folkmoot.learning.probabilities import SoftBallot, SoftTalk
 from folkmoot.learning.scoring import Scoring, scorers, with_scores
 from folkmoot.simulation.peer_reviewed import Reviewing
 from folkmoot.simulation.self_anchored import Listeners
@@ -107,6 +107,7 @@ class ReportingEstimator(DeliberatingEstimator):
         groups: Any = None,
         repeats: int = 10,
         stacking: bool = True,
+        scoring: Scoring | None = None,
         progress: Progress | None = None,
     ) -> list[Report]:
         """Report for more and more perfectly malicious participants.
@@ -128,6 +129,8 @@ class ReportingEstimator(DeliberatingEstimator):
             How many times to play each talk.
         stacking : bool, default True
             Whether to add stacking, as in ``report``.
+        scoring : str, sequence of str, or mapping of str to scorer, optional
+            What else to score every line by, as in ``report``.
         progress : callable, optional
             Called with (done, all) after each report.
 
@@ -137,7 +140,7 @@ class ReportingEstimator(DeliberatingEstimator):
             A report for each number in ``byzantine``.
         """
         reports = []
-        for report in self._reports(X, y, byzantine, repeats, stacking, groups):
+        for report in self._reports(X, y, byzantine, repeats, stacking, groups, scoring):
             reports.append(report)
             if progress:
                 progress(len(reports), len(byzantine))
@@ -175,12 +178,13 @@ class ReportingEstimator(DeliberatingEstimator):
         for each in adversaries:
             liars = self._byzantine(ballot, each)
             protocol = self._protocol_on(ballot, liars, truth)
+            anchors = self._anchors(ballot)
             compared = partial(
                 compare,
                 ballot.votes,
                 truth=truth,
                 adversaries=liars,
-                anchors=self._anchors(ballot),
+                anchors=anchors,
                 skills=skills,
                 holdout=measured,
                 faults=ballot.faults,
@@ -196,12 +200,15 @@ class ReportingEstimator(DeliberatingEstimator):
                 stacking=stacking,
             )
             if soft is not None:
+                talk = self._soft_talk(soft, truth, labels, each)
                 with warnings.catch_warnings():  # of a talk that is only compared with
                     warnings.simplefilter("ignore", OpenInputsWarning)
-                    report = self._soft_report(soft, compared({ABOUT_LABELS: protocol}), truth, labels, each)
+                    report = self._soft_report(soft, talk, compared({ABOUT_LABELS: protocol}), truth, labels)
+                likely = talk.likely
+                answers = likely.argmax(axis=1)
             else:
                 report = compared(protocol)
-            answers, likely = self._answers(ballot, soft, liars, truth, labels, report, each)
+                answers, likely = self._answers(ballot, liars, truth, report, anchors)
             if wanted is not None:
                 report = with_scores(report, wanted, truth, labels, answers, likely)
             report = replace(report, certainty=self._certainty(truth, labels, answers, likely))
@@ -222,20 +229,17 @@ class ReportingEstimator(DeliberatingEstimator):
     def _answers(
         self,
         ballot: Ballot,
-        soft: SoftBallot | None,
         liars: dict[int, Adversary],
         truth: Votes,
-        labels: Array,
         report: Report,
-        adversaries: Any,
+        anchors: object,
     ) -> tuple[Ints, Floats]:
         """What ``predict`` would answer in this report, as colours, and how likely it finds each of them."""
-        if soft is not None:
-            likely = self._soft_talk(soft, truth, labels, adversaries).likely
-            return likely.argmax(axis=1), likely
         if report.listeners is not None:
             listeners = cast("Listeners[Trust | PeerReview]", report.listeners)
-            ballot = replace(ballot, votes=listeners.held, listeners=listeners, first=ballot.votes)
+            ballot = ballot.held_by(
+                listeners, anchors.voter(liars) if isinstance(anchors, Reviewing) else None
+            )
         likely = ballot.probabilities(liars, truth)
         decided = np.atleast_2d(report.outcome.decision)[0]
         return np.where(decided == UNCOLOURED, likely.argmax(axis=1), decided), likely
@@ -247,11 +251,10 @@ class ReportingEstimator(DeliberatingEstimator):
         return None if self.trust is None else anchors_of(self.participants_, ballot.labels)
 
     def _soft_report(
-        self, ballot: SoftBallot, report: Report, truth: Votes, labels: Array, adversaries: Any
+        self, ballot: SoftBallot, talk: SoftTalk, report: Report, truth: Votes, labels: Array
     ) -> Report:
         from folkmoot.comparison.soft import with_probabilities
 
-        talk = self._soft_talk(ballot, truth, labels, adversaries)
         numbers = "logarithms of probabilities" if self.pool == "log" else "probabilities"
         how = f"{numbers}, all ask all, {talk.rule.trimmed(len(talk.numbers))} trimmed at either end"
         outcome = replace(

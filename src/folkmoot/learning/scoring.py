@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from folkmoot.arrays import Array, Floats, Ints
@@ -50,6 +50,31 @@ class _ToldAll(_Told):
 
     def predict_proba(self, X: Any) -> Floats:
         return np.asarray(self._likely[np.asarray(X)[:, 0]])
+
+
+class _ToldNumbers(RegressorMixin, BaseEstimator):
+    """A regressor that gives the numbers it was told; X are places in them."""
+
+    def __init__(self, numbers: Floats) -> None:
+        self._numbers = numbers
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> Floats:
+        return np.asarray(self._numbers[np.asarray(X)[:, 0]])
+
+
+def score_numbers(wanted: Mapping[str, Scorer], numbers: Floats, truth: Array) -> dict[str, float]:
+    """Each score of numbers that were predicted; ValueError for one that is not of numbers."""
+    told, places = _ToldNumbers(numbers), np.arange(len(truth))[:, None]
+    found = {}
+    for name, scorer in wanted.items():
+        try:
+            found[name] = float(scorer(told, places, truth))
+        except (AttributeError, ValueError, TypeError) as error:
+            raise ValueError(f"scoring={name!r} cannot be computed here: {first_sentence(error)}") from None
+    return found
 
 
 def scorers(scoring: Scoring) -> dict[str, Scorer]:

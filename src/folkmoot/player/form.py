@@ -5,6 +5,7 @@
     {"labels": ["cat", ...],               what the colours are called
      "noun": "liar",                       what one is called that does not follow the rule
      "ink": true,                          whether images are ink on paper
+     "node": false,                        whether it is what one node knows of a motion
      "inputs": [{"name": "input 7", "truth": 2 or -1,
                  "image": "data:image/png;base64,..." or null, "row": [["age", "54"], ...] or null}],
      "moots": [{"name": "10 liars", "rule": "Slush, k = 10, alpha = 6", "lockstep": false,
@@ -144,13 +145,14 @@ class Input:
 
 
 def form(
-    labels: Sequence[str], inputs: Sequence[Input], moots: Sequence[Moot], *, noun: str, ink: bool
+    labels: Sequence[str], inputs: Sequence[Input], moots: Sequence[Moot], *, noun: str, ink: bool, node: bool
 ) -> dict[str, Any]:
     """Everything that a page shows, as values of JSON."""
     return {
         "labels": list(labels),
         "noun": noun,
         "ink": ink,
+        "node": node,
         "inputs": [
             {
                 "name": each.name,

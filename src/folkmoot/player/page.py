@@ -77,9 +77,10 @@ def player_data(
     *,
     noun: str = "liar",
     ink: bool = False,
+    node: bool = False,
 ) -> dict[str, Any]:
     """What the script of the player reads, by identifier."""
-    return {TALKS: form(labels, inputs, moots, noun=noun, ink=ink)}
+    return {TALKS: form(labels, inputs, moots, noun=noun, ink=ink, node=node)}
 
 
 def player_page(title: str, about: str, data: dict[str, Any]) -> Player:

@@ -28,6 +28,7 @@ const Player = (() => {
       const [kind, mark, word] = verdict(decision, truth);
       return html("span", { class: "judged" }, say(decision < 0 ? "" : chip(decision), html("b", { class: kind, text: ` ${mark} ${word}` }), more));
     }
+    const liars = (count) => (data.noun === "liar" && count !== 1 ? "liars" : data.noun);
     const counted = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
     const held = (one) => one.counts[one.counts.length - 1][one.order[0]] || 0;
 
@@ -79,7 +80,7 @@ const Player = (() => {
         return html("tr", { class: m === state.moot ? "chosen" : "" }, [
           html("th", { scope: "row", text: plain(each.name) }),
           html("td", {}, [judged(most.decision, truth, ` (${most.votes} of ${most.of})`)]),
-          html("td", {}, [judged(one.decision, truth, ` (${counted(one.rounds, "round")})`)])]);
+          html("td", {}, [judged(one.decision, truth, data.node ? "" : ` (${counted(one.rounds, "round")})`)])]);
       }));
     }
 
@@ -101,7 +102,7 @@ const Player = (() => {
     }
 
     function drawLog() {
-      $(".log-title").textContent = counted(talk.changes.length, "change") + " of mind";
+      $(".log-title").textContent = counted(talk.changes.length, "change") + ` of mind${data.node ? " of this node" : ""}`;
       $(".log").replaceChildren(...talk.changes.map((each) => {
         const heard = Object.entries(each.tally).sort((a, b) => b[1] - a[1]).map(([c, many]) => `${round(many)}× ${short[c]}`).join(", ");
         const button = html("button", { type: "button", "data-to": each.f }, [html("span", { class: "when", text: `round ${each.round}` }),
@@ -109,11 +110,11 @@ const Player = (() => {
           html("span", { class: "heard", text: `heard ${heard}` })]);
         return html("li", {}, [button]);
       }));
-      if (!talk.changes.length) $(".log").append(html("li", { class: "soft", text: "Nobody changes its mind." }));
+      if (!talk.changes.length) $(".log").append(html("li", { class: "soft", text: data.node ? "This node did not change its mind, or has not kept why." : "Nobody changes its mind." }));
     }
 
     // ---- shares and rows, round by round ----
-    const box = { left: 44, top: 6, high: 96, gap: 12 };
+    const box = { left: 54, top: 6, high: 96, gap: 12 };
     function drawRounds() {
       const drawing = $(".rounds");
       const wide = Math.max(260, Math.round(drawing.clientWidth || 600));
@@ -136,7 +137,7 @@ const Player = (() => {
       });
       const words = [[0, "0%"], [0.5, "50%"], [1, "100%"]].map(([share, text]) =>
         svg("text", { class: "axis end", x: box.left - 6, y: box.top + box.high * (1 - share) + 4, text }));
-      if (moot.lies.size) words.push(svg("text", { class: "axis end", x: box.left - 6, y: box.bottom - (moot.lies.size * thick) / 2 + 4, text: `${data.noun}s` }));
+      if (moot.lies.size) words.push(svg("text", { class: "axis end", x: box.left - 6, y: box.bottom - (moot.lies.size * thick) / 2 + 4, text: liars(2) }));
       const few = new Set(ticks(talk.rounds - talk.quiet, Math.max(4, inner / 44)).filter((r) => r > 0).map(String));
       talk.names.forEach((name, c) => {
         const word = !/^\d/.test(name);
@@ -176,7 +177,7 @@ const Player = (() => {
       const radius = Math.max(3, Math.min(17, zigzag ? 0.8 * apart : 0.43 * apart));
       const inward = zigzag ? Math.sqrt(Math.max(0, (2 * radius + 2) ** 2 - apart ** 2)) : 0;
       $(".ring").setAttribute("viewBox", `0 0 ${size} ${size}`);
-      $(".ring").setAttribute("aria-label", `${counted(n, "participant")} on a ring${moot.lies.size ? `, ${counted(moot.lies.size, data.noun)} among them` : ""}`);
+      $(".ring").setAttribute("aria-label", `${counted(n, "participant")} on a ring${moot.lies.size ? `, ${moot.lies.size} ${liars(moot.lies.size)} among them` : ""}`);
       $(".ring").classList.toggle("many", n > FEW); // which are not faded in and out, as that takes its time
       dots = [];
       moot.seats.forEach((who, seat) => {
@@ -252,7 +253,7 @@ const Player = (() => {
       const steps = talk.frames.length - 2 - (talk.opening ? 1 : 0);
       const unseen = talk.quiet ? `, ${counted(talk.quiet, "round")} left out` : "";
       const where = now.kind === "step" ? `round ${now.round} of ${talk.rounds} · step ${frame - (talk.opening ? 1 : 0)} of ${steps}`
-        : now.kind === "over" ? `the end, after ${counted(talk.rounds, "round")}${unseen}` : now.kind === "first" ? "before the talk: first votes" : "before the talk: after listening";
+        : now.kind === "over" ? data.node ? "the end: signed closes" : `the end, after ${counted(talk.rounds, "round")}${unseen}` : now.kind === "first" ? "before the talk: first votes" : "before the talk: after listening";
       $(".where").textContent = where;
       $(".scrub").setAttribute("aria-valuetext", where);
       const start = talk.starts[now.column];
@@ -284,10 +285,10 @@ const Player = (() => {
         const column = talk.counts[now.column];
         tally = Object.fromEntries(talk.order.filter((c) => column[c]).map((c) => [c, column[c]]));
         const many = talk.voters.length;
-        needs = moot.trust ? `what is held by the ${many} that have a say` : `what is held by ${moot.lies.size ? `the ${many} that follow the rule` : counted(many, "participant")}`;
-        words = now.kind === "first" ? "Everybody has its first vote; nobody has asked yet."
+        needs = moot.trust && !data.node ? `what is held by the ${many} that have a say` : `what is held by ${data.node ? `the ${many} whose close counts` : moot.lies.size ? `the ${many} that follow the rule` : counted(many, "participant")}`;
+        words = now.kind === "first" ? data.node ? "The first votes of all who closed. What comes next is what this node asked." : "Everybody has its first vote; nobody has asked yet."
           : now.kind === "listened" ? "All have shown their first votes, and each has decided by those it has learnt to trust. A participant that can trust nobody has no say."
-          : `The talk is over: ${talk.decision < 0 ? "undecided" : `${percent(held(talk) / Math.max(1, many))} hold ${labels[talk.decision]}`}` + (talk.end ? "; some have taken back what the talk had changed." : ".") + (talk.quiet ? ` In the last ${talk.quiet + 3} rounds nobody changed its mind.` : "");
+          : `The talk is over: ${talk.decision < 0 ? "undecided" : `${percent(held(talk) / Math.max(1, many))} hold ${labels[talk.decision]}`}` + (data.node ? ", by the closes that are signed." : talk.end ? "; some have taken back what the talk had changed." : ".") + (talk.quiet ? ` In the last ${talk.quiet + 3} rounds nobody changed its mind.` : "");
       }
       const said = $(".said");
       said.setAttribute("aria-live", state.playing ? "off" : "polite");
@@ -295,12 +296,12 @@ const Player = (() => {
       const most = asked ? Math.max(now.peers.length, now.alpha, 1) : Math.max(1, talk.voters.length);
       const order = Object.entries(tally).sort((a, b) => b[1] - a[1]);
       const lines = order.map(([colour, many]) => {
-        const liars = asked ? now.peers.filter((peer, j) => moot.lies.has(peer) && now.answers[j] === Number(colour)).length : 0;
+        const lying = asked ? now.peers.filter((peer, j) => moot.lies.has(peer) && now.answers[j] === Number(colour)).length : 0;
         const bar = html("span", { class: `bar ${shade(Number(colour))}` });
         bar.style.width = percent(many / most, 1);
         const track = html("span", { class: "track" }, [bar]);
         if (asked) { const mark = html("span", { class: "mark" }); mark.style.left = percent(now.alpha / most, 1); track.append(mark); }
-        return html("div", { class: "line" }, [chip(Number(colour)), track, html("span", { class: "many", text: `${round(many)}${liars ? ` (${liars === 1 ? `1 ${data.noun}` : `${liars} ${data.noun}s`})` : ""}` })]);
+        return html("div", { class: "line" }, [chip(Number(colour)), track, html("span", { class: "many", text: `${round(many)}${lying ? ` (${lying} ${liars(lying)})` : ""}` })]);
       });
       $(".tally").replaceChildren(...lines);
       $(".needs").textContent = needs;
@@ -315,7 +316,7 @@ const Player = (() => {
       const words = [html("b", { text: named(who) }), lies === undefined ? " holds " : ` is ${data.noun === "liar" ? "a liar" : data.noun}${lies ? ` (${plain(lies).replace(/\(\)$/, "")})` : ""} and says `, chip(now.held[who]), ", first vote ", chip(talk.first[who]), ". "];
       const question = lastQuestion(who);
       
-      if (lies === undefined && !moot.honest[who]) words.push("It can trust nobody and has no say. ");
+      if (lies === undefined && !moot.honest[who]) words.push(data.node ? "It signed no close that counts. " : "It can trust nobody and has no say. ");
       if (moot.trust && moot.trust[who].length) {
         const best = [...moot.trust[who]].sort((a, b) => b[1] - a[1]);
         words.push(`It trusts ${best.length}, most of all ${best.slice(0, 5).map(([peer, share]) => `${named(peer)} (${percent(share / 1000, 1)})`).join(", ")}.`);
@@ -374,7 +375,7 @@ const Player = (() => {
 
     function start() {
       $(".inputs").append(...data.inputs.map((input, i) => {
-        const inside = input.image ? html("img", { src: input.image, alt: "", class: data.ink ? "ink" : "" }) : html("span", { class: "word", text: plain(input.name) });
+        const inside = input.image ? html("img", { src: input.image, alt: "", class: data.ink ? "ink" : "" }) : html("span", { class: "word", text: plain(input.name).replace(/^input (?=\d+$)/, "") });
         const button = html("button", { type: "button", title: plain(input.name) }, [inside, html("span", { class: "badge" })]);
         button.addEventListener("click", () => { play(false); choose(i, state.moot); });
         return button;
@@ -404,7 +405,7 @@ const Player = (() => {
         if (event.buttons) return by(frameAt(event));
         const column = talk.frames[frameAt(event)].column;
         const name = talk.names[column];
-        const at = /^\d/.test(name) ? `after round ${name}` : { first: "first votes", heard: "after listening", end: "at the end" }[name];
+        const at = /^\d/.test(name) ? `after round ${name}` : { first: "first votes", heard: "after listening", end: data.node ? "signed closes" : "at the end" }[name];
         return tell([html("b", { text: at }), ...talk.order.filter((c) => talk.counts[column][c]).map((c) => html("span", {}, say(chip(c), ` ${talk.counts[column][c]} of ${talk.voters.length}`)))], event);
       });
       drawing.addEventListener("pointerleave", (event) => tell([], event));

@@ -95,7 +95,7 @@ def number_page(study: NumberStudy, title: str, pictures: dict[str, Figure]) -> 
         else "Nobody saw another's rows or model; only numbers were exchanged"
     )
     result.text(
-        f"{study.data.description}. {report.participants} participants with {sizes.min()} to {sizes.max()} "
+        f"{study.data.description}. {report.n_participants} participants with {sizes.min()} to {sizes.max()} "
         f"rows each fitted models of their own, and then drew nearer on {report.inputs:,} new inputs until "
         f"they agreed ({report.rule}). {seen}."
     )
@@ -118,6 +118,9 @@ def number_page(study: NumberStudy, title: str, pictures: dict[str, Figure]) -> 
     )
     for note in (*report.notes, study.withstands):
         result.text(note[0].upper() + note[1:] + ".")
+    if study.scores:
+        result.text("By scikit-learn's scorers, of which more is always better:")
+        result.table(*study.score_cells(), bold=CONSENSUS)
     result.figure(pictures["agreed"], "What is agreed on against the truth, on the test rows")
     for heading, shown in (
         ("Who is off", study.participant_table.shown("participants.csv has all")),

@@ -8,9 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST, Report
+from folkmoot.comparison.how_sure.scores import TITLES
 from folkmoot.comparison.report import TIES_SHARE
+from folkmoot.convergence import draw_convergence
 from folkmoot.learning.labels import as_truth
-from folkmoot.outcome import draw_convergence
 from folkmoot.report import curves
 from folkmoot.report.curves import Curve, Look
 from folkmoot.report.page import Page
@@ -62,6 +63,13 @@ def table(study: Study) -> tuple[list[str], list[list[str]]]:
     rows.append(["  agreement", *(_share(report.agreement) for report in study.reports)])
     rows.append(["  undecided", *(f"{report.undecided:g}" for report in study.reports)])
     return header, rows
+
+
+def score_table(study: Study, score: str) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: who decides, and one of scikit-learn's scores for each number of liars."""
+    header = ["malicious", *(str(count) for count in study.byzantine)]
+    each = [{line.name: line.scores.get(score) for line in report.lines} for report in study.reports]
+    return header, [[_named(study, name), *(_share(one.get(name)) for one in each)] for name in _names(study)]
 
 
 def accuracy_by_liars(study: Study) -> Figure:
@@ -148,13 +156,16 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
     ]
     result.curves("accuracy", curves.curves(caption, "perfectly malicious participants", lines), caption)
     result.heading(f"With {study.watched} malicious participants")
+    scores = list(dict.fromkeys(name for line in report.lines for name in line.scores))
+    titles = [TITLES.get(name, name) for name in scores]
     result.table(
-        ["who decides", "accuracy", "standard error", "undecided", "needs"],
+        ["who decides", "accuracy", "standard error", *titles, "undecided", "needs"],
         [
             [
                 line.name,
                 _share(line.accuracy),
                 "" if line.standard_error is None else f"{line.standard_error:.4f}",
+                *(_share(line.scores.get(name)) for name in scores),
                 "" if line.undecided is None else f"{line.undecided:g}",
                 line.needs,
             ]

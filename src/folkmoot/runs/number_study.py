@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from folkmoot.aggregation import TrimmedMean
-from folkmoot.arrays import Floats, PartProgress
-from folkmoot.comparison import NumberReport
+from folkmoot.arrays import Array, Floats, PartProgress
+from folkmoot.comparison import CONSENSUS, NumberReport
 from folkmoot.datasets import MootData
 from folkmoot.learning import ConsensusRegressor
 from folkmoot.learning.participants import Participant
+from folkmoot.learning.scoring import score_numbers, scorers
 from folkmoot.runs.number_tables import (
     NumberJoining,
     NumberParticipants,
@@ -39,6 +40,7 @@ class NumberStudy:
     trim: int
     seconds_fitting: float
     seconds_comparing: float
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)  # by line and name, nobody lying
     reviewed: bool = False  # whether participants have shown rows and read each other's numbers by them
 
     @property
@@ -62,6 +64,12 @@ class NumberStudy:
     def _truth(self) -> Floats:
         return np.asarray(self.data.y_test, dtype=np.float64)
 
+    def score_cells(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows of the scores, for people."""
+        names = list(next(iter(self.scores.values()), {}))
+        rows = [[line, *(f"{each[name]:.4g}" for name in names)] for line, each in self.scores.items()]
+        return ["who decides", *names], rows
+
     def report(self, byzantine: int) -> NumberReport:
         """The report for one number of liars."""
         return self.reports[self.byzantine.index(byzantine)]
@@ -72,6 +80,7 @@ def number_study(
     data: MootData,
     byzantine: Sequence[int],
     *,
+    scoring: Sequence[str] = (),
     progress: PartProgress | None = None,
 ) -> NumberStudy:
     """Fit ``regressor`` on the training rows of ``data`` and report on its test rows."""
@@ -90,15 +99,32 @@ def number_study(
                 progress("deliberating", len(reports), len(byzantine))
     finally:
         regressor.adversaries = None
+    agreed, alone = regressor.predict(data.X_test), regressor.transform(data.X_test).T
     return NumberStudy(
         data=data,
         byzantine=tuple(byzantine),
         reports=tuple(reports),
-        agreed=regressor.predict(data.X_test),
-        alone=regressor.transform(data.X_test).T,
+        agreed=agreed,
+        alone=alone,
         participants=tuple(regressor.participants_),
         trim=TrimmedMean(regressor.trim).trimmed(len(regressor.participants_)),
         seconds_fitting=fitted - started,
         seconds_comparing=time.perf_counter() - fitted,
+        scores=_scored(scoring, alone, agreed, data.y_test) if scoring else {},
         reviewed=regressor.weights is not None,
     )
+
+
+def _scored(
+    scoring: Sequence[str], alone: Floats, agreed: Floats, truth: Array
+) -> dict[str, dict[str, float]]:
+    """Scikit-learn's scores of each way to answer, nobody lying; of the participants, the mean of theirs."""
+    wanted = scorers(list(scoring))
+    able = alone[np.isfinite(alone).all(axis=1)]
+    each = [score_numbers(wanted, own, truth) for own in able]
+    return {
+        "mean participant": {name: float(np.mean([one[name] for one in each])) for name in wanted},
+        "mean": score_numbers(wanted, able.mean(axis=0), truth),
+        "median": score_numbers(wanted, np.median(able, axis=0), truth),
+        CONSENSUS: score_numbers(wanted, agreed, truth),
+    }

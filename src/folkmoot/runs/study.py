@@ -61,11 +61,12 @@ def study(
     *,
     watched: int,
     repeats: int = 10,
+    scoring: Sequence[str] | None = None,
     progress: PartProgress | None = None,
 ) -> Study:
     """Fit ``classifier`` on the training rows of ``data`` and report on its test rows."""
     seconds = _fitted(classifier, data, progress)
-    found = _compared(classifier, data, byzantine, watched, repeats, progress)
+    found = _compared(classifier, data, byzantine, watched, repeats, progress, scoring)
     return replace(found, seconds_fitting=seconds)
 
 
@@ -85,6 +86,7 @@ def _compared(
     watched: int,
     repeats: int,
     progress: PartProgress | None,
+    scoring: Sequence[str] | None = None,
 ) -> Study:
     """The study of a fitted moot."""
     if data.X_test is None or data.y_test is None:
@@ -96,6 +98,7 @@ def _compared(
         byzantine,
         groups=data.groups_test,
         repeats=repeats,
+        scoring=scoring,
         progress=_saying("deliberating", progress),
     )
     # Trust is learnt from the whole batch.

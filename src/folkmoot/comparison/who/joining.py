@@ -15,11 +15,11 @@ import numpy as np
 
 from folkmoot.arrays import Array, Bools
 from folkmoot.comparison.printing import as_html, as_text
+from folkmoot.comparison.who.rows import SHOWN
 from folkmoot.tabular import write_table, written
 
 TEST: Final = "McNemar's exact test, two-sided, on the rows that only one of the two has right"
 _LEVEL: Final = 0.05
-_SHOWN: Final = 20  # groups that are printed of many
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class JoiningTable:
         """Write the rows as CSV; no cell is taken for a formula."""
         write_table(path, _COLUMNS, ([written(value) for value in asdict(row).values()] for row in self.rows))
 
-    def brief(self, most: int = _SHOWN) -> tuple[Joined, ...]:
+    def brief(self, most: int = SHOWN) -> tuple[Joined, ...]:
         """Pick the rows to look at: all if they are few, else those with the clearest differences."""
         if len(self.rows) <= most:
             return self.rows

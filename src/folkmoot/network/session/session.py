@@ -22,7 +22,7 @@ from folkmoot.network.session.patience import Health, Patience
 from folkmoot.network.session.phases import WITH_TRUST, WITHOUT_TRUST, Event, Part, Phase, Table
 from folkmoot.network.session.revealing import Revealing
 from folkmoot.network.session.stance import Stance
-from folkmoot.network.session.talking import Talking
+from folkmoot.network.session.talking import OwnChange, Talking
 from folkmoot.network.session.voting import Fetching, Voting
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import Motion
@@ -99,6 +99,11 @@ class Session:
     def rounds(self) -> int:
         """Rounds that this node has asked."""
         return self._talking.rounds
+
+    @property
+    def changes(self) -> list[OwnChange]:
+        """Its own changes of mind."""
+        return self._talking.changes
 
     @property
     def queries(self) -> int:

@@ -157,7 +157,7 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         first_votes=first,
         majority=majorities(first),
         undecided=outcome.undecided,
-        why_undecided=_why_undecided(stored, outcome),
+        why_undecided=why_undecided(stored, outcome),
         participants=len(names),
         quorum=outcome.quorum,
         least_voters=outcome.least_voters,
@@ -190,7 +190,8 @@ def _outcome(stored: StoredMotion, held: Held) -> Verdict:
     return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust)
 
 
-def _why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:
+def why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:
+    """Why each input has no decision; None where it has one."""
     if not stored.motion.trust:
         return outcome.why_undecided()
     anchored = stored.summary.get("anchored", False)
