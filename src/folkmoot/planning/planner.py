@@ -259,6 +259,10 @@ def _moot(blank: Moot, n: int | None, liars: Liars, target: Target | None) -> Mo
     everyone = checks.integer("n", many, least=2)
     if everyone > _MOST:
         raise ValueError(f"n must satisfy n <= {_MOST:,}: got n={everyone}")
+    if liars.share and liars.among(everyone) == everyone:
+        raise ValueError(
+            f"byzantine must leave somebody honest: got byzantine={liars.given} of {everyone} participants"
+        )
     _, byzantine = checks.population(everyone, liars.among(everyone))
     if isinstance(crowd, Skilled) and crowd.size not in (None, everyone, everyone - byzantine):
         raise ValueError(
