@@ -14,6 +14,7 @@ import pytest
 
 from folkmoot import ConsensusClassifier, Outcome, Player, Slush, deliberate, play
 from folkmoot.adversaries import PerfectlyMalicious
+from folkmoot.datasets import load_digits_moot
 from folkmoot.player.images import data_addresses
 from support.page_data import held_in
 
@@ -140,6 +141,49 @@ def test_a_classifier_plays(tmp_path: Path) -> None:
     moot.set_params(voting="probabilities")
     with pytest.raises(ValueError, match="play shows talks about labels: set voting='labels'"):
         moot.play(X[80:], y[80:])
+
+
+@pytest.fixture(scope="module")
+def readers() -> tuple[ConsensusClassifier, Any]:
+    from sklearn.tree import DecisionTreeClassifier
+
+    data = load_digits_moot(n_participants=12, seed=0)
+    moot = ConsensusClassifier([DecisionTreeClassifier()], trust="peer-review", adversaries=3, random_state=0)
+    return moot.fit(data.X, data.y, data.groups), data
+
+
+@pytest.mark.parametrize("trust", ["self-anchored", "peer-review"])
+def test_with_trust_it_shows_what_is_held_after_listening(
+    readers: tuple[ConsensusClassifier, Any], trust: str
+) -> None:
+    moot, data = readers
+    moot.set_params(trust=trust)
+    outcome = moot.deliberate(data.X_test[:150], data.y_test[:150], record=True)
+    page = held_in(outcome.play(inputs=40).html)
+    [shown] = page["moots"]
+    lying = sorted(outcome.liars)
+    assert (
+        shown["rule"].split("; ")[1] == {"self-anchored": "by trust", "peer-review": "by peer review"}[trust]
+    )
+    assert outcome.opened is not None
+    assert outcome.votes is not None
+    assert outcome.trust is not None
+    for each, talk in zip(page["inputs"], shown["talks"], strict=True):
+        i = int(each["name"].split()[1])
+        held = numbers(talk["opening"])
+        for who in range(12):
+            assert held[who] == (outcome.votes if who in lying else outcome.opened)[who, i]
+        for asker, after in zip(numbers(talk["askers"]), numbers(talk["after"]), strict=True):
+            held[asker] = after - 2 if after else held[asker]
+        end = held if talk["end"] is None else numbers(talk["end"])
+        assert [end[who] for who in np.flatnonzero(outcome.honest)] == (
+            outcome.decisions[outcome.honest, i].tolist()
+        )
+    for who, row in enumerate(shown["trust"]):
+        weights = np.maximum(outcome.trust[who], 0)
+        assert [peer for peer, _ in row] == np.flatnonzero(weights).tolist()
+        if row:
+            assert sum(share for _, share in row) == pytest.approx(1000, abs=1)
 
 
 @pytest.mark.parametrize(

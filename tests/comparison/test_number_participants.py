@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score, root_mean_squared_error
 
 from folkmoot import ConsensusRegressor
 from folkmoot.comparison.who import describe_numbers
+from folkmoot.learning.participants import Participant
 
 RNG = np.random.default_rng(0)
 TRUTH = RNG.normal(size=(200, 2))
@@ -21,14 +22,18 @@ NAMES = [f"p{i}" for i in range(6)]
 
 def test_errors_are_those_of_scikit_learn() -> None:
     answer = np.median(SENT, axis=0)
-    table = describe_numbers(SENT, answer, TRUTH, names=NAMES, squared_errors=[4.0, *[np.nan] * 5])
+    people = [Participant(name, None, rows=9, held_out=4, squared_error=4.0) for name in NAMES[:1]]
+    people += [Participant(name, None) for name in NAMES[1:]]
+    table = describe_numbers(SENT, answer, TRUTH, names=NAMES, people=people)
     for numbers, row in zip(SENT, table.rows, strict=True):
         flat = (TRUTH.ravel(), numbers.ravel())
         assert row.error == pytest.approx(root_mean_squared_error(*flat))
         assert row.r2 == pytest.approx(r2_score(TRUTH, numbers, multioutput="variance_weighted"))
         assert row.distance == pytest.approx(root_mean_squared_error(answer.ravel(), numbers.ravel()))
+        assert row.bias == pytest.approx(sum(numbers.ravel() - TRUTH.ravel()) / 400)
         assert (row.role, row.finding) == ("honest", "")
     assert [row.holdout_error for row in table.rows] == [2.0, *[None] * 5]
+    assert [(row.rows, row.held_out) for row in table.rows[:2]] == [(9, 4), (0, 0)]
 
 
 def test_what_was_planted_is_found_and_nothing_else(tmp_path: Path) -> None:

@@ -157,7 +157,6 @@ def violations(page: Page) -> list[str]:
 def test_axe_finds_nothing(browser: Browser, plain: Path, report: Path, dark: bool, width: int) -> None:
     with opened(browser, plain, width=width, dark=dark, reduced_motion="reduce") as page:
         ready(page)
-        assert violations(page) == []
         page.keyboard.press("2")
         page.keyboard.press("n")
         page.select_option(".who", "3")
@@ -184,7 +183,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         Curve("<img src=x onerror=alert(1)>", [(0, 0.9), (5, 0.55), (30, 0.42)], 1),
     ]
     page.curves("accuracy", curves("Accuracy", "liars", lines), "Accuracy by liars")
-    page.table(["who", "how"], [["consensus", "0.9"]], bold="consensus")
+    wide = [f"a column {i}" for i in range(9)]  # on a phone it is scrolled, by keyboard too
+    page.table(wide, [["consensus", *(["0.9"] * 8)]], bold="consensus")
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(page.html(), encoding="utf-8")
     return path

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from folkmoot.cli.output import print_table, say
-from folkmoot.cli.participant_output import ALL_SHOWN, print_joining, print_participants
+from folkmoot.cli.participant_output import print_joining, print_participants
 from folkmoot.cli.study_output import PARTICIPANTS, as_dict, print_study, write_report, write_study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from folkmoot.arrays import Array, Ints
+    from folkmoot.comparison import NumberReport, Report
     from folkmoot.datasets import MootData
     from folkmoot.runs.learned import Answers
     from folkmoot.runs.number_study import NumberStudy
@@ -33,8 +34,9 @@ def learned_dict(study: Study | NumberStudy, warned: list[str]) -> dict[str, Any
         **as_dict(study, warned),
     }
     if isinstance(study, NumberStudy):
-        found["participant_table"] = study.participant_table.to_list()
-        found["joining"] = study.joining.to_list()
+        found["participant_table"] = study.report(0).participant_table.to_list()
+        joining = study.report(0).joining
+        found["joining"] = [] if joining is None else joining.to_list()
         found["scores"] = study.scores
     return found
 
@@ -48,7 +50,7 @@ def write_learned(study: Study | NumberStudy, folder: Path, title: str, found: d
     from folkmoot.report.number_page import number_page, number_pictures
 
     where = write_report(folder, found, partial(number_pictures, study), partial(number_page, study, title))
-    study.participant_table.to_csv(folder / PARTICIPANTS)
+    study.report(0).participant_table.to_csv(folder / PARTICIPANTS)
     return where
 
 
@@ -72,10 +74,7 @@ def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool
         for name in scores:
             say("")
             print_table(f"{name}, by how many are perfectly malicious:", *score_table(study, name))
-        print_participants(study.report(0).participant_table, whole=whole)
-        joining = study.report(0).joining
-        if joining is not None and joining.rows:  # else the notes have said what to do
-            print_joining(joining, whole=whole)
+        _print_who(report, whole)
         return
     from folkmoot.report.number_page import number_table
 
@@ -91,13 +90,13 @@ def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool
     if scores:
         say("")
         print_table("With nobody lying, by scikit-learn's scorers:", *study.score_cells())
-    for table in (study.participant_table, study.joining):
-        header, cells, notes = table.shown(ALL_SHOWN, whole=whole)
-        say("")
-        if cells:
-            print_table(table.title, header, cells, notes, left=("finding", "verdict"))
-        else:
-            say(*notes)
+    _print_who(report, whole)
+
+
+def _print_who(report: Report | NumberReport, whole: bool) -> None:
+    print_participants(report.participant_table, whole=whole)
+    if report.joining is not None and report.joining.rows:  # else the notes have said what to do
+        print_joining(report.joining, whole=whole)
 
 
 def truths(data: MootData) -> list[str]:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from folkmoot.arrays import Floats
+from folkmoot.arrays import Array, Floats
 from folkmoot.comparison.bars import draw_bars
 from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
 from folkmoot.comparison.report import CONSENSUS
 from folkmoot.comparison.rules import NEEDS
-from folkmoot.comparison.who.number_table import NumberTable, describe_numbers
+from folkmoot.comparison.who.number_joining import NumberJoining, compare_numbers_alone
+from folkmoot.comparison.who.number_table import Measured, NumberTable, describe_numbers
 from folkmoot.pictures import canvas
 from folkmoot.simulation import Agreement
 
@@ -81,6 +82,8 @@ class NumberReport(ReportTable[NumberLine]):
         The size of the numbers in the answers to them.
     participant_table : NumberTable
         A row for each participant: how far off it is, and what is odd about it; to print or to write.
+    joining : NumberJoining, optional
+        Each group alone and together on its own rows, if it was asked for with ``groups``.
 
     Examples
     --------
@@ -110,6 +113,7 @@ class NumberReport(ReportTable[NumberLine]):
     queries: int
     bytes: int
     participant_table: NumberTable = field(default=NumberTable(()), compare=False, repr=False)
+    joining: NumberJoining | None = field(default=None, compare=False, repr=False)
 
     @property
     def participants(self) -> Any:
@@ -127,7 +131,11 @@ class NumberReport(ReportTable[NumberLine]):
         """Plain numbers and strings, for JSON; ``participants`` is their number."""
         plain = asdict(self)
         count = plain.pop("n_participants")
-        return plain | {"participants": count, "participant_table": self.participant_table.to_list()}
+        return plain | {
+            "participants": count,
+            "participant_table": self.participant_table.to_list(),
+            "joining": None if self.joining is None else self.joining.to_list(),
+        }
 
     @property
     def title(self) -> str:
@@ -143,7 +151,8 @@ class NumberReport(ReportTable[NumberLine]):
             f"{size(self.bytes)} of numbers on the wire"
         )
         odd = self.participant_table.about([*self.byzantine, *self.faulty])
-        return [cost, *who_is_not_honest(self.byzantine, self.faulty), *odd]
+        joining = [] if self.joining is None else [self.joining.summary]
+        return [cost, *who_is_not_honest(self.byzantine, self.faulty), *odd, *joining]
 
     def _cells(self, line: NumberLine) -> tuple[str, ...]:
         error = "-" if line.error is None else f"{line.error:.4g}"
@@ -173,7 +182,8 @@ def compare_numbers(
     stacking: bool,
     seed: int,
     names: Sequence[str] | None = None,
-    squared_errors: Sequence[float] | None = None,
+    people: Sequence[Measured] | None = None,
+    groups: Sequence[Any] | Array | None = None,
 ) -> NumberReport:
     """Put what a moot agreed on beside its participants' own numbers and what a centre would answer.
 
@@ -199,8 +209,10 @@ def compare_numbers(
         Seeds the folds of stacking.
     names : sequence of str, optional
         The names of those who could answer. Default: "participant 0" and so on.
-    squared_errors : sequence of float, optional
-        The mean squared error of each of them on rows that it kept for itself, nan if it kept none.
+    people : sequence, optional
+        What is known of the model of each of them: ``rows``, ``held_out``, ``squared_error``.
+    groups : sequence, shape (input,), optional
+        Whose each input is, by name: each is then compared with itself, alone and together.
 
     Returns
     -------
@@ -238,6 +250,8 @@ def compare_numbers(
             else _line("stacking", numbers, truth, needs)
         )
     lines.append(_line(CONSENSUS, agreement.decision, truth, ""))
+    agreed = agreement.decision.reshape(truth.shape)
+    called = [f"participant {i}" for i in range(len(values))] if names is None else names
     return NumberReport(
         lines=tuple(lines),
         n_participants=len(values) + len(faulty),
@@ -252,14 +266,9 @@ def compare_numbers(
         queries=agreement.queries,
         bytes=agreement.queries * values.shape[1] * values.shape[2] * 8,
         participant_table=describe_numbers(
-            sent,
-            agreement.decision.reshape(truth.shape),
-            truth,
-            names=[f"participant {i}" for i in range(len(values))] if names is None else names,
-            squared_errors=squared_errors,
-            byzantine=byzantine,
-            faulty=faulty,
+            sent, agreed, truth, names=called, people=people, byzantine=byzantine, faulty=faulty
         ),
+        joining=None if groups is None else compare_numbers_alone(values, agreed, truth, groups, called),
     )
 
 

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from folkmoot.comparison.report import CONSENSUS
 from folkmoot.report.page import Page
 from folkmoot.report.palette import BLUE, ORANGE, PALE, RED
+from folkmoot.report.who_section import add_who
 from folkmoot.runs.number_study import NumberStudy
 
 _FAR: Final = 2  # times the largest error with nobody lying: above it, lines leave the picture
@@ -122,15 +123,13 @@ def number_page(study: NumberStudy, title: str, pictures: dict[str, Figure]) -> 
         result.text("By scikit-learn's scorers, of which more is always better:")
         result.table(*study.score_cells(), bold=CONSENSUS)
     result.figure(pictures["agreed"], "What is agreed on against the truth, on the test rows")
-    for heading, shown in (
-        ("Who is off", study.participant_table.shown("participants.csv has all")),
-        ("Is joining worth it?", study.joining.shown("results.json has all")),
-    ):
-        result.heading(heading)
-        if shown.cells:
-            result.table(shown.header, shown.cells, bold="all of them")
-        for note in shown.notes:
-            result.text(note[0].upper() + note[1:] + ".")
+    add_who(
+        result,
+        report.participant_table,
+        report.joining,
+        "Errors are root mean squares, on rows that it kept for itself and on the test rows; bias is its "
+        "mean error; from the answer, a root mean square. A finding is a reason to look.",
+    )
     result.heading("Who has which rows")
     result.figure(pictures["data"], "Training rows by participant and quarter of what is predicted")
     result.text(

@@ -68,7 +68,9 @@ class Page:
             mark = ' class="bold"' if row[0] == bold else ""
             lines.append(f"<tr{mark}>{cells}</tr>")
         body = "\n".join(lines)
-        self._parts.append(f'<div class="scroll"><table>\n<tr>{head}</tr>\n{body}\n</table></div>')
+        self._parts.append(
+            f'<div class="scroll" tabindex="0"><table>\n<tr>{head}</tr>\n{body}\n</table></div>'
+        )
 
     def figure(self, figure: Figure, caption: str) -> None:
         """A picture, drawn into the page itself."""

@@ -16,6 +16,7 @@ from folkmoot.report import curves
 from folkmoot.report.curves import Curve, Look
 from folkmoot.report.page import Page
 from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE, RED
+from folkmoot.report.who_section import add_who
 from folkmoot.runs.shown_rows import READ_BACKWARDS
 from folkmoot.runs.study import PEER_REVIEWED, Study
 from folkmoot.watching import talks_to_play
@@ -181,22 +182,13 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
         "Share of the honest participants on the colour that wins, round by round; undecided inputs in red: "
         + _drawn(study),
     )
-    result.heading("Who is off")
-    people = report.participant_table
-    chosen = people.brief()
-    result.table(*people.cells(chosen))
-    result.text(
+    add_who(
+        result,
+        report.participant_table,
+        report.joining,
         "Shares with Wilson's 95% intervals: on its own held-out rows and on these inputs; how often its "
-        "vote is the answer; on how many inputs it changed its mind. A finding is a reason to look. "
-        + " ".join(people.left_out(len(chosen), "participants.csv has all."))
+        "vote is the answer; on how many inputs it changed its mind. A finding is a reason to look.",
     )
-    if report.joining is not None:
-        result.heading("Is joining worth it?")
-        groups = report.joining.brief()
-        if groups:
-            result.table(*report.joining.cells(groups), bold="all of them")
-        for note in report.joining.notes(len(groups), "results.json has all"):
-            result.text(note[0].upper() + note[1:] + ".")
     result.heading("Who has which rows")
     summary, caption = study.data.summary(), "Training rows by participant and class"
     if len(summary.classes) <= _MOST_CLASSES:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -14,29 +13,17 @@ from folkmoot.arrays import Array, Floats, PartProgress
 from folkmoot.comparison import CONSENSUS, NumberReport
 from folkmoot.datasets import MootData
 from folkmoot.learning import ConsensusRegressor
-from folkmoot.learning.participants import Participant
 from folkmoot.learning.scoring import score_numbers, scorers
-from folkmoot.runs.number_tables import (
-    NumberJoining,
-    NumberParticipants,
-    compare_numbers_alone,
-    describe_numbers,
-)
 
 
 @dataclass(frozen=True, eq=False)
 class NumberStudy:
-    """Reports by number of participants that answer absurd numbers, and what is agreed on without them.
-
-    ``alone`` has what each participant says of the test rows, (participant, row); nan where it failed.
-    """
+    """Reports by number of participants that answer absurd numbers, and what is agreed on without them."""
 
     data: MootData
     byzantine: tuple[int, ...]
     reports: tuple[NumberReport, ...]
     agreed: Floats
-    alone: Floats
-    participants: tuple[Participant, ...]
     trim: int
     seconds_fitting: float
     seconds_comparing: float
@@ -48,21 +35,6 @@ class NumberStudy:
         """How many liars the rule is safe against, in words."""
         most = {0: "no liar", 1: "one liar at the most"}.get(self.trim, f"{self.trim} liars at the most")
         return f"numbers trimmed at either end: {self.trim}, which withstands {most} (--trim changes it)"
-
-    @cached_property
-    def participant_table(self) -> NumberParticipants:
-        """How far each participant is off, on rows of its own and on the test rows."""
-        return describe_numbers(self.participants, self.alone, self.agreed, self._truth)
-
-    @cached_property
-    def joining(self) -> NumberJoining:
-        """Each group's own model beside the moot, on that group's test rows."""
-        names = [participant.name for participant in self.participants]
-        return compare_numbers_alone(self.alone, self.agreed, self._truth, self.data.groups_test, names)
-
-    @property
-    def _truth(self) -> Floats:
-        return np.asarray(self.data.y_test, dtype=np.float64)
 
     def score_cells(self) -> tuple[list[str], list[list[str]]]:
         """Header and rows of the scores, for people."""
@@ -94,7 +66,7 @@ def number_study(
     try:
         for count in byzantine:
             regressor.adversaries = count or None
-            reports.append(regressor.report(data.X_test, data.y_test))
+            reports.append(regressor.report(data.X_test, data.y_test, groups=data.groups_test))
             if progress is not None:
                 progress("deliberating", len(reports), len(byzantine))
     finally:
@@ -105,8 +77,6 @@ def number_study(
         byzantine=tuple(byzantine),
         reports=tuple(reports),
         agreed=agreed,
-        alone=alone,
-        participants=tuple(regressor.participants_),
         trim=TrimmedMean(regressor.trim).trimmed(len(regressor.participants_)),
         seconds_fitting=fitted - started,
         seconds_comparing=time.perf_counter() - fitted,

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
+from folkmoot.network.session.talking import MOST_ANSWERS
 from folkmoot.network.storage.account import account
 from folkmoot.network.storage.reasons import reason
+from folkmoot.network.storage.retention import stored_bytes
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.packing import unpack
 from support.command import assert_refused, run, run_json
@@ -143,3 +147,26 @@ def test_a_motion_from_before_changes_were_kept() -> None:
         why = reason(hall.storages[0], stored, 0)
         assert why.changes is None
         assert str(why)
+
+
+def test_what_is_remembered_is_bounded_and_charged_for() -> None:
+    votes = np.random.default_rng(1).integers(0, 2, (N, 3000)).astype(np.int8)
+    hall = Moot(votes, seed=1)
+    hall.put(k=5, alpha=ALPHA)
+    hall.network.run(60.0)
+    (stored,) = hall.storages[0].motions()
+    kept = stored.summary["changes"]
+    assert sum(len(answers) for *_, answers in kept) <= MOST_ANSWERS
+    assert len(kept) > 400
+    charged = stored_bytes(stored.motion, len(stored.header), N)
+    few = msgspec.structs.replace(stored.motion, inputs=1)
+    assert len(json.dumps(kept)) < charged - stored_bytes(few, len(stored.header), N)
+    assert all(len(json.dumps(each)) + 2 <= 48 + 20 * len(each[-1]) for each in kept)
+    last = {place for place, *_ in kept}
+    mine = unpack(hall.storages[0].closes(stored.name)[0].decisions, 3000, 2)
+    other = next(i for i in range(3000) if i not in last and mine[i] != votes[0, i])
+    why = reason(hall.storages[0], stored, other)
+    assert why.changes is not None
+    (change,) = why.changes  # that it changed is known, but no more when and after whose answers
+    assert (change.round, change.before, change.after) == (0, "ab"[votes[0, other]], "ab"[mine[other]])
+    assert f"{stored.names[0]}, {change.before} -> {change.after}" in str(why)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -17,6 +17,17 @@ _LEAST_INPUTS: Final = 20  # below it equal or constant numbers say nothing
 _EQUAL: Final = 1e-9  # of the spread of the answers: numbers that differ by less are the same
 
 
+class Measured(Protocol):
+    """What is known of a participant's model."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def held_out(self) -> int: ...
+    @property
+    def squared_error(self) -> float: ...
+
+
 @dataclass(frozen=True)
 class NumberRow:
     """One participant of a report on numbers.
@@ -27,12 +38,18 @@ class NumberRow:
         Its name.
     role : {"honest", "byzantine", "faulty"}
         Whether it follows the protocol, lies, or could not answer.
+    rows : int
+        How many rows its model was fitted on, as far as is known.
+    held_out : int
+        How many rows it kept for itself.
     holdout_error : float or None
         The root mean squared error of its model on the rows that it kept for itself; None without any.
     error : float or None
         That of the numbers it handed in on the inputs of the report.
     r2 : float or None
         The share of the variance of the truth that they explain, below 0 if a constant would do better.
+    bias : float or None
+        By how much they are too high, on average.
     distance : float or None
         How far they are from the answer of the moot, as a root mean square.
     finding : str
@@ -50,9 +67,12 @@ class NumberRow:
 
     name: str
     role: Role
+    rows: int
+    held_out: int
     holdout_error: float | None
     error: float | None
     r2: float | None
+    bias: float | None
     distance: float | None
     finding: str
 
@@ -104,7 +124,7 @@ def describe_numbers(
     truth: Floats,
     *,
     names: Sequence[str],
-    squared_errors: Sequence[float] | None = None,
+    people: Sequence[Measured] | None = None,
     byzantine: Sequence[str] = (),
     faulty: Mapping[str, str] | None = None,
 ) -> NumberTable:
@@ -120,8 +140,9 @@ def describe_numbers(
         The right numbers.
     names : sequence of str
         The names of those who could answer.
-    squared_errors : sequence of float, optional
-        The mean squared error of each on rows that it kept for itself, nan if it kept none.
+    people : sequence, optional
+        For each of them an object with ``rows``, ``held_out`` and ``squared_error``, as the participants of
+        an estimator have them. Default: that is not known.
     byzantine : sequence of str, optional
         The names of those who lie, where that is known.
     faulty : mapping of str to str, optional
@@ -147,20 +168,24 @@ def describe_numbers(
     for i, name in enumerate(names):
         squared = _mean_square(sent[i] - truth)
         r2 = 1 - squared / around if around else np.nan
-        held = np.nan if squared_errors is None else float(np.sqrt(squared_errors[i]))
+        own = None if people is None else people[i]
+        wrong = (sent[i] - truth)[~np.isnan(sent[i])]
         rows.append(
             NumberRow(
                 name=str(name),
                 role="byzantine" if name in byzantine else "honest",
-                holdout_error=known(held),
+                rows=0 if own is None else own.rows,
+                held_out=0 if own is None else own.held_out,
+                holdout_error=None if own is None else known(float(np.sqrt(own.squared_error))),
                 error=known(float(np.sqrt(squared))),
                 r2=known(r2),
+                bias=float(wrong.mean()) if wrong.size else None,
                 distance=known(float(np.sqrt(_mean_square(sent[i] - answer)))),
                 finding=_finding(sent, i, names, r2, spread),
             )
         )
     rows += [
-        NumberRow(name, "faulty", None, None, None, None, f"faulty: {why}")
+        NumberRow(name, "faulty", 0, 0, None, None, None, None, None, f"faulty: {why}")
         for name, why in (faulty or {}).items()
     ]
     return NumberTable(tuple(rows))
@@ -188,9 +213,11 @@ def _mean_square(values: Floats) -> float:
 _SHOWN: Final[tuple[Column, ...]] = (
     ("participant", lambda row: row.name, lambda row: bool(row.name)),
     ("role", lambda row: row.role, lambda row: row.role != "honest"),
+    ("rows", lambda row: str(row.rows), lambda row: row.rows > 0),
     ("holdout error", lambda row: count(row.holdout_error), lambda row: row.holdout_error is not None),
     ("error", lambda row: count(row.error), lambda row: row.error is not None),
     ("R2", lambda row: count(row.r2), lambda row: row.r2 is not None),
+    ("bias", lambda row: count(row.bias), lambda row: row.bias is not None),
     ("from the answer", lambda row: count(row.distance), lambda row: row.distance is not None),
     ("finding", lambda row: row.finding, lambda row: row.finding is not None),
 )
