@@ -213,7 +213,7 @@ def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
     ("options", "message"),
     [
         (["--target", "sick"], "patients.csv has no column 'sick': it has age, pressure, town, clinic, ill"),
-        (["--group", "ill"], "target and group must be different columns: got 'ill' for both"),
+        (["--group", "ill"], "--group must be another column than the target: got --target 'ill'"),
         (["--target", "town", "--task", "regression"], "line 2: town must be a number: got"),
         (["--task", "ranking"], "--task must be classification or regression: got 'ranking'"),
         (["--score", "f1_makro"], "--score must name scikit-learn's scorers: got 'f1_makro'; did you mean"),

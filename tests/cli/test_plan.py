@@ -188,6 +188,9 @@ def test_bad_input_is_one_line(arguments: str, message: str) -> None:
 
 def test_votes_and_accuracies_are_either_or(tmp_path: Path) -> None:
     votes, _ = write_votes(tmp_path)
+    alone = tmp_path / "alone.csv"
+    alone.write_text("task,worker,label\n1,Ann,yes\n2,Ann,no\n")
+    assert_refused("at least two workers: all are of 'Ann'; is --worker-column", "plan", "--votes", alone)
     assert_refused("--p or --votes, not both", "plan", "--votes", votes, "--p", 0.8)
     assert_refused("--labels is for --p", "plan", "--votes", votes, "--labels", 3)
     assert_refused("has no column 'answer'", "plan", "--votes", votes, "--label-column", "answer")

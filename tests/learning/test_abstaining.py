@@ -118,6 +118,26 @@ def test_scores_are_what_scikit_learn_finds(options: dict[str, Any]) -> None:
     assert "neg_log_loss" in str(report)
 
 
+def test_what_a_server_leaves_undecided_is_wrong_by_any_score() -> None:
+    """Not what the moot answers there: a supermajority that decides few inputs must not borrow its score."""
+    moot = fitted(PLACE > 0)
+    report = moot.report(X[TEST], PLACE[TEST] > 0, repeats=1, stacking=False, scoring=["recall", "f1_micro"])
+    line, right = report.line("supermajority"), PLACE[TEST] > 0
+    yes = moot.votes(X[TEST]).sum(axis=0)
+    decided = np.maximum(yes, 9 - yes) * 3 >= 9 * 2
+    assert 0 < decided.sum() < 250
+    hits = decided & ((yes > 4) == right)
+    assert line.accuracy == pytest.approx(hits.mean())
+    assert line.scores == pytest.approx({"recall": hits[right].mean(), "f1_micro": hits.mean()})
+
+
+def test_a_score_of_one_class_says_which_is_of_all() -> None:
+    said = r"scoring='f1' cannot be computed here: pos_label=1 .*; 'f1_macro' is of all classes$"
+    words = np.where(PLACE > 0, "ill", "well")
+    with pytest.raises(ValueError, match=said):
+        fitted(words).report(X[TEST], words[TEST], repeats=1, stacking=False, scoring="f1")
+
+
 def test_a_mapping_names_scorers_and_single_names_do() -> None:
     moot = fitted()
     named = moot.report(

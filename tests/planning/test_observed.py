@@ -171,3 +171,6 @@ def test_what_cannot_be_planned_for_is_refused_in_one_line() -> None:
         plan_for(ConsensusRegressor([LogisticRegression()]), X)
     with pytest.raises(ValueError, match="is not fitted yet"):
         plan_for(ConsensusClassifier([LogisticRegression()]), X)
+    moot, X, y = moot_of()
+    with pytest.raises(ValueError, match=rf"^y must hold one label per input \({len(X)}\): got 3$"):
+        plan_for(moot, X, y[:3])

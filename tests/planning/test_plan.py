@@ -404,3 +404,9 @@ def test_bad_input(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)) as caught:
         plan(**arguments)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("p", ["good", ["good", 0.8]])
+def test_an_accuracy_that_is_no_number_is_shown_as_it_was_given(p: object) -> None:
+    with pytest.raises(TypeError, match=rf"^p must be a number .*: got (p=)?{re.escape(repr(p))}$"):
+        plan(2, p)  # type: ignore[arg-type]

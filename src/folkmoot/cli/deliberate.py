@@ -24,6 +24,7 @@ from folkmoot.cli.options import (
     TaskColumn,
     WorkerColumn,
     asked,
+    check_workers,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -134,11 +135,7 @@ def deliberate(
     if golden is not None and peer_review:
         check_enough(golden, gold)
     table = read_votes(votes, truth, **columns) if golden is None else golden.table
-    if len(table.workers) < 2:
-        raise ValueError(
-            f"{votes} must hold votes of at least two workers: all are of {table.workers[0]!r}; is "
-            f"--worker-column {worker_column} the column that says who voted?"
-        )
+    check_workers(table, votes, worker_column)
     explained = _tasks_to_explain(why or [], table, votes, gold)
     classes = len(table.labels)
     notes: list[str] = []

@@ -10,6 +10,7 @@ from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from folkmoot.sampling import Everyone, Others
+    from folkmoot.vote_files import VoteTable
 
 SAMPLING = ("everyone", "others")
 
@@ -71,6 +72,15 @@ def asked(participants: int, k: int | None, alpha: int | None = None) -> tuple[i
     if k is not None:
         Others().check(participants, k)
     return default_query(participants, k, alpha)
+
+
+def check_workers(table: VoteTable, path: Path, column: str) -> None:
+    """ValueError if a file of votes has those of one worker only."""
+    if len(table.workers) < 2:
+        raise ValueError(
+            f"{path} must hold votes of at least two workers: all are of {table.workers[0]!r}; is "
+            f"--worker-column {column} the column that says who voted?"
+        )
 
 
 class ListingCommand(TyperCommand):

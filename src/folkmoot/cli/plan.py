@@ -17,6 +17,7 @@ from folkmoot.cli.options import (
     Seed,
     TaskColumn,
     WorkerColumn,
+    check_workers,
     parse_accuracies,
 )
 from folkmoot.cli.output import (
@@ -124,7 +125,9 @@ def _table(
 
     if labels is not None:
         raise ValueError("--labels is for --p: a file of votes has its own labels")
-    return read_votes(votes, truth, task=task, worker=worker, label=label)
+    table = read_votes(votes, truth, task=task, worker=worker, label=label)
+    check_workers(table, votes, worker)
+    return table
 
 
 def _liars(typed: str) -> int | float:

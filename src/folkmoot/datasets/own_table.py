@@ -173,7 +173,9 @@ def _check_columns(
     sheet: Sheet, target: str, group: str | None, drop: Sequence[str], also: Sequence[str] = ()
 ) -> None:
     if target == group:
-        raise ValueError(f"target and group must be different columns: got {target!r} for both")
+        raise ValueError(
+            f"group must be another column than the target: got target={target!r}, group={group!r}"
+        )
     used = next((name for name in drop if name in (target, group)), None)
     if used is not None:
         raise ValueError(f"drop must not name the target or the group: got {used!r}")

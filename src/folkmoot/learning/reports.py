@@ -66,8 +66,9 @@ class ReportingEstimator(DeliberatingEstimator):
             and together, on its own inputs (docs/who-is-off.md). Default: not compared.
         scoring : str, sequence of str, or mapping of str to scorer, optional
             Scores by scikit-learn's names, such as "f1_macro" or ["roc_auc", "neg_log_loss"], which stand
-            beside accuracy; of what ``predict`` and ``predict_proba`` answer, so that undecided inputs have
-            the likeliest label there. Scores of probabilities are of the consensus only. Default: balanced
+            beside accuracy. Of the consensus they score what ``predict`` and ``predict_proba`` answer, so
+            that undecided inputs have the likeliest label there; on other lines those have the first of level
+            labels, or a wrong one. Scores of probabilities are of the consensus only. Default: balanced
             accuracy and macro F1, in which undecided inputs are wrong and level labels share, as in accuracy.
         repeats : int, default 10
             How many times to play the talk: the standard error of the consensus is over these. An agreement

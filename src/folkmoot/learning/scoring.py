@@ -1,7 +1,8 @@
 """Scores by scikit-learn's names of every way to answer in a report.
 
 A scorer asks an estimator. Here it is asked of answers that are known already: those of a line of the report,
-where an undecided input has the first of its level labels, or else the likeliest, as ``predict`` answers.
+where an undecided input has the first of its level labels, or else a wrong one: it counts as wrong by any
+score, as it does in accuracy. What ``predict`` answers there is the answer of the consensus alone.
 """
 
 from __future__ import annotations
@@ -127,7 +128,8 @@ def with_scores(
         if line.decisions is None:
             return {}
         main = line.name == report.talk
-        each = [_filled(one, line, i, likely) for i, one in enumerate(line.decisions)]
+        instead = likely.argmax(axis=1) if main else _wrong(truth, len(classes))
+        each = [_filled(one, line, i, instead) for i, one in enumerate(line.decisions)]
         if main:
             each[0] = answers
         told = [
@@ -138,9 +140,13 @@ def with_scores(
     return replace(report, lines=tuple(replace(line, scores=scored(line)) for line in report.lines))
 
 
-def _filled(decision: Ints, line: Line, repetition: int, likely: Floats) -> Ints:
-    """The decisions, with the first of level labels, or the likeliest, where there is none."""
-    instead = likely.argmax(axis=1)
+def _wrong(truth: Votes, classes: int) -> Ints:
+    """A wrong class for every input: the one after the right one."""
+    return np.asarray((truth.astype(np.int64) + 1) % classes)
+
+
+def _filled(decision: Ints, line: Line, repetition: int, instead: Ints) -> Ints:
+    """The decisions, with the first of level labels, or ``instead``, where there is none."""
     if line.level is not None:
         tied = line.level[repetition]
         instead = np.where(tied.any(axis=1), tied.argmax(axis=1), instead)
@@ -169,10 +175,17 @@ def _by(
                 found[name] = float(scorer(told, places[:, None], right[places])) if places.size else None
         except (AttributeError, ValueError, TypeError) as error:
             if strict:
-                why = first_sentence(error)
+                why = first_sentence(error) + _instead(name, error)
                 raise ValueError(f"scoring={name!r} cannot be computed here: {why}") from None
             found[name] = None
     return found
+
+
+def _instead(name: str, error: Exception) -> str:
+    """What to type instead of a score of one class, where it is not said which class."""
+    every = f"{name}_macro"
+    fits = "pos_label" in str(error) and every in get_scorer_names()
+    return f"; {every!r} is of all classes" if fits else ""
 
 
 def _mean(each: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:

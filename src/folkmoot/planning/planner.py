@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
@@ -103,7 +102,7 @@ def plan(
     if votes is None:
         if truth is not None:
             raise ValueError("truth is of votes that were cast: give votes= with it")
-        crowd = Skilled.checked(np.asarray(p) if p is not None else 0.0, 2 if labels is None else labels)
+        crowd = Skilled.checked(0.0 if p is None else p, 2 if labels is None else labels)
     else:
         crowd = Observed.checked(votes, truth, labels)
     remarks = () if truth is not None else _remarks_without_truth(crowd)
@@ -192,7 +191,10 @@ def plan_for(
         chances = None if moot.adversaries else moot.predict_proba(X)
         crowd = Observed.checked(votes, None, len(moot.classes_), chances)
     else:
-        crowd = Observed.checked(votes, as_truth(y, moot.classes_), len(moot.classes_))
+        truth = as_truth(y, moot.classes_)
+        if len(truth) != votes.shape[1]:
+            raise ValueError(f"y must hold one label per input ({votes.shape[1]}): got {len(truth)}")
+        crowd = Observed.checked(votes, truth, len(moot.classes_))
     remarks = () if y is not None else _remarks_without_truth(crowd)
     return _planned(crowd, n, byzantine, inputs, rounds, protocol, target, seed, progress, remarks=remarks)
 

@@ -118,6 +118,8 @@ def test_at_the_prompt(talked: tuple[Moot, dict[int, dict[int, Any]]], tmp_path:
     for typed in ("40", "-1"):
         message = f"--why must be an input of the motion, 0 to 39: got {typed}"
         assert_refused(message, "motions", "last", "--via", folder, f"--why={typed}")
+    message = "'--why': expected a whole number, got 'few'"
+    assert_refused(message, "motions", "last", "--via", folder, "--why", "few")
     assert_refused("--why must be given with a motion", "motions", "--via", folder, "--why", "3")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.options import Everything, Json, Play
+from folkmoot.cli.options import Everything, Json, Play, whole_number
 from folkmoot.cli.output import page_path, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def motions(
         list[int] | None,
         typer.Option(
             "--why",
+            parser=whole_number,
             metavar="INPUT",
             help="Explain this input of the motion; may be repeated.",
             show_default=False,
