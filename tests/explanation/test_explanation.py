@@ -356,3 +356,11 @@ def test_bad_input() -> None:
         outcome.why("t17")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"why needs the first votes: explain an outcome of deliberate"):
         replace(outcome, played=None).why(0)
+
+
+def test_a_single_vote_was_for_a_label() -> None:
+    outcome = deliberate(np.array([[0], [1], [2]]), Slush(2, 2), rounds=2)
+    assert str(outcome.why(0).sentence).startswith(
+        "There is no answer: at first 1 was for colour 0, 1 for colour 1"
+    )
+    assert " rounds 1 is for colour 0, 1 for colour 1 and 1 for colour 2, and" in outcome.why(0).sentence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from folkmoot.terminal import printable
 
@@ -18,6 +18,7 @@ _MOST_NAMES: Final = 6  # in a sentence; lists below it name everybody
 _MOST_CHANGES: Final = 40
 _MOST_LISTED: Final = 20  # of those without a vote
 _CLOSE: Final = 2  # votes
+_OF_ONE: Final = {"were": "was", "are": "is"}
 
 COUNTED: Final = {
     "equal": "which all count the same",
@@ -110,10 +111,12 @@ def _held_in_words(talking: Sequence[Voice]) -> str:
     return f"{held}, and more than half of the {len(talking)} must be for one label"
 
 
-def shares_in_words(counts: Counter[Any], verb: str) -> str:
-    """4 were for cat, 3 for dog and 2 for none."""
-    parts = [f"{count} for {called(label)}" for label, count in _ranked(counts)]
-    parts[0] = parts[0].replace(" ", f" {verb} ", 1)
+def shares_in_words(counts: Counter[Any], verb: Literal["were", "are"]) -> str:
+    """4 were for cat, 3 for dog and 2 for none; 1 was for cat."""
+    ranked = _ranked(counts)
+    parts = [f"{count} for {called(label)}" for label, count in ranked]
+    first = _OF_ONE[verb] if ranked[0][1] == 1 else verb
+    parts[0] = parts[0].replace(" ", f" {first} ", 1)
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 

@@ -27,6 +27,12 @@ from folkmoot.arrays import Array, Ints
 from folkmoot.learning.tables import columns_of, rows_in, rows_of
 
 _FOLDS: Final = 5  # of a participant that cross-validates instead of holding out
+# scikit-learn's own line prints the rows.
+_ONE_DIMENSION: Final = (
+    "Expected 2D array, got 1D array: each row of X is one thing, such as a text, and this model takes rows "
+    "of features; texts need a first step, such as make_pipeline(TfidfVectorizer(), model), numbers "
+    "X.reshape(-1, 1)"
+)
 
 
 class ParticipantWarning(UserWarning):
@@ -279,7 +285,8 @@ def _fit(task: Task, rows: Ints) -> tuple[Any, bool]:
         model.fit(X, task.y[rows], **options)
     except Exception as error:
         kind = type(error) if type(error) in (ValueError, TypeError) else RuntimeError
-        raise kind(f"participant {task.name!r} ({type(model).__name__}) cannot be fitted: {error}") from error
+        why = _ONE_DIMENSION if "got 1D array" in str(error) else error
+        raise kind(f"participant {task.name!r} ({type(model).__name__}) cannot be fitted: {why}") from error
     return model, task.weights is None or bool(options)
 
 
