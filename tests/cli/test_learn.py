@@ -240,7 +240,7 @@ def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
         (["--k", "10"], "1 <= k <= n-1 when the asker does not ask itself: got --k 10, n=10"),
         (["--k", "0"], "--k must satisfy k >= 1: got --k 0"),
         (["--test-groups", "0.95"], "12 groups are too few to leave 11 of them out"),
-        (["--test-rows", "0.2", "--test-groups", "0.2"], "give one of --test, --test-groups and --test-rows"),
+        (["--test-rows", "0.2", "--test-groups", "0.2"], "--test-rows: got --test-groups 0.2, --test-rows"),
         (["--drop", "ill"], "--drop must not name the target or the group: got 'ill'"),
         (["--test-groups", "0"], "--test-groups must satisfy 0 < test_groups < 1"),
         (["--test-rows", "0.001"], "leaves no row to test on"),

@@ -235,8 +235,10 @@ def test_notes_name_the_classes(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     frame.to_csv(table, index=False)
     options = ["--model", "logistic", "--byzantine", 0, "--repeats", 1, "--test-rows", 0.3, "--no-save"]
-    result = run(*learn(table, "state", "shop", *options))
+    result = run(*learn(table, "state", "shop", *options), "--score", "f1,f1_macro")
     assert "always answering 'sound' would be right on 0.9" in result.stdout
+    assert "\nf1 of sound, by how many" in result.stdout
+    assert "\nf1_macro, by how many" in result.stdout
 
 
 def test_nothing_is_overwritten_silently(

@@ -56,6 +56,7 @@ def write_learned(study: Study | NumberStudy, folder: Path, title: str, found: d
 
 def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool) -> None:
     """All comparisons by number of liars, who is off, and who gains by joining; ``whole`` for every row."""
+    from folkmoot.learning.scoring import of_one_class
     from folkmoot.report.study_page import score_table
     from folkmoot.runs.shown_rows import READ_BACKWARDS
     from folkmoot.runs.study import Study
@@ -73,7 +74,8 @@ def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool
         )
         for name in scores:
             say("")
-            print_table(f"{name}, by how many are perfectly malicious:", *score_table(study, name))
+            whose = f" of {study.data.classes[-1]}" if of_one_class(name) else ""
+            print_table(f"{name}{whose}, by how many are perfectly malicious:", *score_table(study, name))
         _print_who(report, whole)
         return
     from folkmoot.report.number_page import number_table

@@ -109,9 +109,9 @@ def read_table(
     ((9, 1), (3, 1))
     """
     given = {"test": test, "test_groups": test_groups, "test_rows": test_rows}
-    both = [name for name, value in given.items() if value is not None]
+    both = [f"{name}={value}" for name, value in given.items() if value is not None]
     if len(both) > 1:
-        raise ValueError(f"give one of test, test_groups and test_rows: got {' and '.join(both)}")
+        raise ValueError(f"give one of test, test_groups and test_rows: got {', '.join(both)}")
     if task is not None and task not in get_args(Task):
         raise ValueError(f"task must be {' or '.join(get_args(Task))}: got {task!r}")
     sheet = read_sheet(path, (target, group))

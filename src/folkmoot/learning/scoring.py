@@ -104,6 +104,11 @@ def _scorer(name: object) -> Scorer:
     raise ValueError(f"scoring must name scikit-learn's scorers: got {name!r}; {hint}")
 
 
+def of_one_class(name: str) -> bool:
+    """Whether this is of the last of two classes alone, as f1, precision and recall are."""
+    return f"{name}_macro" in get_scorer_names()
+
+
 def with_scores(
     report: Report, wanted: Mapping[str, Scorer], truth: Votes, labels: Array, answers: Ints, likely: Floats
 ) -> Report:
@@ -183,9 +188,8 @@ def _by(
 
 def _instead(name: str, error: Exception) -> str:
     """What to type instead of a score of one class, where it is not said which class."""
-    every = f"{name}_macro"
-    fits = "pos_label" in str(error) and every in get_scorer_names()
-    return f"; {every!r} is of all classes" if fits else ""
+    fits = "pos_label" in str(error) and of_one_class(name)
+    return f"; '{name}_macro' is of all classes" if fits else ""
 
 
 def _mean(each: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
