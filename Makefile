@@ -61,6 +61,7 @@ bench: $(VENV)/dev
 	$(BIN)/python benchmarks/simulation.py --json
 	$(BIN)/python benchmarks/learning.py --json
 	$(BIN)/python benchmarks/trust.py --json
+	$(BIN)/python benchmarks/player.py --json
 	$(BIN)/python benchmarks/network.py --json
 	$(BIN)/python benchmarks/network_hostile.py --json
 	$(BIN)/python benchmarks/network_largest.py --json

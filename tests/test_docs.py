@@ -66,9 +66,10 @@ def test_walks_are_short_and_their_files_are_there(walk: str, most: int) -> None
         assert (ROOT / "src" / "folkmoot" / file).is_file(), file
 
 
-def test_theory_commands_of_the_readme_work() -> None:
-    commands = re.findall(r"^\$ folkmoot (theory .*)$", (ROOT / "README.md").read_text(), flags=re.M)
-    assert commands
+def test_theory_and_plan_commands_of_the_readme_work() -> None:
+    page = (ROOT / "README.md").read_text()
+    commands = re.findall(r"^\$ folkmoot ((?:theory|plan) [^#\n]*)", page, flags=re.M)
+    assert {command.split()[0] for command in commands} == {"theory", "plan"}
     for command in commands:
         result = run(*command.split())
         assert result.returncode == 0, result.stderr

@@ -7,6 +7,7 @@ from . import aggregation as aggregation
 from . import baselines as baselines
 from . import comparison as comparison
 from . import datasets as datasets
+from . import explanation as explanation
 from . import learning as learning
 from . import network as network
 from . import planning as planning
@@ -18,12 +19,14 @@ from . import trust as trust
 from .checks import ByzantineThresholdWarning as ByzantineThresholdWarning
 from .comparison import Report as Report
 from .comparison import compare as compare
+from .explanation import Explanation as Explanation
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusRegressor as ConsensusRegressor
 from .outcome import Outcome as Outcome
 from .planning import Plan as Plan
 from .planning import plan as plan
 from .planning import plan_for as plan_for
+from .player import Player as Player
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball
 from .protocols import Snowflake as Snowflake
@@ -37,6 +40,7 @@ from .simulation import deliberate as deliberate
 from .thresholds import StrongConfidence as StrongConfidence
 from .vote_files import VoteTable as VoteTable
 from .vote_files import read_votes as read_votes
+from .watching import play as play
 
 __all__: list[str]
 __version__: str

@@ -6,10 +6,12 @@ Agreement is not correctness: an ``Outcome`` knows nothing of the truth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,8 @@ from folkmoot import checks
 from folkmoot.accuracy import share_right
 from folkmoot.answers import Answer, held_by_most
 from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
+from folkmoot.convergence import draw_convergence
+from folkmoot.pictures import canvas
 from folkmoot.played import Played, Schedule
 from folkmoot.turns import Change, Turns
 from folkmoot.votes import UNCOLOURED, Votes
@@ -26,6 +30,16 @@ __all__ = ["Outcome"]
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from folkmoot import Explanation
+    from folkmoot.player import Player
+
+
+class Replay(Protocol):
+    """Plays an input once more, with a notebook."""
+
+    def __call__(self, i: int, repetition: int = 0) -> Turns:
+        """The turns of input i in one repetition."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +114,7 @@ class Outcome:
     rounds: Ints
     queries: Ints
     history: npt.NDArray[np.int32] | None = None
-    replay: Callable[[int], Turns] | None = field(default=None, repr=False)
+    replay: Replay | None = field(default=None, repr=False)
     labels: Sequence[Any] | Array | None = None
     names: Sequence[str] | None = None
     present: Bools | None = None
@@ -319,13 +333,51 @@ class Outcome:
         """
         return self._turns("turns", i)
 
+    def why(self, i: int) -> Explanation:
+        """Explain the answer to one input, by names and labels; with several repetitions, that of the first.
+
+        Parameters
+        ----------
+        i : int
+            The input: its column in the votes.
+
+        Returns
+        -------
+        Explanation
+            Everybody's first vote and what it counted for, who changed its mind after whose answers, how
+            close it was, and all of it in one sentence. Without ``record=True`` it says what is not known.
+
+        Raises
+        ------
+        ValueError
+            If there is no such input, or the outcome does not know its first votes.
+
+        Examples
+        --------
+        >>> from folkmoot import Slush, deliberate
+        >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
+        >>> why = outcome.why(0)
+        >>> why.answer, why.changes[0].name, why.closeness.votes
+        ('colour 0', 'participant 3', 2)
+        """
+        # What explains stands above theory and simulation, which stand above this: it is asked for by its
+        # public name, which the package loads on first use.
+        import folkmoot
+
+        return folkmoot.explanation.why(self, i)
+
     def _turns(self, what: str, i: int) -> Turns:
         if self.replay is None:
             raise ValueError(f"{what} needs the record: deliberate(..., record=True)")
         return self.replay(self._input(i))
 
-    def plot(self) -> Figure:
+    def plot(self, ax: Any = None) -> Figure:
         """Draw how fast the participants came to agree.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: in a figure of its own.
 
         Returns
         -------
@@ -338,26 +390,38 @@ class Outcome:
         ValueError
             If the deliberation was not recorded with ``record=True``.
         """
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-        draw_convergence(self, figure.subplots())
+        figure, axes = canvas(ax, (6.4, 4.0))
+        draw_convergence(self, axes)
         return figure
 
+    @overload
+    def play(self, path: None = None, **options: Any) -> Player: ...
 
-def draw_convergence(outcome: Outcome, axes: Any, *, most: int = 60) -> None:
-    """Draw the history of the first inputs into matplotlib axes; undecided ones in red."""
-    if outcome.history is None:
-        raise ValueError("a plot needs the record: deliberate(..., record=True)")
-    several = outcome.history.ndim == 4
-    history, decision = (x[0] if several else x for x in (outcome.history, outcome.decision))
-    for i in range(min(most, len(history))):
-        split = decision[i] == UNCOLOURED
-        colour = int(history[i, -1].argmax()) if split else int(decision[i])
-        share = history[i, :, colour] / max(1, int(outcome.voters[i]))
-        axes.plot(share, color="#c0392b" if split else "#1f5fa8", alpha=0.5, lw=1)
-    axes.set_xlim(0, max(1, int(outcome.rounds.max())))
-    axes.set_ylim(0, 1.02)
-    axes.set_xlabel("rounds per participant")
-    axes.set_ylabel("share on the final colour")
-    axes.spines[["top", "right"]].set_visible(False)
+    @overload
+    def play(self, path: str | PathLike[str], **options: Any) -> Path: ...
+
+    def play(self, path: str | PathLike[str] | None = None, **options: Any) -> Player | Path:
+        """Make a page that plays the talk turn by turn, in one HTML file that works offline.
+
+        Parameters
+        ----------
+        path : str or path, optional
+            The file to write, such as ``"talk.html"``. Default: none; the page is returned, and shows itself
+            in a notebook.
+        **options : dict
+            ``truth``, ``images``, ``rows``, ``inputs``, ``input_names``, ``title`` and ``about``, as
+            ``folkmoot.play`` takes them.
+
+        Returns
+        -------
+        Player or Path
+            The page; with ``path`` the file that was written.
+
+        Raises
+        ------
+        ValueError
+            If the deliberation was not recorded with ``record=True``, or the options do not fit it.
+        """
+        from folkmoot.watching import play
+
+        return play(self, path, **options)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from folkmoot.arrays import Ints
+from folkmoot.arrays import Floats, Ints
 from folkmoot.votes import Votes
 
 __all__ = ["PlainSlush", "Played"]
 
 Schedule: TypeAlias = Literal["one", "lockstep"]
+Again: TypeAlias = Callable[[int, Votes, int, int], Ints]
 
 
 class PlainSlush(NamedTuple):
@@ -63,8 +64,8 @@ class Played:
 
     Parameters
     ----------
-    protocol : SnowProtocol
-        By which rule.
+    protocol : SnowProtocol or None
+        By which rule; None if they agreed on numbers.
     schedule : {"one", "lockstep"}
         One participant at a time, or all at once.
     seed : int
@@ -75,9 +76,14 @@ class Played:
         Gives the first votes (participant, input) as they were handed in, those of liars as they chose them.
     query : callable
         Gives k and alpha of each participant (participant,) on an input; 0 and 0 of one that asks nobody.
-    again : callable
-        Plays input i with other first votes (participant, variant), which liars are asked to keep, so many
-        times, from a seed; gives the decisions (variant, time).
+    again : callable or None
+        Plays input i with other first votes (participant, variant), so many times, from a seed; gives the
+        decisions (variant, time). Liars keep the votes that they have.
+    recorded : callable or None
+        Plays input i so many times with its record, as ``deliberate(..., record=True)`` would; gives that
+        outcome, and the place of the input in it.
+    weights : ndarray of float, shape (participant,), optional
+        What each one's answer weighs, to the median asker; None if all weigh the same.
     plain : callable
         Gives the ``PlainSlush`` of an input, or None where its law is not of that kind.
 
@@ -97,5 +103,7 @@ class Played:
     adversaries: Mapping[int, Any]
     first: Callable[[], Votes]
     query: Callable[[int], tuple[Ints, Ints]]
-    again: Callable[[int, Votes, int, int], Ints]
+    again: Again | None
+    recorded: Callable[[int, int], tuple[Any, int]] | None
     plain: Callable[[int], PlainSlush | None]
+    weights: Floats | None = None

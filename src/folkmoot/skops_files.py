@@ -6,7 +6,6 @@ it is known to be harmless, or was allowed by name.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ def read_skops(
 
     from folkmoot.harmless import HARMLESS, calling, check_buffers
 
-    make_current_folder_importable()  # types that are allowed may be there
     known = HARMLESS.union(allow)
     try:
         types = skops.io.get_untrusted_types(file=path)
@@ -60,10 +58,3 @@ def write_skops(path: Path, thing: Any) -> None:
 def told(error: BaseException) -> str:
     """The kind of an error and what it says."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def make_current_folder_importable() -> None:
-    """As with ``python -m``; it stays so, for what a module imports only when it is called."""
-    here = str(Path.cwd())
-    if not {"", here} & set(sys.path):
-        sys.path.insert(0, here)

@@ -20,6 +20,7 @@ from folkmoot.baselines import dawid_skene, majority, supermajority
 from support.command import assert_refused, run, run_json
 from support.crowds import sparse_crowd, write_crowd
 from support.oracles.ties import fair_accuracy
+from support.page_data import held_in
 from support.process import assert_control_c_says_interrupted
 
 PARTICIPANTS, INPUTS = 21, 60
@@ -202,6 +203,24 @@ def test_out_and_plot(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert plain.exists()
 
 
+def test_play_writes_the_talk_with_names_of_tasks_and_workers(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "talk.html"
+    result = deliberately(files[0], "--truth", files[1], "--byzantine", 2, "--repeats", 2, "--play", path)
+    assert result.returncode == 0, result.stderr
+    assert f"wrote {path} (open it in a browser)" in result.stderr
+    data = held_in(path.read_text(encoding="utf-8"))
+    assert data["labels"] == LABELS
+    table = read_votes(*files)
+    [moot] = data["moots"]
+    assert moot["names"] == list(table.workers)
+    assert list(moot["liars"].values()) == ["PerfectlyMalicious()"] * 2
+    assert table.truth is not None
+    for each in data["inputs"]:
+        assert each["truth"] == table.truth[list(table.tasks).index(each["name"])]
+
+
 def test_other_formats_and_columns(files: tuple[Path, Path], tmp_path: Path) -> None:
     """A spreadsheet's semicolons, gzipped, with columns of their own: the same votes, the same talk."""
     with files[0].open() as file:
@@ -285,6 +304,8 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
         (["--seed", "-1"], "seed must satisfy 0 <= seed < 2^32, got -1"),
         (["--rounds", "99999999999999999999"], "rounds <= 1,000,000,000"),
         (["--plot", "picture.txt"], "--plot must name a file ending in"),
+        (["--play", "talk.pdf"], "--play must name a file ending in .html, .htm: got talk.pdf"),
+        (["--play", "nowhere/talk.html"], "--play must name a file in a folder that exists: there is no"),
         (["--out", "nowhere/out.csv"], "there is no nowhere"),
         (["--truth", "missing.csv"], "missing.csv: No such file or directory"),
     ],
@@ -329,4 +350,14 @@ def test_words_that_look_like_numbers_have_a_place_in_the_order(tmp_path: Path) 
 def test_control_c_exits_130_and_says_so(files: tuple[Path, Path]) -> None:
     assert_control_c_says_interrupted(
         "deliberate", files[0], "--repeats", 400_000, "--rounds", 500, inside="folkmoot/simulation/"
+    )
+
+
+def test_one_worker_is_no_moot(tmp_path: Path) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("task,worker,label\n1,a,yes\n2,a,no\n")
+    assert_refused(
+        "must hold votes of at least two workers: all are of 'a'; is --worker-column worker the column",
+        "deliberate",
+        path,
     )

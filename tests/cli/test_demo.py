@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from folkmoot.datasets import load_digits_moot
 from support.command import assert_refused, run
+from support.page_data import held_in
 
 
 def test_demo(tmp_path: Path) -> None:
@@ -52,12 +54,38 @@ def test_demo(tmp_path: Path) -> None:
     assert [report["participants"] for report in found["reports"]] == [101] * 7
     assert len(found["reports"][2]["byzantine"]) == 10
 
+    with (out / "participants.csv").open(encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    watched = found["reports"][2]
+    assert [row["name"] for row in table] == [row["name"] for row in watched["participant_table"]]
+    lying = [row["name"] for row in table if row["role"] == "byzantine"]
+    assert sorted(lying) == sorted(watched["byzantine"])
+    always = [row["name"] for row in table if row["finding"].startswith("always wrong (0 of 450 right)")]
+    assert set(lying) <= set(always)
+    assert "more: --participants shows all" in result.stdout
+
     page = (out / "report.html").read_text()
+    assert "Who is off" in page
+    assert page.count("always wrong (0 of 450 right)") == len(always)
     assert f"{told['rows_shown']} rows of 101 participants" in page
-    assert page.count("<img ") == 3
-    assert not re.search(
-        r"(src|href)=[\"'](?!data:)|@import|url\(|<script", page
-    )  # asks nothing of the network
+    assert not re.search(r"(src|href)=[\"'](?!data:)|@import|url\(", page)  # asks nothing of the network
+    # It opens with the talks of 30 liars, who win without trust and lose with it.
+    talks = held_in(page)
+    moots = {moot["name"]: moot for moot in talks["moots"]}
+    assert list(moots) == ["no liars", "30 liars", "30 liars, with trust"]
+    assert [len(moot["liars"]) for moot in moots.values()] == [0, 30, 30]
+    assert len(talks["inputs"]) == 24
+    assert all(each["image"].startswith("data:image/png") for each in talks["inputs"])
+    for name, line, column in (("no liars", "talk without trust", 0), ("30 liars", "talk without trust", -2),
+                               ("30 liars, with trust", "consensus", -2)):  # fmt: skip
+        assert abs(moots[name]["score"]["right"] - by_liars[column][line]) < 0.02  # once, and the mean of ten
+    drawn = {line["name"]: line["points"] for line in held_in(page, "accuracy")["lines"]}
+    assert drawn["majority"] == [
+        [f, round(each["majority"], 5)] for f, each in zip(found["byzantine"], by_liars, strict=True)
+    ]
+    assert len(held_in(page, "convergence")["lines"]) == 60
+    counts = {each["name"]: sum(each["counts"]) for each in held_in(page, "rows")["columns"]}
+    assert sorted(counts.values()) == sorted(sizes)
     for name in ("accuracy", "convergence", "data"):
         assert matplotlib.image.imread(out / f"{name}.png").std() > 0.03
 

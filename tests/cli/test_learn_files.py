@@ -13,11 +13,11 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.metrics import root_mean_squared_error
+from sklearn.metrics import f1_score, log_loss, mean_absolute_error, r2_score, root_mean_squared_error
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from folkmoot import ConsensusClassifier
+from folkmoot import ConsensusClassifier, ConsensusRegressor
 from folkmoot.cli.learn_checks import new_folder
 from folkmoot.datasets import read_table
 from folkmoot.learning.base_learners import for_table, models_for
@@ -108,7 +108,8 @@ def test_numbers_are_agreed_on(tmp_path: Path) -> None:
     frame["clinic"] = np.random.default_rng(1).integers(1, 9, len(frame))
     table = tmp_path / "diabetes.csv"
     frame.to_csv(table, index=False)
-    result = run(*learn(table, "progression", "clinic", "--model", "linear", "--byzantine", 2))
+    scores = ["--score", "r2,neg_mean_absolute_error"]
+    result = run(*learn(table, "progression", "clinic", "--model", "linear", "--byzantine", 2, *scores))
     assert result.returncode == 0, result.stderr
     found = json.loads((tmp_path / "out" / "results.json").read_text())
     assert (found["task"], found["byzantine"]) == ("regression", [0, 1, 2])
@@ -137,6 +138,18 @@ def test_numbers_are_agreed_on(tmp_path: Path) -> None:
     assert root_mean_squared_error(truth, answers) == pytest.approx(errors["consensus"], rel=1e-4)
     assert "Root mean squared error, by how many participants answer absurd numbers:" in result.stdout
     assert "one liar at the most" in result.stdout
+    assert found["scores"]["consensus"]["r2"] == pytest.approx(r2_score(truth, answers), abs=1e-5)
+    assert found["scores"]["mean participant"]["neg_mean_absolute_error"] == pytest.approx(
+        -np.mean([mean_absolute_error(truth, own) for own in each])
+    )
+    assert "With nobody lying, by scikit-learn's scorers:" in result.stdout
+    people = rows_of(tmp_path / "out" / "participants.csv")
+    for row, own, (name, rows) in zip(people, each, train.groupby("clinic"), strict=True):
+        assert (row["name"], int(row["rows"])) == (str(name), len(rows))
+        assert float(row["error"]) == pytest.approx(root_mean_squared_error(truth, own))
+        assert float(row["bias"]) == pytest.approx(np.mean(own - truth))
+    assert found["joining"] == []
+    assert "test on rows of the groups that take part (--test-rows 0.2)" in result.stdout
     page = (tmp_path / "out" / "report.html").read_text()
     assert "only numbers were exchanged" in page
     assert f"{errors['consensus']:.4g}" in page
@@ -165,17 +178,52 @@ def test_whole_numbers_may_be_classes_or_numbers(tmp_path: Path) -> None:
     assert (found["task"], found["reports"][0]["classes"]) == ("classification", 21)
 
 
-def test_numbers_weighed_by_rows_that_are_shown(tmp_path: Path) -> None:
+def test_peer_review_of_numbers_is_that_of_the_estimator(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({"a": rng.normal(size=200), "who": rng.integers(0, 6, 200)})
     frame["b"] = frame["a"] * 3 + rng.normal(size=200)
     table = tmp_path / "t.csv"
     frame.to_csv(table, index=False)
-    run_json(*learn(table, "b", "who", "--model", "linear", "--peer-review", "--byzantine", 0))
+    found = run_json(*learn(table, "b", "who", "--model", "linear", "--peer-review", "--byzantine", 0))
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "Each showed the rows it had held out, inputs and numbers" in page
+    data = read_table(table, "b", "who")
+    moot = ConsensusRegressor(
+        [for_table(models_for("linear", 1, numbers=True)[0], 1, ())],
+        weights="peer-review",
+        holdout=0.2,
+        random_state=0,
+    ).fit(data.X, data.y, data.groups)
+    report = moot.report(data.X_test, data.y_test)
+    errors = {line["name"]: line["error"] for line in found["reports"][0]["lines"]}
+    assert errors["consensus"] == report.error()
     assert (
-        "Each showed the rows it had held out, without their numbers"
-        in (tmp_path / "out" / "report.html").read_text()
+        errors["consensus"]
+        != ConsensusRegressor(moot.estimators_, prefit=True, random_state=0)
+        .fit()
+        .report(data.X_test, data.y_test)
+        .error()
     )
+
+
+def test_scores_are_scikit_learn_s(cancer: pd.DataFrame, tmp_path: Path) -> None:
+    """Of the answers in predictions.csv, computed by scikit-learn from the file."""
+    table = tmp_path / "cancer.csv"
+    cancer.to_csv(table, index=False)
+    options = ["--model", "bayes", "--byzantine", 0, "--repeats", 1, "--score", "f1_macro, neg_log_loss,f1"]
+    found = run_json(*learn(table, "tumour", "hospital", *options), "--no-save")
+    told = pd.DataFrame(rows_of(tmp_path / "out" / "predictions.csv"))
+    lines = {line["name"]: line["scores"] for line in found["reports"][0]["lines"]}
+    scores = lines["consensus"]
+    assert list(scores) == ["f1_macro", "neg_log_loss", "f1"]
+    assert scores["f1_macro"] == pytest.approx(f1_score(told["truth"], told["answer"], average="macro"))
+    assert scores["f1"] == pytest.approx(f1_score(told["truth"], told["answer"], pos_label="malignant"))
+    chances = told[["p(benign)", "p(malignant)"]].astype(float)
+    assert scores["neg_log_loss"] == pytest.approx(-log_loss(told["truth"], chances), abs=1e-4)
+    assert lines["majority"]["neg_log_loss"] is None
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "neg_log_loss" in page
+    assert f"{scores['f1']:.3f}" in page
 
 
 def test_nothing_is_overwritten_silently(
@@ -248,6 +296,13 @@ def test_groups_that_are_none(tmp_path: Path, columns: str, group: str, message:
     rows = [f"{f'n{i}' if group == 'id' else 'one'},{i % 7},{('no', 'yes')[i % 2]}" for i in range(40)]
     (tmp_path / "t.csv").write_text("\n".join([columns, *rows]))
     assert_refused(message, *learn(tmp_path / "t.csv", "y", group))
+
+
+def test_groups_that_are_nearly_none(tmp_path: Path) -> None:
+    rows = [f"{i if i < 30 else 'shared'},{i % 7},{('no', 'yes')[i % 2]}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,a,y", *rows]))
+    with pytest.warns(UserWarning, match=r"30 of 31 groups have one row to learn from: is 'id' \(--group\)"):
+        read_table(tmp_path / "t.csv", "y", "id")
 
 
 @pytest.mark.parametrize(("first", "warned"), [(0, True), (1, True), (2, False)])

@@ -47,6 +47,13 @@ def test_a_motion_without_a_quorum_says_what_is_missing(node: Path) -> None:
     assert "undecided: 2 (fewer than 2 signed the same)" in shown
 
 
+def test_an_open_motion_is_not_played(node: Path, tmp_path: Path) -> None:
+    path = tmp_path / "motion.html"
+    said = "is still open at this node: --play shows it once it is over"
+    assert_refused(said, "motions", "last", "--via", node, "--play", path)
+    assert not path.exists()
+
+
 def test_a_damaged_database_is_one_line(node: Path) -> None:
     with sqlite3.connect(node / "moot.db") as database:
         database.execute("DROP TABLE closes")

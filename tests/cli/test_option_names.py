@@ -83,6 +83,6 @@ def test_what_python_calls_otherwise() -> None:
         == "votes.csv:2: label is empty"
     )
     assert as_typed("n_jobs must be -1 or more: got n_jobs=-5", options_of(app, ["learn"])) == (
-        "n_jobs must be -1 or more: got --jobs -5"
+        "--jobs must be -1 or more: got --jobs -5"
     )
     assert options_of(app, ["nothing"]) == options_of(app, [])

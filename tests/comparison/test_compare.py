@@ -219,7 +219,9 @@ def test_to_dict_is_plain() -> None:
     report = compare(VOTES, SLUSH, truth=TRUTH, names=[f"w{i}" for i in range(N)], faults={1: "x"}, repeats=2)
     found = json.loads(json.dumps(report.to_dict()))
     assert found["faulty"] == {"w1": "x"}
-    assert set(found["lines"][-1]) == {"name", "accuracy", "standard_error", "undecided", "tied", "needs"}
+    assert set(found["lines"][-1]) == {
+        "name", "accuracy", "standard_error", "undecided", "tied", "needs", "scores"
+    }  # fmt: skip
     assert "outcomes" not in found
     assert report == compare(
         VOTES, SLUSH, truth=TRUTH, names=[f"w{i}" for i in range(N)], faults={1: "x"}, repeats=2

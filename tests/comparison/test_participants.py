@@ -16,7 +16,7 @@ from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.arrays import Array
 from folkmoot.comparison.ground import median_weights
 from folkmoot.comparison.who import ParticipantTable, describe_participants
-from folkmoot.comparison.who.table import ParticipantArray
+from folkmoot.comparison.who.rows import ParticipantArray
 from folkmoot.datasets import homogeneous_votes
 from folkmoot.simulation.self_anchored import listen_first
 from folkmoot.trust import Anchor

@@ -207,7 +207,7 @@ def test_who_cannot_predict_is_left_out_and_named() -> None:
     with pytest.warns(ParticipantWarning):
         report = fitted.report(np.zeros((2, 1)), [2.0, 2.0])
     assert set(report.faulty) == {"says-2", "says-4"}
-    assert report.participants == 5
+    assert report.n_participants == 5
     assert report.error("stacking") is None  # two inputs are too few to learn from
     with pytest.raises(ValueError, match="no participant can answer; the first, 'says-1', says OSError: out"):
         says(OSError("out"), OSError("out")).predict(np.zeros((2, 1)))

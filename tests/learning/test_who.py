@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot.learning import ConsensusClassifier
 
@@ -27,8 +28,14 @@ def fitted(**options: Any) -> ConsensusClassifier:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"trust": "self-anchored"}, {"trust": "peer-review"}, {"voting": "probabilities"}],
-    ids=lambda options: next(iter(options.values()), "labels"),
+    [
+        {},
+        {"trust": "self-anchored"},
+        {"trust": "peer-review"},
+        {"voting": "probabilities"},
+        {"expert": DecisionTreeClassifier(max_depth=3, random_state=0), "trust": "peer-review"},
+    ],
+    ids=lambda options: next(iter(map(str, options.values())), "labels"),
 )
 def test_each_group_is_compared_with_what_predict_answers(options: dict[str, Any]) -> None:
     moot = fitted(**options)

@@ -19,6 +19,7 @@ from folkmoot.planning import Plan, PlannedSetting
 from folkmoot.planning.candidates import queries
 from folkmoot.planning.crowd import Skilled
 from folkmoot.planning.evaluation import Moot
+from folkmoot.planning.setting import best_first
 from folkmoot.theory import SlushChain, majority_accuracy
 from support.oracles import planning as oracle
 from support.oracles.exact import poisson_binomial
@@ -55,7 +56,7 @@ def test_settings_are_what_the_chain_of_theory_says() -> None:
     assert found.majority == pytest.approx(majority_accuracy(40, 0.8, byzantine=5), abs=1e-12)
 
 
-def test_the_first_is_the_cheapest_of_all_that_come_close_and_not_the_largest_k() -> None:
+def test_the_first_is_the_cheapest_of_all_that_come_close() -> None:
     """Against every k, alpha and number of rounds there is, not only those that were tried."""
     n, f, p, most = 12, 1, 0.8, 12
     found = plan(n, p, byzantine=f, rounds=most, protocol="slush").settings
@@ -66,14 +67,13 @@ def test_the_first_is_the_cheapest_of_all_that_come_close_and_not_the_largest_k(
             chain = chain_of(n, k, alpha, f)
             for rounds in range(1, most + 1):
                 after = chain.distribution(law, rounds * (n - f))
-                if after[0] + after[-1] >= 0.99:
+                if after[0] + after[-1] >= 0.95:
                     everything.append((2 * k * rounds * (n - f), float(after[6:].sum()), k, alpha, rounds))
     best = max(each[1] for each in everything)
     cheapest = min(each for each in everything if each[1] >= best - 0.005)
     first = found[0]
     assert (first.messages, first.k, first.alpha, first.rounds) == (cheapest[0], *cheapest[2:])
     assert first.accuracy == pytest.approx(cheapest[1], abs=1e-12)
-    assert first.k < n - 1
 
 
 @pytest.mark.parametrize(("n", "f", "p"), [(40, 5, 0.8), (101, 0, 0.55), (25, 3, 0.65), (30, 12, 0.8)])
@@ -88,7 +88,47 @@ def test_best_first(n: int, f: int, p: float) -> None:
     by_cost = sorted(found, key=lambda each: each.messages)
     for cheap, dear in pairwise(by_cost):
         assert dear.accuracy > cheap.accuracy, "whatever costs more is better"
-    assert all(each.in_time >= 0.99 for each in found)
+    assert all(each.in_time >= 0.95 for each in found)
+
+
+def test_settings_that_do_not_agree_in_time_are_left_out() -> None:
+    """By hand: one is most accurate and slow, one cheap and slow, two are in time."""
+
+    def made(accuracy: float, in_time: float, messages: float) -> PlannedSetting:
+        return PlannedSetting(
+            "slush", 3, 2, None, 5, accuracy, 1.0, in_time, messages, 0.0, True, False, None
+        )
+
+    slow, cheap, fast, faster = (
+        made(0.99, 0.949, 9),
+        made(0.97, 0.5, 1),
+        made(0.95, 0.95, 8),
+        made(0.946, 0.995, 5),
+    )
+    assert best_first([slow, cheap, fast, faster]) == [faster, fast]
+    assert best_first([slow, cheap]) == [slow]  # none is in time: those that come close to the best in that
+    assert best_first([fast, faster, made(0.2, 1.0, 1)], alone=0.6) == [faster, fast]
+
+
+def test_what_is_simulated_does_not_win_by_luck() -> None:
+    """By hand: played talks with an error of 0.004 beside exact ones, then among themselves."""
+
+    def made(accuracy: float, messages: float, error: float | None) -> PlannedSetting:
+        simulated = error is not None
+        name = "snowball" if simulated else "slush"
+        return PlannedSetting(
+            name, 3, 2, None, 5, accuracy, 1.0, 1.0, messages, 0.0, not simulated, simulated, error
+        )
+
+    exact, dear, lucky, cheap = (
+        made(0.96, 5, None),
+        made(0.9640, 7, None),
+        made(0.97, 9, 0.004),
+        made(0.961, 1, 0.004),
+    )
+    assert best_first([exact, dear, lucky, cheap]) == [exact, dear, lucky, cheap]
+    assert best_first([lucky, cheap])[0] == lucky
+    assert best_first([lucky, made(0.966, 1, 0.004)])[0].messages == 1
 
 
 @pytest.mark.parametrize("n", [5, 7, 11])

@@ -6,11 +6,16 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Dialog, Page
 
 _LOOK = """
 <script>
@@ -34,11 +39,53 @@ class Seen(NamedTuple):
     wide: int
 
 
+def chromium() -> str:
+    """The path of a browser. Skips where there is none."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no Chromium here: apt-get install chromium")
+    return found
+
+
+@contextmanager
+def opened(
+    browser: Browser, page: Path, *, width: int = 1400, dark: bool = False, **options: Any
+) -> Iterator[Page]:
+    """The page as a reader has it; fails on a line in the console, an error, dialog or outside request."""
+    context = browser.new_context(
+        color_scheme="dark" if dark else "light", viewport={"width": width, "height": 900}, **options
+    )
+    try:
+        looked = context.new_page()
+        wrong: list[str] = []
+        listen(looked, wrong)
+        looked.on("request", lambda request: None if _own(request.url, page) else wrong.append(request.url))
+        looked.goto(page.as_uri())
+        yield looked
+        assert wrong == []
+    finally:
+        context.close()
+
+
+def listen(page: Page, heard: list[str]) -> None:
+    """Note lines in the console, errors and dialogs, which are closed."""
+
+    def dismiss(dialog: Dialog) -> None:
+        heard.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    page.on("console", lambda line: heard.append(f"console: {line.text}"))
+    page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+    page.on("dialog", dismiss)
+
+
+def _own(url: str, page: Path) -> bool:
+    return url.startswith(("data:", "about:srcdoc")) or url == page.as_uri()
+
+
 def look_at(page: Path, folder: Path) -> Seen:
     """Open a copy of the page that reports on itself. Skips where there is no Chromium."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("no Chromium here")
+    browser = chromium()
     html = page.read_text(encoding="utf-8")
     assert "script-src" not in html
     copy = folder / "copy.html"

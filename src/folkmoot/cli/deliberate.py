@@ -15,6 +15,7 @@ from folkmoot.cli.options import (
     KOrAll,
     LabelColumn,
     Participants,
+    Play,
     Plot,
     Protocol,
     Repeats,
@@ -29,11 +30,13 @@ from folkmoot.cli.output import (
     collected_warnings,
     json_key,
     number,
+    page_path,
     picture_path,
     print_json,
     print_table,
     progress_bar,
     save_picture,
+    say,
 )
 from folkmoot.cli.participant_output import print_participants
 
@@ -100,17 +103,28 @@ def deliberate(
         typer.Option("--out", help="Write task,label,agreement of the first time here.", show_default=False),
     ] = None,
     participants: Participants = False,
+    why: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--why",
+            metavar="TASK",
+            help="Explain the answer to this task; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
     plot: Plot = None,
+    play: Play = None,
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
     from folkmoot.adversaries import handed_in
     from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparison import compare
     from folkmoot.comparison.printing import times
+    from folkmoot.explanation import why_of_answer
     from folkmoot.vote_files import read_votes
 
-    path = picture_path(plot)
+    path, page = picture_path(plot), page_path(play)
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
     check_gold(trust, peer_review, gold)
@@ -120,6 +134,12 @@ def deliberate(
     if golden is not None and peer_review:
         check_enough(golden, gold)
     table = read_votes(votes, truth, **columns) if golden is None else golden.table
+    if len(table.workers) < 2:
+        raise ValueError(
+            f"{votes} must hold votes of at least two workers: all are of {table.workers[0]!r}; is "
+            f"--worker-column {worker_column} the column that says who voted?"
+        )
+    explained = _tasks_to_explain(why or [], table, votes, gold)
     classes = len(table.labels)
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
@@ -139,7 +159,7 @@ def deliberate(
             repeats=repeats,
             seed=seed,
             missing=without,
-            record=path is not None,
+            record=path is not None or page is not None,
             progress=progress,
         )
     notes += lines
@@ -149,7 +169,13 @@ def deliberate(
         notes.insert(0, trust_in_words(golden.gold, report))
     others = [(line.name.removeprefix("talk "), line) for line in report.lines if line.name != report.talk]
     result |= {json_key(name): line.accuracy for name, line in others}
+    result["scores"] = {json_key(name): dict(line.scores) for name, line in others} | {
+        "consensus": dict(report.line(report.talk).scores)
+    }
     result["warnings"] = notes
+    reasons = [why_of_answer(report.outcome, i, called=table.tasks[i]) for i in explained]
+    if why:
+        result["why"] = [reason.to_dict() for reason in reasons]
     if out is not None:
         _write(out, report.outcome, table)
     if json:
@@ -159,15 +185,43 @@ def deliberate(
         own = (f"{protocol}{by_trust}, {times(repeats)}", report.line(report.talk))
         print_table(
             f"{report.n_participants} participants, {report.inputs} inputs, {classes} classes",
-            ["who decides", "accuracy", "undecided"],
-            [_row(name, line) for name, line in [*others, own]],
+            ["who decides", "accuracy", *_scores(report), "undecided"],
+            [_row(name, line, _scores(report)) for name, line in [*others, own]],
             _note(result, report, notes),
         )
         print_participants(report.participant_table, whole=participants)
+        for reason in reasons:
+            say("", *str(reason).split("\n"))
     if path:
         from folkmoot.report import deliberation_figure as pictures
 
         save_picture(pictures.deliberation(report), path)
+    if page is not None and report.recorded is not None:
+        from folkmoot.watching import play as write_page
+
+        write_page(
+            report.recorded,
+            page,
+            truth=table.truth,
+            input_names=table.tasks,
+            title=f"{report.n_participants} workers talk about {report.inputs} tasks",
+        )
+        say(f"wrote {page} (open it in a browser)", error=True)
+
+
+def _tasks_to_explain(named: list[str], table: VoteTable, votes: Path, gold: Path | None) -> list[int]:
+    """The tasks of ``--why`` by number; a wrong name is met with those that are near it."""
+    from difflib import get_close_matches
+
+    place = {task: i for i, task in enumerate(table.tasks)}
+    for task in named:
+        if task not in place:
+            near = get_close_matches(task, table.tasks, n=5, cutoff=0.5) or table.tasks[:5]
+            besides = "" if gold is None else f" that is not in {gold}"
+            raise ValueError(
+                f"--why must name a task of {votes}{besides}, such as {', '.join(near)}: got {task!r}"
+            )
+    return [place[task] for task in named]
 
 
 def _missing(typed: str) -> Missing:
@@ -252,12 +306,22 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
     }
 
 
-def _row(name: str, line: Line) -> list[str]:
+def _scores(report: Report) -> list[str]:
+    """The scores beside accuracy; none without truth."""
+    from folkmoot.comparison.how_sure.scores import TITLES
+
+    return [title for name, title in TITLES.items() if name in report.line(report.talk).scores]
+
+
+def _row(name: str, line: Line, titles: list[str]) -> list[str]:
+    from folkmoot.comparison.how_sure.scores import TITLES
     from folkmoot.comparison.printing import plus_minus
 
+    scores = [line.scores.get(name) for name, title in TITLES.items() if title in titles]
     return [
         name,
         "-" if line.accuracy is None else number(line.accuracy) + plus_minus(line.standard_error),
+        *("-" if score is None else f"{score:.4f}" for score in scores),
         "-" if line.undecided is None else f"{line.undecided:g}",
     ]
 
@@ -272,7 +336,7 @@ def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]
     ]
     if result["byzantine"]:
         lines.append(f"{byzantine_in_words(result['byzantine'])}; mean and best are of the others")
-    return [*lines, *report.about_undecided, *notes]
+    return [*lines, *report.about_undecided, *report.about_scores, *notes]
 
 
 def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:

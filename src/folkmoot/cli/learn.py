@@ -11,6 +11,7 @@ from folkmoot.cli.learn_checks import (
     MOOT_FILE,
     PREDICTIONS,
     check_numbers,
+    check_score,
     check_showing,
     check_trim,
     check_voting,
@@ -25,6 +26,7 @@ from folkmoot.cli.options import (
     Jobs,
     Json,
     KOrAll,
+    Participants,
     Protocol,
     Repeats,
     RoundsEach,
@@ -133,6 +135,14 @@ def learn(
             **FLOAT,
         ),
     ] = None,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            "--score",
+            help="Also score by these of scikit-learn's scorers: f1_macro,roc_auc.",
+            show_default=False,
+        ),
+    ] = None,
     rounds: RoundsEach = 50,
     repeats: Repeats = 10,
     holdout: Annotated[
@@ -156,6 +166,7 @@ def learn(
     ] = True,
     seed: Seed = 0,
     jobs: Jobs = None,
+    participants: Participants = False,
     json: Json = False,
 ) -> None:
     """Let every group of a table fit a model of its own, and all agree on the test rows.
@@ -220,7 +231,8 @@ def learn(
     from folkmoot.runs.study import liar_counts  # heavy, so only once the options are known to be good
 
     counts = liar_counts(everyone) if byzantine is None else liar_counts(everyone, most=most)
-    _study(moot, table, counts, repeats, folder, about_the_table, save, json)
+    scores = check_score(score)
+    _study(moot, table, counts, repeats, scores, folder, about_the_table, save, json, participants)
 
 
 def _rule(participants: int, protocol: str, k: int | None, alpha: str | None, beta: int) -> SnowProtocol[Any]:
@@ -250,7 +262,7 @@ def _moot_of_numbers(
     model: str,
     k: int | None,
     trim: int | None,
-    weigh: bool,
+    reviewed: bool,
     holdout: float,
     rounds: int,
     jobs: int | None,
@@ -266,7 +278,7 @@ def _moot_of_numbers(
         _models(table, model),
         k=k,
         trim=trim,
-        weights="holdout" if weigh else None,
+        weights="peer-review" if reviewed else None,
         holdout=holdout,
         rounds=rounds,
         n_jobs=jobs,
@@ -279,10 +291,12 @@ def _study(
     table: MootData,
     counts: list[int],
     repeats: int,
+    scores: list[str],
     folder: Path,
     about_the_table: list[str],
     save: bool,
     json: bool,
+    participants: bool,
 ) -> None:
     """Fit the moot, compare it, write everything and print what came of it."""
     from folkmoot.learning import ConsensusClassifier
@@ -296,9 +310,10 @@ def _study(
     result: Study | NumberStudy
     with collected_warnings() as warnings, progress_bars() as progress:
         if isinstance(moot, ConsensusClassifier):
-            result = study(moot, table, counts, watched=0, repeats=repeats, progress=progress)
+            wanted = scores or None
+            result = study(moot, table, counts, watched=0, repeats=repeats, scoring=wanted, progress=progress)
         else:
-            result = number_study(moot, table, counts, progress=progress)
+            result = number_study(moot, table, counts, scoring=scores, progress=progress)
         answers = learned.answers(table.X_test)
     warnings[:0] = about_the_table
     title, found = f"folkmoot: {table.description}", learned_dict(result, warnings)
@@ -309,7 +324,7 @@ def _study(
     if json:
         print_json(found)
     else:
-        print_learned(result)
+        print_learned(result, scores, participants)
     say(where, f"answers to the test rows: {folder / PREDICTIONS}", error=True)
     if save:
         say(f"for new rows: folkmoot predict {folder / MOOT_FILE} NEW.csv", error=True)

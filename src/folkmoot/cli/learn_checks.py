@@ -26,6 +26,17 @@ def new_folder(out: Path | None, overwrite: bool) -> Path:
     return check_folder(folder)
 
 
+def check_score(score: str | None) -> list[str]:
+    """The scorers that were typed; one that scikit-learn does not have is refused."""
+    if score is None:
+        return []
+    from folkmoot.learning.scoring import scorers
+
+    names = [name.strip() for name in score.split(",")]
+    scorers(names)
+    return names
+
+
 def check_numbers(target: str, about_classes: Mapping[str, bool]) -> None:
     """Refuse options that only classes have, where numbers are predicted."""
     given = next((option for option, is_given in about_classes.items() if is_given), None)

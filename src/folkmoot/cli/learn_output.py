@@ -6,13 +6,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from folkmoot.cli.output import print_table
-from folkmoot.cli.study_output import as_dict, print_study, write_report, write_study
+from folkmoot.cli.output import print_table, say
+from folkmoot.cli.participant_output import print_joining, print_participants
+from folkmoot.cli.study_output import PARTICIPANTS, as_dict, print_study, write_report, write_study
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from folkmoot.arrays import Array, Ints
+    from folkmoot.comparison import NumberReport, Report
     from folkmoot.datasets import MootData
     from folkmoot.runs.learned import Answers
     from folkmoot.runs.number_study import NumberStudy
@@ -21,14 +23,22 @@ if TYPE_CHECKING:
 
 def learned_dict(study: Study | NumberStudy, warned: list[str]) -> dict[str, Any]:
     """A study in plain numbers and strings, for JSON."""
+    from folkmoot.runs.number_study import NumberStudy
+
     data = study.data
     left_out = None if data.groups_test is None else sorted(map(str, set(data.groups_test.tolist())))
-    return {
+    found = {
         "task": "regression" if data.numeric else "classification",
         "tested": data.tested,
         "test_groups": left_out,
         **as_dict(study, warned),
     }
+    if isinstance(study, NumberStudy):
+        found["participant_table"] = study.report(0).participant_table.to_list()
+        joining = study.report(0).joining
+        found["joining"] = [] if joining is None else joining.to_list()
+        found["scores"] = study.scores
+    return found
 
 
 def write_learned(study: Study | NumberStudy, folder: Path, title: str, found: dict[str, Any]) -> str:
@@ -39,11 +49,14 @@ def write_learned(study: Study | NumberStudy, folder: Path, title: str, found: d
         return write_study(study, folder, title, found)
     from folkmoot.report.number_page import number_page, number_pictures
 
-    return write_report(folder, found, partial(number_pictures, study), partial(number_page, study, title))
+    where = write_report(folder, found, partial(number_pictures, study), partial(number_page, study, title))
+    study.report(0).participant_table.to_csv(folder / PARTICIPANTS)
+    return where
 
 
-def print_learned(study: Study | NumberStudy) -> None:
-    """The table of all comparisons by number of liars."""
+def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool) -> None:
+    """All comparisons by number of liars, who is off, and who gains by joining; ``whole`` for every row."""
+    from folkmoot.report.study_page import score_table
     from folkmoot.runs.shown_rows import READ_BACKWARDS
     from folkmoot.runs.study import Study
 
@@ -58,6 +71,10 @@ def print_learned(study: Study | NumberStudy) -> None:
             [f"{report.title}.", tested, "Accuracy, by how many participants are perfectly malicious:"],
             [*about, *report.notes, *helpful],
         )
+        for name in scores:
+            say("")
+            print_table(f"{name}, by how many are perfectly malicious:", *score_table(study, name))
+        _print_who(report, whole)
         return
     from folkmoot.report.number_page import number_table
 
@@ -70,6 +87,16 @@ def print_learned(study: Study | NumberStudy) -> None:
         *number_table(study),
         [*report.notes, study.withstands],
     )
+    if scores:
+        say("")
+        print_table("With nobody lying, by scikit-learn's scorers:", *study.score_cells())
+    _print_who(report, whole)
+
+
+def _print_who(report: Report | NumberReport, whole: bool) -> None:
+    print_participants(report.participant_table, whole=whole)
+    if report.joining is not None and report.joining.rows:  # else the notes have said what to do
+        print_joining(report.joining, whole=whole)
 
 
 def truths(data: MootData) -> list[str]:

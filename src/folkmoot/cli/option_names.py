@@ -14,11 +14,13 @@ from typing import Any, Final
 _CALLED: Final = {
     "n_jobs": "jobs",
     "random_state": "seed",
+    "scoring": "score",
     "seconds": "deadline",
     "task": "task_column",
     "worker": "worker_column",
     "label": "label_column",
 }
+_CELLS: Final = ("task", "worker", "label")
 _VALUE: Final = r"'[^']*'|\"[^\"]*\"|\([^)]*\)|\[[^\]]*\]|[^\s,;:()]*[^\s,;:().]|"
 _CALL: Final = r"\b\w+\([^()]*\)"  # Slush(k=3, alpha=2) stays as it is
 _VERB: Final = r"(?:must|is|are|needs|names|says|takes|has)\b"
@@ -38,7 +40,8 @@ def as_typed(message: str, options: Mapping[str, str]) -> str:
         message,
     )
     # "label is empty" is about a cell, not about --label-column.
-    own = "|".join(re.escape(name) for name in options if name not in _CALLED)
+    cells = [name for name in _CELLS if options.get(name) != f"--{name}"]
+    own = "|".join(re.escape(name) for name in options if name not in cells)
     told = re.sub(rf"^({own})(?= {_VERB})", lambda found: options[found[1]], told)
     # "give delta or q, not both", "give one of test, test_groups and test_rows"
     return re.sub(

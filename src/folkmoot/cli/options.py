@@ -161,6 +161,10 @@ Participants = Annotated[
 Plot = Annotated[
     Path | None, typer.Option("--plot", help="Draw into this .png, .svg or .pdf file.", show_default=False)
 ]
+Play = Annotated[
+    Path | None,
+    typer.Option("--play", help="Write an .html page that plays it turn by turn.", show_default=False),
+]
 Seed = Annotated[
     int,
     typer.Option("--seed", help="The same seed, the same result.", parser=seed_number, metavar="<int>"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
 
 PICTURES = (".png", ".svg", ".pdf")
+PAGES = (".html", ".htm")
 COMPILING = "compiling (first run)"
 
 
@@ -197,12 +198,23 @@ def thinned(size: int, always: Sequence[int], most: int = 24) -> list[int]:
 
 def picture_path(path: Path | None) -> Path | None:
     """``--plot`` checked before the work is done, so that nothing is computed in vain."""
+    return _new_file("--plot", path, PICTURES)
+
+
+def page_path(path: Path | None) -> Path | None:
+    """``--play`` checked in the same way."""
+    return _new_file("--play", path, PAGES)
+
+
+def _new_file(option: str, path: Path | None, endings: tuple[str, ...]) -> Path | None:
     if path is None:
         return None
-    if path.suffix.lower() not in PICTURES:
-        raise ValueError(f"--plot must name a file ending in {', '.join(PICTURES)}: got {path}")
+    if path.suffix.lower() not in endings:
+        raise ValueError(f"{option} must name a file ending in {', '.join(endings)}: got {path}")
     if not path.parent.is_dir():
-        raise ValueError(f"--plot must name a file in a folder that exists: there is no {path.parent}")
+        raise ValueError(f"{option} must name a file in a folder that exists: there is no {path.parent}")
+    if path.is_dir():
+        raise ValueError(f"{option} must name a file: {path} is a folder")
     return path
 
 

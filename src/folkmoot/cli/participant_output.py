@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from folkmoot.cli.output import print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.comparison.who import JoiningTable, ParticipantTable
+    from folkmoot.comparison.who.groups import GroupTable
+    from folkmoot.comparison.who.rows import RowTable
 
-_ALL = "--participants shows all, --json has them"
+ALL_SHOWN = "--participants shows all, --json has them"
 
 
-def print_participants(table: ParticipantTable, *, whole: bool = False, how: str = _ALL) -> None:
+def print_participants(table: RowTable[Any], *, whole: bool = False, how: str = ALL_SHOWN) -> None:
     """A row for each participant; of many, those with findings, the best and the worst, unless ``whole``."""
     rows = table.rows if whole else table.brief()
     if rows:
@@ -20,7 +21,7 @@ def print_participants(table: ParticipantTable, *, whole: bool = False, how: str
         print_table(table.title, *table.cells(rows), table.left_out(len(rows), how), left=("role", "finding"))
 
 
-def print_joining(table: JoiningTable | None, *, whole: bool = False, how: str = _ALL) -> None:
+def print_joining(table: GroupTable[Any] | None, *, whole: bool = False, how: str = ALL_SHOWN) -> None:
     """Each group alone and together on its own rows; nothing if that was not compared."""
     if table is None:
         return

@@ -16,9 +16,10 @@ from folkmoot.cli.output import collected_warnings, print_json, print_table, say
 from folkmoot.cli.study_output import check_new
 
 if TYPE_CHECKING:
+    from folkmoot.arrays import Array
     from folkmoot.datasets.layout import Layout
     from folkmoot.datasets.sheets import Sheet
-    from folkmoot.runs.learned import Answers
+    from folkmoot.runs.learned import Answers, LearnedMoot
 
 _SHOWN = 20  # rows that are printed unless all are wanted
 
@@ -62,7 +63,7 @@ def predict(
     with collected_warnings() as warnings:
         learned = read_moot(file)
         X, sheet = read_rows(data, learned.layout)
-        answers = learned.answers(X)
+        answers = _answered(learned, X, file)
     truth = _truth(sheet, learned.layout)
     groups = sheet.column(learned.layout.group) if learned.layout.group in sheet.columns else None
     if out is not None:
@@ -85,6 +86,14 @@ def predict(
         _print(answers, sheet, found, everything)
     if out is not None:
         say(f"wrote {out}", error=True)
+
+
+def _answered(learned: LearnedMoot, X: Array, file: Path) -> Answers:
+    """The answers; what cannot happen to a moot that ``learn`` wrote is told in one line as well."""
+    try:
+        return learned.answers(X)
+    except (AttributeError, LookupError) as error:
+        raise ValueError(f"moot {file} is damaged: {type(error).__name__}: {error}") from None
 
 
 def _truth(sheet: Sheet, layout: Layout) -> list[str]:

@@ -210,7 +210,10 @@ def compare(
         scene.votes[there], scene.lying[there], alike, talk, rounds, missing, by_trust=listeners is not None
     )
 
-    lines = [*single_lines(shown[~scene.lying], right), *central_lines(shown, right, classes, told, rules)]
+    lines = [
+        *single_lines(shown[~scene.lying], right, classes),
+        *central_lines(shown, right, classes, told, rules),
+    ]
     if stacking and right is not None:
         lines.append(stacking_line(shown, right, classes, seed))
     if listeners is not None:
@@ -234,7 +237,8 @@ def compare(
     )
 
     def called(outcome: Outcome) -> Outcome:
-        return replace(outcome, labels=labels, names=None if names is None else tuple(names))
+        called = None if names is None else tuple(names)
+        return replace(outcome, labels=labels, names=called, faults=scene.faults)
 
     return Report(
         lines=tuple(lines),
@@ -260,6 +264,7 @@ def compare(
         recorded=called(scene.talk(first, listeners, record=True, progress=None)) if record else None,
         seconds=seconds,
         ground=ground,
+        certainty=None if listeners is not None else ground.certainty(main),
     )
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.baselines import vote_shares
+from folkmoot.comparison.how_sure.certainty import Certainty
 from folkmoot.comparison.who.table import ParticipantTable, describe_participants
 from folkmoot.outcome import Outcome
 from folkmoot.simulation.self_anchored import Listeners
@@ -28,6 +30,16 @@ class Ground:
     labels: Sequence[Any] | Array | None
     holdout: tuple[Ints, Ints] | None = None  # right, of how many
     weights: Floats | None = None  # of a weighted protocol
+
+    def certainty(self, outcome: Outcome) -> Certainty | None:
+        """How sure the first talk's answers are by the shares of the votes; None without truth."""
+        known = None if self.truth is None else np.flatnonzero(self.truth != UNCOLOURED)
+        if self.truth is None or known is None or not known.size:
+            return None
+        likely = vote_shares(self.seen, self.classes)[known]
+        decided = np.atleast_2d(outcome.decision)[0][known]
+        answers = np.where(decided == UNCOLOURED, likely.argmax(axis=1), decided)
+        return Certainty(self.truth[known], answers, likely, self.labels)
 
     def table(
         self,

@@ -9,8 +9,9 @@ import numpy as np
 
 from folkmoot.accuracy import participant_accuracies, share_right, standard_error
 from folkmoot.answers import Answer
-from folkmoot.arrays import Floats, Ints
-from folkmoot.comparison.report import Line
+from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.comparison.how_sure.scores import balanced_scores
+from folkmoot.comparison.line import Line
 from folkmoot.comparison.rules import NEEDS, RuleName, central_answers
 from folkmoot.outcome import Outcome
 from folkmoot.votes import UNCOLOURED, Votes
@@ -19,7 +20,7 @@ _LEAST_VOTES: Final = 10
 _LEAST_SHARE: Final = 0.05
 
 
-def single_lines(votes: Votes, truth: Ints | None) -> list[Line]:
+def single_lines(votes: Votes, truth: Ints | None, classes: int) -> list[Line]:
     """The mean and the best of those who do not lie; nothing without truth.
 
     A participant that is right once of once is not the best: it takes ten votes, and one in twenty of the
@@ -30,14 +31,34 @@ def single_lines(votes: Votes, truth: Ints | None) -> list[Line]:
     each = participant_accuracies(votes, truth)
     known = truth != UNCOLOURED
     cast = (votes[:, known] != UNCOLOURED).sum(axis=1)
-    proven = each[(cast >= _LEAST_VOTES) & (cast >= _LEAST_SHARE * known.sum())]
+    able = (cast >= _LEAST_VOTES) & (cast >= _LEAST_SHARE * known.sum())
+    proven = each[able]
     each = each[~np.isnan(each)]
     mean = float(each.mean()) if each.size else np.nan
     best = float(proven.max()) if proven.size else None
+    judged = {i: _scores_of_one(votes[i], truth, classes) for i in np.flatnonzero(cast).tolist()}
+    names = next(iter(judged.values()), {})
+    usual = {name: float(np.mean([scores[name] for scores in judged.values()])) for name in names}
     return [
-        Line("mean participant", mean),
-        Line("best participant", best, needs=NEEDS["best participant"]),
+        Line("mean participant", mean, scores=usual),
+        Line(
+            "best participant",
+            best,
+            needs=NEEDS["best participant"],
+            scores={} if best is None else judged[int(np.flatnonzero(able)[proven.argmax()])],
+        ),
     ]
+
+
+def _scores_of_one(votes: Ints, truth: Ints, classes: int) -> dict[str, float]:
+    """Scores on the inputs on which a participant voted: the others are not held against it."""
+    return balanced_scores(votes, np.where(votes == UNCOLOURED, UNCOLOURED, truth), classes)
+
+
+def _scores(
+    decisions: Ints, truth: Ints | None, classes: int, level: Bools | None = None
+) -> dict[str, float]:
+    return {} if truth is None else balanced_scores(decisions, truth, classes, level)
 
 
 def central_lines(
@@ -46,17 +67,18 @@ def central_lines(
     """Every rule of a centre; one that could not be tried has no accuracy."""
     found = central_answers(votes, classes, skills, rules)
     return [
-        Line(name, None, needs=NEEDS[name]) if answer is None else _decided(name, answer, truth)
+        Line(name, None, needs=NEEDS[name]) if answer is None else _decided(name, answer, truth, classes)
         for name, answer in found.items()
     ]
 
 
-def _decided(name: str, answer: Answer, truth: Ints | None) -> Line:
+def _decided(name: str, answer: Answer, truth: Ints | None, classes: int) -> Line:
     decision, level = answer
     right = None if truth is None else float(share_right(decision, truth, level))
     undecided = int((decision == UNCOLOURED).sum())
     ties = None if level is None else level[None]
-    return Line(name, right, None, undecided, NEEDS[name], decision[None], ties)
+    scores = _scores(decision, truth, classes, ties)
+    return Line(name, right, None, undecided, NEEDS[name], decision[None], ties, scores)
 
 
 def stacking_line(votes: Votes, truth: Ints, classes: int, seed: int) -> Line:
@@ -70,7 +92,8 @@ def stacking_line(votes: Votes, truth: Ints, classes: int, seed: int) -> Line:
     decision = np.full(len(truth), UNCOLOURED)
     decision[known] = answers
     right = float(share_right(decision, truth))
-    return Line("stacking", right, None, 0, NEEDS["stacking"], decision[None])
+    scores = _scores(decision, truth, classes)
+    return Line("stacking", right, None, 0, NEEDS["stacking"], decision[None], scores=scores)
 
 
 def talk_line(name: str, outcome: Outcome, truth: Ints | None) -> Line:
@@ -81,4 +104,5 @@ def talk_line(name: str, outcome: Outcome, truth: Ints | None) -> Line:
     if truth is None:
         return Line(name, None, None, undecided, decisions=decisions, level=level)
     error = standard_error(outcome.accuracies(truth))
-    return Line(name, outcome.accuracy(truth), error, undecided, decisions=decisions, level=level)
+    scores = _scores(decisions, truth, outcome.classes, level)
+    return Line(name, outcome.accuracy(truth), error, undecided, "", decisions, level, scores)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from folkmoot.arrays import Floats
+from folkmoot.arrays import Array, Floats
 from folkmoot.comparison.bars import draw_bars
 from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
 from folkmoot.comparison.report import CONSENSUS
 from folkmoot.comparison.rules import NEEDS
+from folkmoot.comparison.who.number_joining import NumberJoining, compare_numbers_alone
+from folkmoot.comparison.who.number_table import Measured, NumberTable, describe_numbers
+from folkmoot.pictures import canvas
 from folkmoot.simulation import Agreement
 
 if TYPE_CHECKING:
@@ -55,7 +58,7 @@ class NumberReport(ReportTable[NumberLine]):
     ----------
     lines : tuple of NumberLine
         The ways to answer: single participants, rules of a centre, the talk.
-    participants : int
+    n_participants : int
         The number of participants.
     inputs : int
         The number of inputs.
@@ -77,6 +80,10 @@ class NumberReport(ReportTable[NumberLine]):
         The requests to single peers; each carries all inputs.
     bytes : int
         The size of the numbers in the answers to them.
+    participant_table : NumberTable
+        A row for each participant: how far off it is, and what is odd about it; to print or to write.
+    joining : NumberJoining, optional
+        Each group alone and together on its own rows, if it was asked for with ``groups``.
 
     Examples
     --------
@@ -94,7 +101,7 @@ class NumberReport(ReportTable[NumberLine]):
     header: ClassVar = ("who decides", "error", "R2", "needs")
 
     lines: tuple[NumberLine, ...]
-    participants: int
+    n_participants: int
     inputs: int
     outputs: int
     byzantine: tuple[str, ...]
@@ -105,20 +112,36 @@ class NumberReport(ReportTable[NumberLine]):
     rounds: float
     queries: int
     bytes: int
+    participant_table: NumberTable = field(default=NumberTable(()), compare=False, repr=False)
+    joining: NumberJoining | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def participants(self) -> Any:
+        """The rows of ``participant_table`` as a pandas ``DataFrame``; as a structured array without pandas.
+
+        ``n_participants`` is their number.
+        """
+        return self.participant_table.frame()
 
     def error(self, name: str = CONSENSUS) -> float | None:
         """The root mean squared error of a line by its name."""
         return self.line(name).error
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings, for JSON."""
-        return asdict(self)
+        """Plain numbers and strings, for JSON; ``participants`` is their number."""
+        plain = asdict(self)
+        count = plain.pop("n_participants")
+        return plain | {
+            "participants": count,
+            "participant_table": self.participant_table.to_list(),
+            "joining": None if self.joining is None else self.joining.to_list(),
+        }
 
     @property
     def title(self) -> str:
         """Who talked about what."""
         outputs = f" of {self.outputs} numbers" if self.outputs > 1 else ""
-        return f"{self.participants} participants, {self.inputs:,} inputs{outputs}; {self.rule}"
+        return f"{self.n_participants} participants, {self.inputs:,} inputs{outputs}; {self.rule}"
 
     @property
     def notes(self) -> list[str]:
@@ -127,18 +150,17 @@ class NumberReport(ReportTable[NumberLine]):
             f"settled {self.settled:.3f}, {self.rounds:.1f} rounds, {self.queries:,} queries, "
             f"{size(self.bytes)} of numbers on the wire"
         )
-        return [cost, *who_is_not_honest(self.byzantine, self.faulty)]
+        odd = self.participant_table.about([*self.byzantine, *self.faulty])
+        joining = [] if self.joining is None else [self.joining.summary]
+        return [cost, *who_is_not_honest(self.byzantine, self.faulty), *odd, *joining]
 
     def _cells(self, line: NumberLine) -> tuple[str, ...]:
         error = "-" if line.error is None else f"{line.error:.4g}"
         return line.name, error, "-" if line.r2 is None else f"{line.r2:.4f}", line.needs
 
-    def plot(self) -> Figure:
-        """The errors as bars, the consensus in blue; a logarithmic scale where one dwarfs the others."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.4, 3.2), layout="constrained")
-        axes = figure.subplots()
+    def plot(self, ax: Any = None) -> Figure:
+        """The errors as bars, the consensus in blue, in ``ax`` if given; on a log scale where one is huge."""
+        figure, axes = canvas(ax, (6.4, 3.2))
         errors = {line.name: line.error for line in self.lines if line.error is not None}
         draw_bars(axes, errors, label="root mean squared error", talks=[CONSENSUS], digits=".3g")
         each = list(errors.values())
@@ -159,6 +181,9 @@ def compare_numbers(
     byzantine: Sequence[str],
     stacking: bool,
     seed: int,
+    names: Sequence[str] | None = None,
+    people: Sequence[Measured] | None = None,
+    groups: Sequence[Any] | Array | None = None,
 ) -> NumberReport:
     """Put what a moot agreed on beside its participants' own numbers and what a centre would answer.
 
@@ -182,6 +207,12 @@ def compare_numbers(
         Whether to add what a server could learn from the truth of these inputs, five-fold.
     seed : int
         Seeds the folds of stacking.
+    names : sequence of str, optional
+        The names of those who could answer. Default: "participant 0" and so on.
+    people : sequence, optional
+        What is known of the model of each of them: ``rows``, ``held_out``, ``squared_error``.
+    groups : sequence, shape (input,), optional
+        Whose each input is, by name: each is then compared with itself, alone and together.
 
     Returns
     -------
@@ -219,9 +250,11 @@ def compare_numbers(
             else _line("stacking", numbers, truth, needs)
         )
     lines.append(_line(CONSENSUS, agreement.decision, truth, ""))
+    agreed = agreement.decision.reshape(truth.shape)
+    called = [f"participant {i}" for i in range(len(values))] if names is None else names
     return NumberReport(
         lines=tuple(lines),
-        participants=len(values) + len(faulty),
+        n_participants=len(values) + len(faulty),
         inputs=values.shape[1],
         outputs=values.shape[2],
         byzantine=tuple(byzantine),
@@ -232,6 +265,10 @@ def compare_numbers(
         rounds=float(agreement.rounds.mean()),
         queries=agreement.queries,
         bytes=agreement.queries * values.shape[1] * values.shape[2] * 8,
+        participant_table=describe_numbers(
+            sent, agreed, truth, names=called, people=people, byzantine=byzantine, faulty=faulty
+        ),
+        joining=None if groups is None else compare_numbers_alone(values, agreed, truth, groups, called),
     )
 
 

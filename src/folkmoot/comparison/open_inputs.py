@@ -106,6 +106,18 @@ def why_open(
     return f"{_number(often)} of {inputs:,} inputs stay open: {', '.join(reasons)}; {what}"
 
 
+def why_one_is_open(
+    votes: Votes, lying: Bools, protocol: SnowProtocol[Any], rounds: int, missing: Missing
+) -> str:
+    """What keeps one input open and what to do about it; ``votes`` (participant, 1) of those who could."""
+    first, needed, _ = _reach(votes, lying, protocol, missing)
+    if not (votes[~lying] != UNCOLOURED).any():
+        return "nobody that follows the protocol voted on it"
+    if first[0] < needed[0]:
+        return f"no label has the {needed[0]} equal first votes that win a query; {_for_stuck(protocol)}"
+    return f"{rounds} rounds did not bring a majority; {_for_slow(protocol, rounds)}"
+
+
 def _reach(
     votes: Votes, lying: Bools, protocol: SnowProtocol[Any], missing: Missing
 ) -> tuple[Ints, Ints, Ints]:

@@ -32,6 +32,11 @@ class ReportTable(ABC, Generic[L]):
     def notes(self) -> list[str]:
         """What else is to be known: cost, liars, faulty participants."""
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What stands above the lines."""
+        return self.header
+
     @abstractmethod
     def _cells(self, line: L) -> tuple[str, ...]:
         """A line as the header says."""
@@ -61,10 +66,10 @@ class ReportTable(ABC, Generic[L]):
         return found
 
     def __str__(self) -> str:
-        return as_text(self.title, self.header, [self._cells(line) for line in self.lines], self.notes)
+        return as_text(self.title, self.columns, [self._cells(line) for line in self.lines], self.notes)
 
     def _repr_html_(self) -> str:
-        return as_html(self.title, self.header, [self._cells(line) for line in self.lines], self.notes)
+        return as_html(self.title, self.columns, [self._cells(line) for line in self.lines], self.notes)
 
 
 def as_text(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-from folkmoot.arrays import Bools, Ints
+from folkmoot.arrays import Bools
 from folkmoot.comparison.bars import draw_agreement, draw_bars
 from folkmoot.comparison.ground import Ground
+from folkmoot.comparison.how_sure.certainty import Certainty
+from folkmoot.comparison.how_sure.scores import TITLES, different_stories
+from folkmoot.comparison.line import Line
 from folkmoot.comparison.printing import ReportTable, plus_minus, size, who_is_not_honest
 from folkmoot.comparison.who.joining import JoiningTable
 from folkmoot.comparison.who.table import ParticipantTable
 from folkmoot.outcome import Outcome
+from folkmoot.pictures import canvas
 from folkmoot.simulation.self_anchored import Listeners
 from folkmoot.trust.conduct import Opinion
 
@@ -21,64 +25,7 @@ if TYPE_CHECKING:
 
 CONSENSUS: Final = "consensus"  # the line that all others are compared with
 WITHOUT_TRUST: Final = "talk without trust"  # the same, with everybody asked alike
-_FINDINGS: Final = 3  # that are named below the table
 TIES_SHARE: Final = "level labels share: a tie of two counts as one half"
-
-
-@dataclass(frozen=True)
-class Line:
-    """One way to answer, and how well it does: a line of a ``Report``.
-
-    Parameters
-    ----------
-    name : str
-        Who decides, such as "majority" or "consensus".
-    accuracy : float or None
-        The share of inputs with a known truth that are answered right; None where nothing is known. An input
-        with level labels counts as the share of right ones among them.
-    standard_error : float, optional
-        The standard error of the accuracy over repetitions; only for talks.
-    undecided : float, optional
-        The number of inputs without an answer, ties included, per repetition; only for talks and rules of a
-        centre.
-    needs : str, default ""
-        What it needs that a consensus does without, such as "a server".
-    decisions : ndarray of int, shape (repetition, input), optional
-        The answers, -1 where undecided; a rule of a centre has one repetition.
-    level : ndarray of bool, shape (repetition, input, colour), optional
-        The labels that are level, where there are several. None for a line that has no ties.
-
-    Examples
-    --------
-    >>> from folkmoot import Slush, compare
-    >>> report = compare([[0, 1], [0, 1], [0, 0]], Slush(k=2, alpha=2), truth=[0, 0])
-    >>> report.line("majority")
-    Line(name='majority', accuracy=0.5, standard_error=None, undecided=0, needs='a server')
-    >>> report.line("majority").decisions
-    array([[0, 1]])
-    """
-
-    name: str
-    accuracy: float | None
-    standard_error: float | None = None
-    undecided: float | None = None
-    needs: str = ""
-    decisions: Ints | None = field(default=None, compare=False, repr=False)
-    level: Bools | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def tied(self) -> float | None:
-        """How many of the undecided inputs have level labels, per repetition."""
-        if self.undecided is None:
-            return None
-        return 0.0 if self.level is None else float(self.level.any(axis=-1).sum() / len(self.level))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and strings, for JSON; without the decisions."""
-        return {name: getattr(self, name) for name in _IN_A_LINE}
-
-
-_IN_A_LINE: Final = ("name", "accuracy", "standard_error", "undecided", "tied", "needs")
 
 
 @dataclass(frozen=True)
@@ -138,6 +85,8 @@ class Report(ReportTable[Line]):
         What the caller does about undecided inputs, for the notes below the table.
     ground : Ground, optional
         The votes, the truth and the names that all of it rests on.
+    certainty : Certainty, optional
+        The answers and how likely each class was found, where the truth is known.
     joining : JoiningTable, optional
         Each group alone and together on its own rows, if it was asked for with ``groups``.
 
@@ -149,12 +98,12 @@ class Report(ReportTable[Line]):
     >>> print(compare(votes, Slush(k=5, alpha=3), truth=truth, rules=["majority"]))
     15 participants, 200 inputs, 2 classes; Slush, k=5, alpha=3
     <BLANKLINE>
-    who decides              accuracy  undecided  needs
-    --------------------------------------------------------------------------
-    mean participant           0.7043          -
-    best participant           0.7650          -  the truth, to know who it is
-    majority                   0.9600          0  a server
-    consensus         0.8860 ± 0.0065          0
+    who decides              accuracy  balanced  macro F1  undecided  needs
+    ----------------------------------------------------------------------------------------------
+    mean participant           0.7043    0.7043    0.7042          -
+    best participant           0.7650    0.7650    0.7650          -  the truth, to know who it is
+    majority                   0.9600    0.9600    0.9600          0  a server
+    consensus         0.8860 ± 0.0065    0.8860    0.8859          0
     <BLANKLINE>
     agreement 1.000, settled 1.000, 2.8 rounds a participant, 645 queries, 16.1 kB of votes on the wire
     """
@@ -187,7 +136,18 @@ class Report(ReportTable[Line]):
     seconds: float = field(default=0.0, compare=False, repr=False)
     advice: str = field(default="", compare=False, repr=False)
     ground: Ground | None = field(default=None, compare=False, repr=False)
+    certainty: Certainty | None = field(default=None, compare=False, repr=False)
     joining: JoiningTable | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of the inputs that is answered, 1 unless ``abstain_below`` is set; None without truth."""
+        return None if self.certainty is None else self.certainty.coverage
+
+    @property
+    def accuracy_answered(self) -> float | None:
+        """The share of right answers among those given, of the first talk; None without any."""
+        return None if self.certainty is None else self.certainty.accuracy_answered
 
     @cached_property
     def participant_table(self) -> ParticipantTable:
@@ -241,7 +201,8 @@ class Report(ReportTable[Line]):
         -------
         dict
             The lines and all fields up to ``anchored``, without arrays and outcomes. ``participants`` is
-            their number, ``participant_table`` a row for each, ``joining`` one for each group.
+            their number, ``participant_table`` a row for each, ``joining`` one for each group, ``coverage``
+            and ``accuracy_answered`` what is answered if answers may be withheld.
         """
         return {
             "lines": [line.to_dict() for line in self.lines],
@@ -249,6 +210,8 @@ class Report(ReportTable[Line]):
             **{name: getattr(self, name) for name in _IN_JSON},
             "participant_table": self.participant_table.to_list(),
             "joining": None if self.joining is None else self.joining.to_list(),
+            "coverage": self.coverage,
+            "accuracy_answered": self.accuracy_answered,
         }
 
     @property
@@ -275,21 +238,13 @@ class Report(ReportTable[Line]):
             )
         if self.settled < 1 and self.byzantine:
             lines.append("settled: nothing can undo it any more, which alpha or more liars always can")
-        lines += self.about_undecided
+        lines += [*self.about_undecided, *self.about_scores]
         return [*lines, *who_is_not_honest(self.byzantine, self.faulty), *self.about_participants]
 
     @property
     def about_participants(self) -> list[str]:
         """One line on who is odd, and one on who gains by joining; nothing where there is nothing to say."""
-        byzantine = {*self.byzantine, *self.faulty}
-        found = {
-            name: what for name, what in self.participant_table.findings.items() if name not in byzantine
-        }
-        lines = []
-        if found:
-            some = "; ".join(f"{name!r}: {what}" for name, what in [*found.items()][:_FINDINGS])
-            more = f"; and {len(found) - _FINDINGS} more" if len(found) > _FINDINGS else ""
-            lines.append(f"odd: {some}{more} (participant_table)")
+        lines = self.participant_table.about([*self.byzantine, *self.faulty])
         if self.joining is not None:
             lines.append(self.joining.summary)
         return lines
@@ -304,29 +259,147 @@ class Report(ReportTable[Line]):
         ties = f", and {TIES_SHARE}" if tied else ""
         return [f"undecided inputs count as wrong here{ties}" + (f"; {self.advice}" if self.advice else "")]
 
+    @property
+    def about_scores(self) -> list[str]:
+        """What abstaining comes to, and a line if accuracy and the scores by class tell different stories."""
+        lines, sure = [], self.certainty
+        if sure is not None and sure.abstain_below is not None:
+            right = sure.accuracy_answered
+            told = "" if right is None else f", and is right on {right:.3f} of these"
+            lines.append(
+                f"abstaining: answers {sure.coverage:.3f} of the inputs, those with a probability of "
+                f"{sure.abstain_below:g} or more{told}; the lines above answer all"
+            )
+        return [*lines, *self._stories()]
+
+    def _stories(self) -> list[str]:
+        line = self.line(self.talk)
+        if line.accuracy is None or self.ground is None or self.ground.truth is None:
+            return []
+        return different_stories(line.accuracy, line.scores, self.ground.truth, self.outcome.labels)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What stands above the lines."""
+        first, right, *others = self.header
+        return (first, right, *(_title(name) for name in self._scored), *others)
+
+    @property
+    def _scored(self) -> tuple[str, ...]:
+        """The scores that any line has."""
+        return tuple(dict.fromkeys(name for line in self.lines for name in line.scores))
+
     def _cells(self, line: Line) -> tuple[str, ...]:
         right = "-" if line.accuracy is None else f"{line.accuracy:.4f}{plus_minus(line.standard_error)}"
-        return line.name, right, "-" if line.undecided is None else f"{line.undecided:g}", line.needs
+        each = (line.scores.get(name) for name in self._scored)
+        scores = ["-" if score is None else f"{score:.4f}" for score in each]
+        open_ = "-" if line.undecided is None else f"{line.undecided:g}"
+        return (line.name, right, *scores, open_, line.needs)
 
-    def plot(self) -> Figure:
+    def plot(self, ax: Any = None) -> Figure:
         """Draw the accuracies as bars, the talks in blue.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: in a figure of its own.
 
         Returns
         -------
         matplotlib.figure.Figure
             The bars; without truth, how many inputs are held by which share of the honest participants.
         """
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
-        draw_report(self, figure.subplots())
+        figure, axes = canvas(ax, (6.4, 3.6))
+        draw_report(self, axes)
         return figure
+
+    def plot_confusion(
+        self, ax: Any = None, *, normalize: Literal["true", "pred", "all"] | None = None
+    ) -> Figure:
+        """Draw which classes are taken for which, with scikit-learn's ``ConfusionMatrixDisplay``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: in a figure of its own.
+        normalize : {"true", "pred", "all"}, optional
+            Shares of each row, of each column or of all, as in scikit-learn. Default: counts.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The matrix of what ``predict`` answers, or of the first talk; answers that are withheld have a
+            column of their own.
+
+        Raises
+        ------
+        ValueError
+            If the truth is not known.
+        """
+        return self._sure("a confusion matrix").draw_confusion(ax, normalize=normalize)
+
+    def plot_reliability(self, ax: Any = None, *, n_bins: int = 10) -> Figure:
+        """Draw how often answers of a probability are right, with scikit-learn's ``CalibrationDisplay``.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: in a figure of its own.
+        n_bins : int, default 10
+            Into how many bins probabilities are put.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            With two classes, how often the second is right by its probability; with more, how often the
+            answer is, by the probability of the answer.
+
+        Raises
+        ------
+        ValueError
+            If the truth, or how likely each class is, is not known.
+        """
+        return self._sure("a reliability plot").draw_reliability(ax, n_bins=n_bins)
+
+    def plot_coverage(self, ax: Any = None) -> Figure:
+        """Draw what abstaining buys: the accuracy of the surest answers, by how many they are.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: in a figure of its own.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The curve of ``certainty.curve()``; with ``abstain_below`` set, where on it that is.
+
+        Raises
+        ------
+        ValueError
+            If the truth, or how likely each class is, is not known.
+        """
+        return self._sure("an accuracy-coverage curve").draw_coverage(ax)
+
+    def _sure(self, what: str) -> Certainty:
+        if self.certainty is None:
+            why = "probabilities" if self.listeners is not None else "the truth"
+            raise ValueError(
+                f"{what} needs {why}: ConsensusClassifier.report(X, y) knows both, compare(..., truth=) does "
+                "without anchors"
+            )
+        return self.certainty
 
 
 _IN_JSON: Final = (
     "inputs", "classes", "byzantine", "faulty", "protocol", "repeats", "agreement", "settled",
     "undecided", "rounds", "queries", "bytes", "anchored",
 )  # fmt: skip
+
+
+def _title(score: str) -> str:
+    """The name of a score in the table; accuracy by scikit-learn is that of what ``predict`` answers."""
+    return "accuracy (predict)" if score == "accuracy" else TITLES.get(score, score)
 
 
 def draw_report(report: Report, axes: Any) -> None:

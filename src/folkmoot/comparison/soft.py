@@ -10,7 +10,9 @@ import numpy as np
 from folkmoot.accuracy import share_right
 from folkmoot.answers import most
 from folkmoot.arrays import Floats, Ints
-from folkmoot.comparison.report import CONSENSUS, Line, Report
+from folkmoot.comparison.how_sure.scores import balanced_scores
+from folkmoot.comparison.line import Line
+from folkmoot.comparison.report import CONSENSUS, Report
 from folkmoot.outcome import Outcome
 from folkmoot.votes import UNCOLOURED
 
@@ -53,4 +55,6 @@ def _likeliest(name: str, chances: Floats, truth: Ints, needs: str) -> Line:
     decision, level = most(chances, np.ones(len(chances), dtype=np.bool_), _LEVEL)
     right = float(share_right(decision, truth, level))
     undecided = int((decision == UNCOLOURED).sum())
-    return Line(name, right, None, undecided, needs, decision[None], np.asarray(level)[None])
+    ties = np.asarray(level)[None]
+    scores = balanced_scores(decision, truth, max(chances.shape[1], int(truth.max()) + 1), ties)
+    return Line(name, right, None, undecided, needs, decision[None], ties, scores)

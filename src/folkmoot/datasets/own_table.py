@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
@@ -222,6 +224,13 @@ def _groups(sheet: Sheet, group: str) -> Array:
         raise ValueError(
             f"--group must name the column of owners: in {group!r} every row of {sheet.path} has its own "
             f"value, which leaves a participant one row to learn from; it has {shortened(sheet.columns)}"
+        )
+    alone = sum(rows == 1 for rows in Counter(whose).values())
+    if 2 * alone > different:
+        warnings.warn(
+            f"{alone} of {different} groups have one row to learn from: is {group!r} (--group) the column of "
+            "owners?",
+            stacklevel=3,
         )
     return _names(whose)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Array, Ints
+from folkmoot.pictures import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,13 +82,10 @@ class Summary:
             table.append(f"... and {len(self.participants) - shown} more")
         return "\n".join([head, "", *table])
 
-    def plot(self) -> Figure:
-        """Stacked bars, or a heat map where there are too many classes to tell apart by colour."""
-        from matplotlib.figure import Figure
-
+    def plot(self, ax: Any = None) -> Figure:
+        """Stacked bars, or a heat map where there are too many classes; in ``ax`` if given."""
         wide = min(14.0, max(7.0, 3.0 + 0.12 * len(self.participants)))
-        figure = Figure(figsize=(wide, 4.4), layout="constrained")
-        axes = figure.subplots()
+        figure, axes = canvas(ax, (wide, 4.4))
         if len(self.classes) <= _MOST_COLOURS:
             self._draw_bars(axes)
         else:

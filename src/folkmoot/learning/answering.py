@@ -9,12 +9,16 @@ from typing import Any, Final
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
 
-from folkmoot.arrays import Array, Floats
+from folkmoot.arrays import Array, Bools, Floats, Ints
+from folkmoot.comparison.how_sure.certainty import answered
+from folkmoot.learning.abstaining import withheld
 from folkmoot.learning.ballot import absorption, has_closed_form, shares
 from folkmoot.learning.consensus_estimator import ConsensusWarning
 from folkmoot.learning.labels import as_truth, check_labels, with_strangers
 from folkmoot.learning.reports import ReportingEstimator
+from folkmoot.votes import UNCOLOURED, Votes
 
 _REPEATS: Final = 100  # deliberations behind answer_law where theory has no closed form
 _LEVEL: Final = 1e-9  # probabilities that differ by less are level
@@ -30,6 +34,8 @@ class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
         the likeliest label by ``predict_proba``, or the first of several; ``deliberate`` tells which inputs
         those are. With ``trust`` it is what most of those who anchor hold, and depends on the other rows of
         X: trust is learnt from the whole batch. With ``voting="probabilities"`` it is always the likeliest.
+        With ``abstain_below`` an answer whose probability, by ``predict_proba``, is lower is withheld, and
+        ``reject_label`` given instead.
 
         Parameters
         ----------
@@ -39,7 +45,7 @@ class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
         Returns
         -------
         ndarray, shape (input,)
-            A label of ``classes_`` for each.
+            A label of ``classes_`` for each, or ``reject_label``.
 
         Raises
         ------
@@ -58,9 +64,11 @@ class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
         ConsensusWarning
             If the talk decided rows otherwise than ``predict_proba`` would; it says how many.
         """
+        check_is_fitted(self, "participants_")
+        self._check_abstaining()
         if self._soft:
             likely = self._soft_talk(self._soft_ballot(X), None).likely
-            return np.asarray(self.classes_[likely.argmax(axis=1)])
+            return self._said(self.classes_, likely.argmax(axis=1), likely)
         ballot = self._ballot(X)
         adversaries = self._byzantine(ballot)
         ballot, outcome = self._talk(ballot, adversaries, None)
@@ -75,7 +83,18 @@ class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
                 ConsensusWarning,
                 stacklevel=2,
             )
-        return np.asarray(ballot.labels[colours])
+        return self._said(ballot.labels, colours, likely)
+
+    def _said(self, labels: Array, colours: Ints, likely: Floats) -> Array:
+        """The labels of these colours, or ``reject_label`` where their probability is too low."""
+        if self.abstain_below is None:
+            return np.asarray(labels[colours])
+        return withheld(labels[colours], self._given(colours, likely), self.reject_label)
+
+    def _given(self, colours: Ints, likely: Floats) -> Bools:
+        """(input,): whether the answer is given."""
+        sure = np.take_along_axis(likely, colours[:, None], axis=1)[:, 0]
+        return answered(np.asarray(sure), self.abstain_below)
 
     def predict_proba(self, X: Any) -> Floats:
         """Estimate how likely each class is to be the right one.
@@ -147,6 +166,8 @@ class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Measure the accuracy of what ``predict`` would answer; here adversaries may know the truth.
 
+        An input whose answer is withheld (``abstain_below``) counts as wrong.
+
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (input, feature)
@@ -161,12 +182,20 @@ class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
         float
             The share of inputs that are answered right.
         """
+        check_is_fitted(self, "participants_")
+        self._check_abstaining()
         labels = with_strangers(self.classes_, check_labels(y))
         if self._soft:
-            talk = self._soft_talk(self._soft_ballot(X), as_truth(y, labels), labels)
-            return float(accuracy_score(y, labels[talk.likely.argmax(axis=1)], sample_weight=sample_weight))
+            truth = as_truth(y, labels)
+            likely = self._soft_talk(self._soft_ballot(X), truth, labels).likely
+            return self._share_right(truth, likely.argmax(axis=1), likely, sample_weight)
         ballot = self._ballot(X, labels)
         truth, adversaries = as_truth(y, labels), self._byzantine(ballot)
         ballot, outcome = self._talk(ballot, adversaries, truth)
-        colours = ballot.answers(outcome, ballot.probabilities(adversaries, truth))
-        return float(accuracy_score(y, labels[colours], sample_weight=sample_weight))
+        likely = ballot.probabilities(adversaries, truth)
+        return self._share_right(truth, ballot.answers(outcome, likely), likely, sample_weight)
+
+    def _share_right(self, truth: Votes, colours: Ints, likely: Floats, weights: Any) -> float:
+        """The share of inputs whose answer is given and right."""
+        right = np.where(self._given(colours, likely), colours, UNCOLOURED)
+        return float(accuracy_score(truth, right, sample_weight=weights))

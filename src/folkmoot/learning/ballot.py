@@ -70,18 +70,15 @@ class Ballot:
         listeners = listen_first(
             self.votes, anchors, adversaries=adversaries, truth=truth, classes=self.classes
         )
-        return (
-            self
-            if listeners is None
-            else replace(self, votes=listeners.held, listeners=listeners, first=self.votes)
-        )
+        return self if listeners is None else self.held_by(listeners)
 
     def reviewed(self, by: Reviewing, adversaries: dict[int, Adversary], truth: Votes | None) -> Ballot:
         """What is held once everybody has learnt from checked answers; as it is where nobody anchors."""
         listeners = by.first(self.votes, adversaries, truth)
-        if listeners is None:
-            return self
-        expert = by.voter(adversaries)
+        return self if listeners is None else self.held_by(listeners, by.voter(adversaries))
+
+    def held_by(self, listeners: Listeners[Trust | PeerReview], expert: ExpertVoter | None = None) -> Ballot:
+        """What these hold, with the first votes kept beside it."""
         return replace(self, votes=listeners.held, listeners=listeners, first=self.votes, expert=expert)
 
     def talk(

@@ -91,6 +91,8 @@ def models_for(name: str, participants: int, *, numbers: bool = False) -> list[A
     if name not in known:
         what = " where numbers are predicted" if numbers else ""
         other = "; --task classification makes classes of them" if numbers and name in MODELS else ""
+        if "." in name or "/" in name:  # a path
+            other = "; every group fits its own, and files of fitted models are for folkmoot node run --model"
         raise ValueError(f"model must be one of {', '.join([*known, MIXED])}{what}: got {name!r}{other}")
     return [known[name]() for _ in range(participants)]
 

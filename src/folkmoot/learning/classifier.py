@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
@@ -12,7 +14,6 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from folkmoot.adversaries import Adversary, NumberAdversary, PerfectlyMalicious
 from folkmoot.arrays import Array, Progress
-from folkmoot.learning.answering import AnsweringEstimator
 from folkmoot.learning.composition import has_names
 from folkmoot.learning.consensus_estimator import (
     ProtocolWarning,
@@ -20,7 +21,9 @@ from folkmoot.learning.consensus_estimator import (
     rows_by_group,
 )
 from folkmoot.learning.deliberation import SELF_ANCHORED
+from folkmoot.learning.explaining import ExplainingEstimator
 from folkmoot.learning.labels import (
+    as_truth,
     check_class_count,
     check_labels,
     known_classes,
@@ -41,12 +44,16 @@ from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import PUBLIC
 
+if TYPE_CHECKING:
+    from folkmoot.player import Player
 
-class ConsensusClassifier(AnsweringEstimator):
+
+class ConsensusClassifier(ExplainingEstimator):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
-    ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool`` and ``trim``
-    concern only the talk: they can be set anew after ``fit``.
+    ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool``, ``trim``,
+    ``abstain_below`` and ``reject_label`` concern only the talk and its answers: they can be set anew after
+    ``fit``.
 
     Parameters
     ----------
@@ -115,6 +122,13 @@ class ConsensusClassifier(AnsweringEstimator):
         With ``trust="peer-review"``: a model to be fitted to the rows that are shown, by each participant to
         those of the publishers that it accepts, and heard as one more voter. It costs six fits for every set
         of accepted publishers. Default: there is none.
+    abstain_below : float, optional
+        ``predict`` withholds an answer whose probability, by ``predict_proba``, is below this, and ``score``
+        counts it as wrong; the report says how many inputs are answered and how well (docs/learning.md).
+        Default: every input is answered.
+    reject_label : label, optional
+        What ``predict`` gives instead: text beside classes that are text, a number beside numbers, and none
+        of the classes. It must be there if ``abstain_below`` is.
     n_jobs : int, optional
         Processes for fitting and predicting, through joblib (and so Ray, with its backend). Default: 1.
     random_state : int, RandomState or None, default None
@@ -177,6 +191,8 @@ class ConsensusClassifier(AnsweringEstimator):
         privacy: float | None = None,
         liars_publish: Literal["wrong", "right", "backing"] = "wrong",
         expert: Any = None,
+        abstain_below: float | None = None,
+        reject_label: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -197,6 +213,8 @@ class ConsensusClassifier(AnsweringEstimator):
         self.privacy = privacy
         self.liars_publish = liars_publish
         self.expert = expert
+        self.abstain_below = abstain_below
+        self.reject_label = reject_label
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -270,6 +288,7 @@ class ConsensusClassifier(AnsweringEstimator):
             if self._reviewed:
                 self._show(X, y, tasks, draw)
         self._refer(reference)
+        self._check_abstaining()
         check_class_count(self.classes_)
         self._tell_if_scaled(self.protocol_)
         kinds = (Adversary, NumberAdversary) if self._soft else Adversary
@@ -352,3 +371,44 @@ class ConsensusClassifier(AnsweringEstimator):
         tags.transformer_tags.preserves_dtype = []
         self._inherit_tags(tags)
         return tags
+
+    # ---- watching ----------------------------------------------------------------------------
+
+    @overload
+    def play(self, X: Any, y: Any = None, path: None = None, **options: Any) -> Player: ...
+
+    @overload
+    def play(self, X: Any, y: Any, path: str | PathLike[str], **options: Any) -> Path: ...
+
+    def play(
+        self, X: Any, y: Any = None, path: str | PathLike[str] | None = None, **options: Any
+    ) -> Player | Path:
+        """Let the participants talk about every row of X, and make a page that plays it turn by turn.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs; the page shows their columns.
+        y : array-like, shape (input,), optional
+            Their right labels.
+        path : str or path, optional
+            The file to write, such as ``"talk.html"``. Default: none; the page is returned, and shows itself
+            in a notebook.
+        **options : dict
+            ``images``, ``inputs``, ``input_names``, ``title`` and ``about``, as ``folkmoot.play`` takes them.
+
+        Returns
+        -------
+        Player or Path
+            The page; with ``path`` the file that was written.
+
+        Raises
+        ------
+        ValueError
+            If the talk is about probabilities, or the options do not fit the inputs.
+        """
+        if self._soft:
+            raise ValueError("play shows talks about labels: set voting='labels'")
+        outcome = self.deliberate(X, y, record=True)
+        truth = None if y is None else as_truth(y, self.classes_)
+        return outcome.play(path, **({"truth": truth, "rows": X} | options))

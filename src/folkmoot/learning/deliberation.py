@@ -217,7 +217,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         repeats : int, default 1
             How many times to play the talk, each with randomness of its own.
         record : bool, default False
-            Whether to keep the history for ``Outcome.plot`` and ``Outcome.explain``.
+            Whether to keep the history for ``Outcome.plot``, ``Outcome.turns`` and ``Outcome.explain``.
 
         Returns
         -------
@@ -236,7 +236,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
         _, outcome = self._talk(ballot, self._byzantine(ballot), truth, repeats=repeats, record=record)
-        return self._called(outcome)
+        return self._called(replace(outcome, faults=ballot.faults))
 
     def _called(self, outcome: Outcome) -> Outcome:
         names = tuple(participant.name for participant in self.participants_)

@@ -32,6 +32,7 @@ from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, first_sentence, tell
 from folkmoot.learning.tables import columns_of, rows_in
 from folkmoot.outcome import Outcome
+from folkmoot.played import Played
 from folkmoot.simulation import Agreement, agree
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -233,6 +234,18 @@ class SoftTalk:
             settled=end.settled,
             rounds=end.rounds,
             queries=np.asarray(end.queries),
+            played=Played(
+                protocol=None,
+                schedule="lockstep",
+                seed=self.options["seed"],
+                adversaries={there[i]: liar.liar for i, liar in self.options["adversaries"].items()},
+                first=self._first_labels,
+                query=self._query,
+                again=None,
+                recorded=None,
+                plain=_not_plain,
+            ),
+            faults=self.ballot.faults,
         )
         if not record:
             return outcome
@@ -242,12 +255,30 @@ class SoftTalk:
         history = np.array(counts, dtype=np.int32).transpose(2, 0, 1)
         return Outcome(**{**outcome.__dict__, "history": history})
 
+    def _first_labels(self) -> Votes:
+        """(participant, input): the class that each finds likeliest at first, -1 for none or several."""
+        found = np.full((self.ballot.participants, self.numbers.shape[1]), UNCOLOURED)
+        chances = self.handed_in
+        told = np.asarray(~np.isnan(chances).any(axis=2))
+        found[self.ballot.there] = most(np.nan_to_num(chances), told, _LEVEL).decision
+        return found
+
+    def _query(self, i: int) -> tuple[Ints, Ints]:  # noqa: ARG002
+        """All ask all others, and no number of them must agree."""
+        sizes = np.zeros(self.ballot.participants, dtype=np.int64)
+        sizes[self.ballot.there] = len(self.ballot.there) - 1
+        return sizes, np.zeros_like(sizes)
+
     def _held(self, agreement: Agreement) -> Ints:
         """(who, input): the likeliest class by what each holds, -1 for liars and on a tie."""
         held = np.full(agreement.numbers.shape[:2], UNCOLOURED)
         chances = self._chances(agreement.numbers[agreement.honest])
         held[agreement.honest] = most(chances, np.ones(chances.shape[:2], dtype=np.bool_), _LEVEL).decision
         return held
+
+
+def _not_plain(i: int) -> None:
+    """An agreement on numbers is not Slush."""
 
 
 def soft_ballot_of(answers: Sequence[Floats | str], labels: Array, names: Sequence[str]) -> SoftBallot:

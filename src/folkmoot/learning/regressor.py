@@ -393,7 +393,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
             names = [f"{name}_{output}" for name in names for output in range(self.n_outputs_)]
         return np.array(names, dtype=object)
 
-    def report(self, X: Any, y: Any, *, stacking: bool = True) -> NumberReport:
+    def report(self, X: Any, y: Any, *, groups: Any = None, stacking: bool = True) -> NumberReport:
         """Put the consensus beside single participants and rules of a centre, by root mean squared error.
 
         Parameters
@@ -402,6 +402,8 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
             The inputs.
         y : array-like of float, shape (input,) or (input, output)
             Their right numbers.
+        groups : array-like, shape (input,), optional
+            Whose each input is: ``NumberReport.joining`` has each of them alone and together.
         stacking : bool, default True
             Whether to add stacking, which learns from labels at a server, five-fold on these very rows.
 
@@ -434,6 +436,9 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
             byzantine=[self.participants_[there[i]].name for i in sorted(adversaries)],
             stacking=stacking,
             seed=self.seed_,
+            names=[self.participants_[i].name for i in there],
+            people=[self.participants_[i] for i in there],
+            groups=groups,
         )
 
     # ---- scikit-learn's tags -----------------------------------------------------------------

@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Array, Floats, Ints, Progress
+from folkmoot.learning.abstaining import check_abstaining
 from folkmoot.learning.ballot import Ballot, anchors_of
 from folkmoot.learning.deliberation import DeliberatingEstimator
 from folkmoot.learning.labels import as_truth, check_labels, with_strangers
-from folkmoot.learning.probabilities import SoftBallot
+from folkmoot.learning.probabilities import SoftBallot, SoftTalk
+from folkmoot.learning.scoring import Scoring, scorers, with_scores
 from folkmoot.simulation.peer_reviewed import Reviewing
 from folkmoot.simulation.self_anchored import Listeners
 from folkmoot.trust import Anchor, PeerReview, Trust
@@ -24,13 +26,28 @@ from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 if TYPE_CHECKING:
     from folkmoot.comparison import Report
+    from folkmoot.comparison.how_sure import Certainty
 
 
 class ReportingEstimator(DeliberatingEstimator):
     """Base that says how the talk compares, with the liars there are or with more and more of them."""
 
+    abstain_below: float | None
+    reject_label: Any
+
+    def _check_abstaining(self) -> None:
+        """ValueError if answers are to be withheld and it is not clear what to say instead."""
+        check_abstaining(self.abstain_below, self.reject_label, self.classes_)
+
     def report(
-        self, X: Any, y: Any, *, groups: Any = None, repeats: int = 10, stacking: bool = True
+        self,
+        X: Any,
+        y: Any,
+        *,
+        groups: Any = None,
+        scoring: Scoring | None = None,
+        repeats: int = 10,
+        stacking: bool = True,
     ) -> Report:
         """Put the consensus beside single participants and every rule of a centre.
 
@@ -47,6 +64,11 @@ class ReportingEstimator(DeliberatingEstimator):
         groups : array-like, shape (input,), optional
             Whose each input is, by the names of participants. ``Report.joining`` then has each of them alone
             and together, on its own inputs (docs/who-is-off.md). Default: not compared.
+        scoring : str, sequence of str, or mapping of str to scorer, optional
+            Scores by scikit-learn's names, such as "f1_macro" or ["roc_auc", "neg_log_loss"], which stand
+            beside accuracy; of what ``predict`` and ``predict_proba`` answer, so that undecided inputs have
+            the likeliest label there. Scores of probabilities are of the consensus only. Default: balanced
+            accuracy and macro F1, in which undecided inputs are wrong and level labels share, as in accuracy.
         repeats : int, default 10
             How many times to play the talk: the standard error of the consensus is over these. An agreement
             on probabilities is played once: nothing in it is drawn.
@@ -63,9 +85,10 @@ class ReportingEstimator(DeliberatingEstimator):
         Raises
         ------
         ValueError
-            If what is given does not fit together, such as ``groups`` that name no participant.
+            If what is given does not fit together, such as ``groups`` that name no participant, or
+            ``scoring`` that scikit-learn does not know.
         """
-        report = next(iter(self._reports(X, y, [self.adversaries], repeats, stacking, groups)))
+        report = next(iter(self._reports(X, y, [self.adversaries], repeats, stacking, groups, scoring)))
         if report.joining is not None and not report.joining.rows:
             names = ", ".join(repr(p.name) for p in self.participants_[:5])
             raise ValueError(
@@ -84,6 +107,7 @@ class ReportingEstimator(DeliberatingEstimator):
         groups: Any = None,
         repeats: int = 10,
         stacking: bool = True,
+        scoring: Scoring | None = None,
         progress: Progress | None = None,
     ) -> list[Report]:
         """Report for more and more perfectly malicious participants.
@@ -105,6 +129,8 @@ class ReportingEstimator(DeliberatingEstimator):
             How many times to play each talk.
         stacking : bool, default True
             Whether to add stacking, as in ``report``.
+        scoring : str, sequence of str, or mapping of str to scorer, optional
+            What else to score every line by, as in ``report``.
         progress : callable, optional
             Called with (done, all) after each report.
 
@@ -114,20 +140,29 @@ class ReportingEstimator(DeliberatingEstimator):
             A report for each number in ``byzantine``.
         """
         reports = []
-        for report in self._reports(X, y, byzantine, repeats, stacking, groups):
+        for report in self._reports(X, y, byzantine, repeats, stacking, groups, scoring):
             reports.append(report)
             if progress:
                 progress(len(reports), len(byzantine))
         return reports
 
     def _reports(
-        self, X: Any, y: Any, adversaries: Sequence[Any], repeats: int, stacking: bool, groups: Any
+        self,
+        X: Any,
+        y: Any,
+        adversaries: Sequence[Any],
+        repeats: int,
+        stacking: bool,
+        groups: Any,
+        scoring: Scoring | None = None,
     ) -> Iterator[Report]:
         from folkmoot.comparison import OpenInputsWarning, compare
         from folkmoot.comparison.soft import ABOUT_LABELS
         from folkmoot.comparison.who import compare_alone
 
         check_is_fitted(self, "participants_")
+        wanted = None if scoring is None else scorers(scoring)
+        self._check_abstaining()
         labels = with_strangers(self.classes_, check_labels(y))
         ballot = self._ballot(X, labels)
         truth = as_truth(y, labels)
@@ -143,12 +178,13 @@ class ReportingEstimator(DeliberatingEstimator):
         for each in adversaries:
             liars = self._byzantine(ballot, each)
             protocol = self._protocol_on(ballot, liars, truth)
+            anchors = self._anchors(ballot)
             compared = partial(
                 compare,
                 ballot.votes,
                 truth=truth,
                 adversaries=liars,
-                anchors=self._anchors(ballot),
+                anchors=anchors,
                 skills=skills,
                 holdout=measured,
                 faults=ballot.faults,
@@ -164,35 +200,46 @@ class ReportingEstimator(DeliberatingEstimator):
                 stacking=stacking,
             )
             if soft is not None:
+                talk = self._soft_talk(soft, truth, labels, each)
                 with warnings.catch_warnings():  # of a talk that is only compared with
                     warnings.simplefilter("ignore", OpenInputsWarning)
-                    report = self._soft_report(soft, compared({ABOUT_LABELS: protocol}), truth, labels, each)
+                    report = self._soft_report(soft, talk, compared({ABOUT_LABELS: protocol}), truth, labels)
+                likely = talk.likely
+                answers = likely.argmax(axis=1)
             else:
                 report = compared(protocol)
+                answers, likely = self._answers(ballot, liars, truth, report, anchors)
+            if wanted is not None:
+                report = with_scores(report, wanted, truth, labels, answers, likely)
+            report = replace(report, certainty=self._certainty(truth, labels, answers, likely))
             if whose is not None:
-                answers = self._answers(ballot, soft, liars, truth, labels, report, each)[0]
                 names = [participant.name for participant in self.participants_]
                 joining = compare_alone(ballot.votes == truth, answers == truth, whose, names)
                 report = replace(report, joining=joining)
             yield replace(report, advice="predict gives the likeliest label instead")
 
+    def _certainty(self, truth: Votes, labels: Array, answers: Ints, likely: Floats) -> Certainty:
+        from folkmoot.comparison.how_sure import Certainty
+
+        below, instead = self.abstain_below, self.reject_label
+        missing = np.zeros((len(likely), len(labels) - likely.shape[1]))  # labels that nobody knows
+        whole = np.concatenate([likely, missing], axis=1)
+        return Certainty(truth, answers, whole, labels, below, None if below is None else instead)
+
     def _answers(
         self,
         ballot: Ballot,
-        soft: SoftBallot | None,
         liars: dict[int, Adversary],
         truth: Votes,
-        labels: Array,
         report: Report,
-        adversaries: Any,
+        anchors: object,
     ) -> tuple[Ints, Floats]:
         """What ``predict`` would answer in this report, as colours, and how likely it finds each of them."""
-        if soft is not None:
-            likely = self._soft_talk(soft, truth, labels, adversaries).likely
-            return likely.argmax(axis=1), likely
         if report.listeners is not None:
             listeners = cast("Listeners[Trust | PeerReview]", report.listeners)
-            ballot = replace(ballot, votes=listeners.held, listeners=listeners, first=ballot.votes)
+            ballot = ballot.held_by(
+                listeners, anchors.voter(liars) if isinstance(anchors, Reviewing) else None
+            )
         likely = ballot.probabilities(liars, truth)
         decided = np.atleast_2d(report.outcome.decision)[0]
         return np.where(decided == UNCOLOURED, likely.argmax(axis=1), decided), likely
@@ -204,11 +251,10 @@ class ReportingEstimator(DeliberatingEstimator):
         return None if self.trust is None else anchors_of(self.participants_, ballot.labels)
 
     def _soft_report(
-        self, ballot: SoftBallot, report: Report, truth: Votes, labels: Array, adversaries: Any
+        self, ballot: SoftBallot, talk: SoftTalk, report: Report, truth: Votes, labels: Array
     ) -> Report:
         from folkmoot.comparison.soft import with_probabilities
 
-        talk = self._soft_talk(ballot, truth, labels, adversaries)
         numbers = "logarithms of probabilities" if self.pool == "log" else "probabilities"
         how = f"{numbers}, all ask all, {talk.rule.trimmed(len(talk.numbers))} trimmed at either end"
         outcome = replace(

@@ -28,7 +28,7 @@ from folkmoot.sampling import Others
 from folkmoot.simulation import deliberate
 from folkmoot.theory import SlushChain
 
-_INPUTS: Final = 1000  # that are played where theory does not reach
+_INPUTS: Final = 1000  # that are played of more than two labels; of two, where few settings are, twice that
 _SETTLED: Final = 1 - 1e-5  # more rounds than that change nothing that anybody would notice
 
 
@@ -106,7 +106,8 @@ class Moot:
     def drawn(self) -> Drawn:
         """Inputs to be played, with rows for the liars in front."""
         rng = np.random.default_rng([self.seed, self.n, self.byzantine])
-        votes, truth, source = self.crowd.draw(self.honest, _INPUTS, rng)
+        inputs = 2 * _INPUTS if self.crowd.classes == 2 else _INPUTS
+        votes, truth, source = self.crowd.draw(self.honest, inputs, rng)
         liars = np.broadcast_to(truth, (self.byzantine, truth.size))  # what their models say is not asked
         return Drawn(np.concatenate((liars, votes)), truth, source)
 

@@ -43,7 +43,7 @@ class BreaksAt:
     --------
     >>> from folkmoot import plan
     >>> plan(n=15, p=0.8, byzantine=1, protocol="slush").breaks_at
-    BreaksAt(byzantine=4, p=0.551872, exact=True)
+    BreaksAt(byzantine=4, p=0.545004, exact=True)
     """
 
     byzantine: int | None

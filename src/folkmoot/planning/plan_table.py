@@ -98,7 +98,7 @@ class Plan:
         liars = f", {self.byzantine} Byzantine" if self.byzantine else ""
         return (
             f"{self.n} participants{liars}, right with {self.mean_participant:.4g} on average, "
-            f"{self.labels} labels, {self.inputs:,} inputs a batch"
+            f"{self.labels} labels, {self.inputs:,} input{'s' if self.inputs > 1 else ''} a batch"
         )
 
     @property

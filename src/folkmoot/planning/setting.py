@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from folkmoot.protocols import SnowProtocol, named_protocol
 
 NEAR: Final = 0.005  # accuracies that differ by less are as good as each other
-IN_TIME: Final = 0.99  # how likely all must agree within the rounds
+IN_TIME: Final = 0.95  # how likely all must agree within the rounds
 _WORTH: Final = 0.001  # a dearer setting is shown if it is so much more accurate
 
 
@@ -53,15 +54,17 @@ class PlannedSetting:
         Their size, as nodes count it: encoded messages without length and TLS.
     exact : bool
         Whether the probabilities come from theory alone.
+    simulated : bool
+        Whether talks were played. If neither, theory was applied to tasks that were seen.
     standard_error : float or None
-        Of the accuracy, where it was simulated or comes from tasks that were seen; None if it is exact.
+        Of the accuracy; None if it is exact.
 
     Examples
     --------
     >>> from folkmoot import plan
     >>> best = plan(n=40, p=0.8, byzantine=5, protocol="slush").settings[0]
     >>> best.k, best.alpha, best.rounds, round(best.accuracy, 4), best.messages
-    (9, 7, 9, 0.9955, 5670.0)
+    (9, 7, 7, 0.9956, 4410.0)
     """
 
     protocol: str
@@ -75,7 +78,13 @@ class PlannedSetting:
     messages: float
     bytes: float
     exact: bool
+    simulated: bool
     standard_error: float | None
+
+    @property
+    def sure(self) -> float:
+        """The accuracy that a simulated setting has for sure, two standard errors less; else the accuracy."""
+        return self.accuracy - 2 * (self.standard_error or 0.0) if self.simulated else self.accuracy
 
     @property
     def rule(self) -> SnowProtocol[Any]:
@@ -88,8 +97,9 @@ class PlannedSetting:
 
 
 def usable(settings: Sequence[PlannedSetting]) -> list[PlannedSetting]:
-    """Those that agree in time; if none does, those that come within a hundredth of the best."""
-    least = min(IN_TIME, max(each.in_time for each in settings) - (1 - IN_TIME))
+    """Those that agree in time; if none does, those that come as close to the best in that."""
+    most = max(each.in_time for each in settings)
+    least = IN_TIME if most >= IN_TIME else most - (1 - IN_TIME)
     return [each for each in settings if each.in_time >= least]
 
 
@@ -98,15 +108,22 @@ def best_first(settings: Sequence[PlannedSetting], alone: float = 0.0) -> list[P
 
     Of each protocol those are kept that nothing cheaper matches, and that beat a participant ``alone``. First
     come those within ``NEAR`` of the best accuracy, the cheapest in front, then the others, the most accurate
-    in front.
+    in front. Beside settings that are not simulated, those that are count for what they have for sure: else
+    the luckiest would win.
     """
     fit = usable(settings)
-    best = max(each.accuracy for each in fit)
-    first = min((each for each in fit if each.accuracy >= best - NEAR), key=_by_cost)
+    mixed = not all(each.simulated for each in fit)
+
+    def worth(each: PlannedSetting) -> float:
+        return each.sure if mixed else each.accuracy
+
+    best = _rounded_down(max(map(worth, fit)))
+    first = min((each for each in fit if worth(each) >= best - NEAR), key=_by_cost)
     shown = [first]
     for name in dict.fromkeys(each.protocol for each in fit):
         ours = [each for each in fit if each.protocol == name]
-        top = max(ours, key=lambda each: (each.accuracy, -each.messages))
+        most = _rounded_down(max(each.accuracy for each in ours))
+        top = min((each for each in ours if each.accuracy >= most), key=_by_cost)
         reached = alone - _WORTH
         for each in sorted(ours, key=_by_cost):
             if each.accuracy >= reached + _WORTH or each is top:
@@ -115,9 +132,14 @@ def best_first(settings: Sequence[PlannedSetting], alone: float = 0.0) -> list[P
             if each is top:
                 break
     shown = list(dict.fromkeys(shown))
-    near = [each for each in shown if each.accuracy >= best - NEAR]
-    far = [each for each in shown if each.accuracy < best - NEAR]
+    near = [each for each in shown if worth(each) >= best - NEAR]
+    far = [each for each in shown if worth(each) < best - NEAR]
     return [*sorted(near, key=_by_cost), *sorted(far, key=lambda each: -each.accuracy)]
+
+
+def _rounded_down(accuracy: float) -> float:
+    """To six digits: nobody pays a hundred times as much for the seventh."""
+    return math.floor(accuracy * 1e6) / 1e6
 
 
 def _by_cost(each: PlannedSetting) -> tuple[float, float]:

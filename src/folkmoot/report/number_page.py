@@ -10,15 +10,24 @@ from matplotlib.ticker import MaxNLocator
 
 from folkmoot.comparison.report import CONSENSUS
 from folkmoot.report.page import Page
-from folkmoot.report.palette import BLUE, PALE
+from folkmoot.report.palette import BLUE, ORANGE, PALE, RED
+from folkmoot.report.who_section import add_who
 from folkmoot.runs.number_study import NumberStudy
 
-_FAR: Final = 20  # an error so many times the median one makes the scale logarithmic
+_FAR: Final = 2  # times the largest error with nobody lying: above it, lines leave the picture
+_STYLES: Final[dict[str, dict[str, Any]]] = {
+    CONSENSUS: {"color": BLUE, "lw": 2.6, "marker": "o", "zorder": 5},
+    "mean": {"color": RED, "lw": 1.4, "ls": ":", "marker": "v"},
+    "median": {"color": ORANGE, "lw": 1.8, "marker": "s"},
+    "stacking": {"color": "#7f8c8d", "lw": 1.4, "ls": "--", "marker": "x"},
+    "best participant": {"color": PALE, "lw": 1.2, "ls": "--"},
+    "mean participant": {"color": PALE, "lw": 1.2, "ls": ":"},
+}
 
 
 def number_table(study: NumberStudy) -> tuple[list[str], list[list[str]]]:
     """Header and rows: who decides, and the error for each number of liars; then how near they came."""
-    header = ["malicious", *(str(count) for count in study.byzantine)]
+    header = ["liars", *(str(count) for count in study.byzantine)]
     names = [line.name for line in study.reports[0].lines]
     rows = [[name, *(_short(report.error(name)) for report in study.reports)] for name in names]
     rows.append(["  settled", *(f"{report.settled:.3f}" for report in study.reports)])
@@ -26,26 +35,24 @@ def number_table(study: NumberStudy) -> tuple[list[str], list[list[str]]]:
 
 
 def error_by_liars(study: NumberStudy) -> Figure:
-    """Root mean squared error against the number of participants that answer absurd numbers."""
+    """Root mean squared error against the number of liars; what is off by far leaves the picture."""
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.subplots()
-    each = []
-    for line in study.reports[0].lines:
-        known = [
+    known = {
+        line.name: [
             (count, error)
-            for count, error in zip(
-                study.byzantine, (report.error(line.name) for report in study.reports), strict=True
-            )
-            if error is not None
+            for count, report in zip(study.byzantine, study.reports, strict=True)
+            if (error := report.error(line.name)) is not None
         ]
-        each += [error for _, error in known]
-        style: dict[str, Any] = {"lw": 1.4, "marker": "."}
-        if line.name == CONSENSUS:
-            style = {"color": BLUE, "lw": 2.6, "marker": "o", "zorder": 5}
-        if known:
-            axes.plot(*zip(*known, strict=True), label=line.name, **style)
-    if each and min(each) > 0 and max(each) > _FAR * float(np.median(each)):
-        axes.set_yscale("log")
+        for line in study.reports[0].lines
+    }
+    top = _FAR * max(points[0][1] for points in known.values() if points)
+    for name, points in known.items():
+        if points:
+            far = ", off the picture" if any(error > top for _, error in points) else ""
+            style = {"ms": 4, **_STYLES.get(name, {})}
+            axes.plot(*zip(*points, strict=True), label=f"{name}{far}", **style)
+    axes.set_ylim(0, max(top, 1e-12))
     axes.set_xlabel("participants that answer absurd numbers")
     axes.set_ylabel("root mean squared error")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -83,13 +90,13 @@ def number_page(study: NumberStudy, title: str, pictures: dict[str, Figure]) -> 
     sizes = study.data.summary().sizes
     result = Page(title)
     seen = (
-        "Each showed the rows it had held out, without their numbers, and weighs the others by how near they "
-        "came there"
-        if study.weighed
+        "Each showed the rows it had held out, inputs and numbers, and learns from all of them how to read "
+        "the others"
+        if study.reviewed
         else "Nobody saw another's rows or model; only numbers were exchanged"
     )
     result.text(
-        f"{study.data.description}. {report.participants} participants with {sizes.min()} to {sizes.max()} "
+        f"{study.data.description}. {report.n_participants} participants with {sizes.min()} to {sizes.max()} "
         f"rows each fitted models of their own, and then drew nearer on {report.inputs:,} new inputs until "
         f"they agreed ({report.rule}). {seen}."
     )
@@ -112,7 +119,17 @@ def number_page(study: NumberStudy, title: str, pictures: dict[str, Figure]) -> 
     )
     for note in (*report.notes, study.withstands):
         result.text(note[0].upper() + note[1:] + ".")
+    if study.scores:
+        result.text("By scikit-learn's scorers, of which more is always better:")
+        result.table(*study.score_cells(), bold=CONSENSUS)
     result.figure(pictures["agreed"], "What is agreed on against the truth, on the test rows")
+    add_who(
+        result,
+        report.participant_table,
+        report.joining,
+        "Errors are root mean squares, on rows that it kept for itself and on the test rows; bias is its "
+        "mean error; from the answer, a root mean square. A finding is a reason to look.",
+    )
     result.heading("Who has which rows")
     result.figure(pictures["data"], "Training rows by participant and quarter of what is predicted")
     result.text(

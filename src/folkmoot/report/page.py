@@ -1,4 +1,4 @@
-"""One self-contained HTML page: text, tables and pictures, with no request to anywhere."""
+"""One self-contained HTML page: text, tables, pictures, curves, the player; no request to anywhere."""
 
 from __future__ import annotations
 
@@ -6,24 +6,25 @@ import base64
 import io
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from folkmoot.player.document import document, part
+from folkmoot.player.page import SCRIPTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Nothing from anywhere, and the browser sees to it.
-_POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2733; --soft: #5d6b79; --line: #d8dee4;
         --paper: #fff; --mark: #eaf1f9; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e4e9ee; --soft: #9fadbb; --line: #37424d; --paper: #14191f; --mark: #1d2b3a; }
-  img { background: #fff; border-radius: 6px; }
+  figure img { background: #fff; border-radius: 6px; }
 }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-       max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+       max-width: 82rem; margin: 2rem auto; padding: 0 1rem; }
 p { max-width: 52rem; }
-h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.15rem; } main > h2 { margin-top: 2.2rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .3rem .8rem .3rem 0; text-align: right; border-bottom: 1px solid var(--line);
@@ -31,7 +32,7 @@ th, td { padding: .3rem .8rem .3rem 0; text-align: right; border-bottom: 1px sol
 th.long, td.long { white-space: normal; min-width: 9rem; text-align: left; }
 th:first-child, td:first-child, th.text, td.text { text-align: left; }
 tr.bold td { font-weight: 650; background: var(--mark); }
-figure { margin: 1.5rem 0; } img { max-width: 100%; height: auto; }
+figure { margin: 1.5rem 0; } figure img { max-width: 100%; height: auto; }
 figcaption, footer { color: var(--soft); font-size: .88rem; }
 """.strip()
 
@@ -42,6 +43,8 @@ class Page:
     def __init__(self, title: str) -> None:
         self._title = title
         self._parts: list[str] = []
+        self._data: dict[str, Any] = {}  # what scripts read
+        self._scripts: list[str] = []
 
     def heading(self, text: str) -> None:
         """A heading below the title."""
@@ -65,7 +68,9 @@ class Page:
             mark = ' class="bold"' if row[0] == bold else ""
             lines.append(f"<tr{mark}>{cells}</tr>")
         body = "\n".join(lines)
-        self._parts.append(f'<div class="scroll"><table>\n<tr>{head}</tr>\n{body}\n</table></div>')
+        self._parts.append(
+            f'<div class="scroll" tabindex="0"><table>\n<tr>{head}</tr>\n{body}\n</table></div>'
+        )
 
     def figure(self, figure: Figure, caption: str) -> None:
         """A picture, drawn into the page itself."""
@@ -77,15 +82,32 @@ class Page:
             f"<figcaption>{escape(caption)}</figcaption></figure>"
         )
 
+    def player(self, data: dict[str, Any]) -> None:
+        """Talks that can be played; ``data`` as ``folkmoot.player.player_data`` gives them."""
+        self._parts.append(part("player.html"))
+        self._data |= data
+        self._needs(SCRIPTS)
+
+    def curves(self, name: str, data: dict[str, Any], caption: str) -> None:
+        """Curves or stacks that show their values; ``report.curves`` makes the data. The name is ours."""
+        self._parts.append(
+            f'<figure class="curves" data-from="{name}"><figcaption>{escape(caption)}</figcaption></figure>'
+        )
+        self._data[name] = data
+        self._needs(("parts.js", "curves.js"))
+
+    def _needs(self, scripts: Sequence[str]) -> None:
+        self._scripts += [script for script in scripts if script not in self._scripts]
+
     def html(self) -> str:
         """The whole page."""
         body = "\n".join(self._parts)
-        return (
-            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-            f"<title>{escape(self._title)}</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
-            f"<h1>{escape(self._title)}</h1>\n{body}\n<footer>Made by folkmoot.</footer>\n</body>\n</html>\n"
+        return document(
+            self._title,
+            f"<main>\n<h1>{escape(self._title)}</h1>\n{body}\n</main>\n<footer>Made by folkmoot.</footer>",
+            styles=[*([part("player.css")] if self._scripts else []), _STYLE],
+            scripts=[part(script) for script in self._scripts],
+            data=self._data,
         )
 
 
@@ -97,4 +119,8 @@ def _kind(cells: Sequence[str]) -> str:
 
 
 def _is_word(cell: str) -> bool:
-    return any(character.isalpha() for character in cell) and cell not in ("-", "nan")
+    try:
+        float(cell.replace(",", ""))  # 1.25e+05 is a number, and so is nan
+    except ValueError:
+        return any(character.isalpha() for character in cell)
+    return False

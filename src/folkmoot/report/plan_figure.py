@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from folkmoot.report.palette import GREY, ORANGE, PALE, RED, SERIES, panels
+from folkmoot.protocols import PROTOCOLS
+from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, PALE, RED, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,16 +19,18 @@ def plan_figure(plan: Plan, ax: Any = None) -> Figure:
 
     if ax is None:
         _, (ax,) = panels(1, 1, size=(6.6, 4.2))
-    names = dict.fromkeys(each.protocol for each in plan.settings)
-    for colour, name in zip(SERIES, names, strict=False):
+    for colour, marker, name in zip((BLUE, RED, GREEN), "os^", PROTOCOLS, strict=False):
         ours = sorted((each for each in plan.settings if each.protocol == name), key=lambda e: e.messages)
+        if not ours:
+            continue
         ax.errorbar(
             [each.messages for each in ours],
             [each.accuracy for each in ours],
             yerr=[each.standard_error or 0.0 for each in ours],
-            color=colour if colour != ORANGE else RED,
-            marker="o",
-            markersize=4,
+            color=colour,
+            marker=marker,
+            markersize=4 if marker == "o" else 7,
+            mfc=colour if marker == "o" else "none",
             lw=1,
             label=name,
         )
@@ -36,9 +39,10 @@ def plan_figure(plan: Plan, ax: Any = None) -> Figure:
     ax.annotate(
         f"k = {first.k}, alpha = {first.alpha}, {first.rounds} rounds",
         (first.messages, first.accuracy),
-        (10, -16),
+        (10, -30),
         textcoords="offset points",
         fontsize=9,
+        bbox={"fc": "white", "ec": "none", "pad": 1},
     )
     ax.plot(plan.broadcast.messages, plan.majority, "D", color=ORANGE, label="majority: all tell all, once")
     ax.axhline(plan.mean_participant, color=PALE, lw=1, ls="--", label="mean participant")

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST, Report
+from folkmoot.comparison.how_sure.scores import TITLES
 from folkmoot.comparison.report import TIES_SHARE
-from folkmoot.outcome import draw_convergence
+from folkmoot.convergence import draw_convergence
+from folkmoot.learning.labels import as_truth
+from folkmoot.report import curves
+from folkmoot.report.curves import Curve, Look
 from folkmoot.report.page import Page
 from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE, RED
+from folkmoot.report.who_section import add_who
 from folkmoot.runs.shown_rows import READ_BACKWARDS
 from folkmoot.runs.study import PEER_REVIEWED, Study
+from folkmoot.watching import talks_to_play
 
 _DRAWN = 60  # inputs in the picture of the talk
 _STYLES: dict[str, dict[str, Any]] = {
@@ -28,6 +34,20 @@ _STYLES: dict[str, dict[str, Any]] = {
     "best participant": {"color": PALE, "lw": 1.2, "ls": "--"},
     "mean participant": {"color": PALE, "lw": 1.2, "ls": ":"},
 }
+# The same on the page, by the colours of player.css.
+_LOOKS: dict[str, tuple[int, Look]] = {
+    CONSENSUS: (0, "strong"),
+    WITHOUT_TRUST: (0, "dashed"),
+    PEER_REVIEWED: (2, ""),
+    "majority": (1, ""),
+    "weighted majority": (4, ""),
+    "supermajority": (8, "dotted"),
+    "Dawid-Skene": (6, ""),
+    "stacking": (3, "dashed"),
+    "best participant": (10, "dashed"),
+    "mean participant": (10, "dotted"),
+}
+_MOST_CLASSES = 12  # that have colours of their own
 
 
 def table(study: Study) -> tuple[list[str], list[list[str]]]:
@@ -46,24 +66,35 @@ def table(study: Study) -> tuple[list[str], list[list[str]]]:
     return header, rows
 
 
+def score_table(study: Study, score: str) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: who decides, and one of scikit-learn's scores for each number of liars."""
+    header = ["malicious", *(str(count) for count in study.byzantine)]
+    each = [{line.name: line.scores.get(score) for line in report.lines} for report in study.reports]
+    return header, [[_named(study, name), *(_share(one.get(name)) for one in each)] for name in _names(study)]
+
+
 def accuracy_by_liars(study: Study) -> Figure:
     """Accuracy against the number of perfectly malicious participants."""
     figure = Figure(figsize=(7.6, 4.4), layout="constrained")
     axes = figure.subplots()
-    for name in _names(study):
-        values = [_accuracy(report, name) for report in study.reports]
-        known = [(f, v) for f, v in zip(study.byzantine, values, strict=True) if v is not None]
-        if known:
-            axes.plot(
-                *zip(*known, strict=True), label=_named(study, name), **{"ms": 4, **_STYLES.get(name, {})}
-            )
+    for name, known in _measured(study).items():
+        axes.plot(*zip(*known, strict=True), label=_named(study, name), **{"ms": 4, **_STYLES.get(name, {})})
     axes.set_xlabel("perfectly malicious participants")
     axes.set_ylabel("accuracy")
     axes.set_ylim(-0.02, 1.02)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_xticks(study.byzantine)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
+
+
+def _measured(study: Study) -> dict[str, list[tuple[int, float]]]:
+    """The accuracies of each line by number of liars, as far as they are known."""
+    lines = {}
+    for name in _names(study):
+        values = [_accuracy(report, name) for report in study.reports]
+        lines[name] = [(f, v) for f, v in zip(study.byzantine, values, strict=True) if v is not None]
+    return {name: known for name, known in lines.items() if known}
 
 
 def convergence(study: Study) -> Figure:
@@ -71,12 +102,12 @@ def convergence(study: Study) -> Figure:
     figure = Figure(figsize=(7.6, 4.0), layout="constrained")
     axes = figure.subplots()
     draw_convergence(study.talk, axes, most=_DRAWN)
-    axes.set_title(
-        f"{min(study.talk.decision.shape[-1], _DRAWN)} inputs, {study.watched} malicious",
-        fontsize=10,
-        loc="left",
-    )
+    axes.set_title(_drawn(study), fontsize=10, loc="left")
     return figure
+
+
+def _drawn(study: Study) -> str:
+    return f"{min(study.talk.decision.shape[-1], _DRAWN)} inputs, {study.watched} malicious"
 
 
 def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
@@ -91,6 +122,9 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
     )
     if study.data.tested:
         result.text(f"{study.data.tested[0].upper()}{study.data.tested[1:]}.")
+    if study.talks:
+        truth = as_truth(study.data.y_test, np.asarray(study.talk.labels))
+        result.player(talks_to_play(study.talks, truth=truth, images=study.images))
     result.heading("Accuracy, by how many participants lie")
     result.table(*table(study), bold=_named(study, CONSENSUS))
     result.text(
@@ -116,15 +150,23 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
             f"Peer review is another way: {study.shown}, and {study.shown.reviewers} participants that never "
             f"lie learn from all votes on them whom to believe on what. It is their talk; {READ_BACKWARDS}."
         )
-    result.figure(pictures["accuracy"], "Accuracy against the number of perfectly malicious participants")
+    caption = "Accuracy against the number of perfectly malicious participants"
+    lines = [
+        Curve(_named(study, name), known, *_LOOKS.get(name, (11, "")))
+        for name, known in _measured(study).items()
+    ]
+    result.curves("accuracy", curves.curves(caption, "perfectly malicious participants", lines), caption)
     result.heading(f"With {study.watched} malicious participants")
+    scores = list(dict.fromkeys(name for line in report.lines for name in line.scores))
+    titles = [TITLES.get(name, name) for name in scores]
     result.table(
-        ["who decides", "accuracy", "standard error", "undecided", "needs"],
+        ["who decides", "accuracy", "standard error", *titles, "undecided", "needs"],
         [
             [
                 line.name,
                 _share(line.accuracy),
                 "" if line.standard_error is None else f"{line.standard_error:.4f}",
+                *(_share(line.scores.get(name)) for name in scores),
                 "" if line.undecided is None else f"{line.undecided:g}",
                 line.needs,
             ]
@@ -134,27 +176,25 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
     )
     for note in report.notes:
         result.text(note[0].upper() + note[1:] + ".")
-    result.figure(
-        pictures["convergence"],
-        "Share of the honest participants on the colour that wins, round by round; undecided inputs in red",
+    result.curves(
+        "convergence",
+        curves.convergence(_drawn(study), study.talk, _DRAWN),
+        "Share of the honest participants on the colour that wins, round by round; undecided inputs in red: "
+        + _drawn(study),
     )
-    result.heading("Who is off")
-    people = report.participant_table
-    chosen = people.brief()
-    result.table(*people.cells(chosen))
-    result.text(
+    add_who(
+        result,
+        report.participant_table,
+        report.joining,
         "Shares with Wilson's 95% intervals: on its own held-out rows and on these inputs; how often its "
-        "vote is the answer; on how many inputs it changed its mind. A finding is a reason to look. "
-        + " ".join(people.left_out(len(chosen), "participants.csv has all."))
+        "vote is the answer; on how many inputs it changed its mind. A finding is a reason to look.",
     )
-    if report.joining is not None:
-        result.heading("Is joining worth it?")
-        groups = report.joining.brief()
-        result.table(*report.joining.cells(groups), bold="all of them")
-        for note in report.joining.notes(len(groups), "results.json has all"):
-            result.text(note[0].upper() + note[1:] + ".")
     result.heading("Who has which rows")
-    result.figure(pictures["data"], "Training rows by participant and class")
+    summary, caption = study.data.summary(), "Training rows by participant and class"
+    if len(summary.classes) <= _MOST_CLASSES:
+        result.curves("rows", curves.rows_by_class(caption, summary), caption)
+    else:
+        result.figure(pictures["data"], caption)
     result.text(
         f"Fitting took {study.seconds_fitting:.1f} s, all comparisons {study.seconds_comparing:.1f} s. "
         "Agreement is not correctness: a network can agree on a wrong answer, so the single best "

@@ -222,14 +222,17 @@ def _result(
         byzantine=[names[place] for place in sorted(liars)],
         killed=[names[place] for place in sorted(gone["killed"])],
         paused=[names[place] for place in sorted(gone["paused"])],
-        participants=_table(account, names, votes, last, decided, truth, liars, gone, measured),
+        participants=_table(
+            account.labels, account.trust, names, votes, last, decided, truth, liars, gone, measured
+        ),
         seconds=seconds,
         folder=nodes.folder,
     )
 
 
 def _table(
-    account: Account,
+    labels: list[str],
+    trusted: dict[str, float] | None,
     names: list[str],
     votes: Votes,
     last: Votes,
@@ -239,17 +242,19 @@ def _table(
     gone: dict[str, list[int]],
     measured: Ints,
 ) -> ParticipantTable:
-    """The row of each node: what it revealed and signed; of who did not close, nothing is known."""
+    """The row of each node: what it revealed and signed; of who did not close, nothing is known.
+
+    ``trusted`` is how far the node that asked trusts each: it alone decides for itself.
+    """
     closed = (last != UNCOLOURED).any(axis=1) & ~np.isin(np.arange(len(names)), liars)
     turned = ((last != votes) & (votes != UNCOLOURED) & (last != UNCOLOURED)).sum(axis=1)
-    trusted = account.trust
     return describe_participants(
         votes,
         decided,
         names=names,
         classes=10,
         truth=truth,
-        labels=account.labels,
+        labels=labels,
         holdout=(measured[0], measured[1]),
         weight=None if trusted is None else np.array([trusted.get(name, np.nan) for name in names]),
         changes=np.where(closed, turned, np.nan),

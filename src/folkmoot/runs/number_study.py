@@ -4,38 +4,43 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from folkmoot.aggregation import TrimmedMean
-from folkmoot.arrays import Floats, PartProgress
-from folkmoot.comparison import NumberReport
+from folkmoot.arrays import Array, Floats, PartProgress
+from folkmoot.comparison import CONSENSUS, NumberReport
 from folkmoot.datasets import MootData
 from folkmoot.learning import ConsensusRegressor
+from folkmoot.learning.scoring import score_numbers, scorers
 
 
 @dataclass(frozen=True, eq=False)
 class NumberStudy:
-    """Reports by number of participants that answer absurd numbers, and what is agreed on without them.
-
-    ``alone`` has what each participant says of the test rows, (participant, row); nan where it failed.
-    """
+    """Reports by number of participants that answer absurd numbers, and what is agreed on without them."""
 
     data: MootData
     byzantine: tuple[int, ...]
     reports: tuple[NumberReport, ...]
     agreed: Floats
-    alone: Floats
-    names: tuple[str, ...]
     trim: int
     seconds_fitting: float
     seconds_comparing: float
-    weighed: bool = False  # whether participants have shown rows and weigh each other by them
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)  # by line and name, nobody lying
+    reviewed: bool = False  # whether participants have shown rows and read each other's numbers by them
 
     @property
     def withstands(self) -> str:
         """How many liars the rule is safe against, in words."""
         most = {0: "no liar", 1: "one liar at the most"}.get(self.trim, f"{self.trim} liars at the most")
         return f"numbers trimmed at either end: {self.trim}, which withstands {most} (--trim changes it)"
+
+    def score_cells(self) -> tuple[list[str], list[list[str]]]:
+        """Header and rows of the scores, for people."""
+        names = list(next(iter(self.scores.values()), {}))
+        rows = [[line, *(f"{each[name]:.4g}" for name in names)] for line, each in self.scores.items()]
+        return ["who decides", *names], rows
 
     def report(self, byzantine: int) -> NumberReport:
         """The report for one number of liars."""
@@ -47,6 +52,7 @@ def number_study(
     data: MootData,
     byzantine: Sequence[int],
     *,
+    scoring: Sequence[str] = (),
     progress: PartProgress | None = None,
 ) -> NumberStudy:
     """Fit ``regressor`` on the training rows of ``data`` and report on its test rows."""
@@ -60,20 +66,35 @@ def number_study(
     try:
         for count in byzantine:
             regressor.adversaries = count or None
-            reports.append(regressor.report(data.X_test, data.y_test))
+            reports.append(regressor.report(data.X_test, data.y_test, groups=data.groups_test))
             if progress is not None:
                 progress("deliberating", len(reports), len(byzantine))
     finally:
         regressor.adversaries = None
+    agreed, alone = regressor.predict(data.X_test), regressor.transform(data.X_test).T
     return NumberStudy(
         data=data,
         byzantine=tuple(byzantine),
         reports=tuple(reports),
-        agreed=regressor.predict(data.X_test),
-        alone=regressor.transform(data.X_test).T,
-        names=tuple(participant.name for participant in regressor.participants_),
+        agreed=agreed,
         trim=TrimmedMean(regressor.trim).trimmed(len(regressor.participants_)),
         seconds_fitting=fitted - started,
         seconds_comparing=time.perf_counter() - fitted,
-        weighed=regressor.weights is not None,
+        scores=_scored(scoring, alone, agreed, data.y_test) if scoring else {},
+        reviewed=regressor.weights is not None,
     )
+
+
+def _scored(
+    scoring: Sequence[str], alone: Floats, agreed: Floats, truth: Array
+) -> dict[str, dict[str, float]]:
+    """Scikit-learn's scores of each way to answer, nobody lying; of the participants, the mean of theirs."""
+    wanted = scorers(list(scoring))
+    able = alone[np.isfinite(alone).all(axis=1)]
+    each = [score_numbers(wanted, own, truth) for own in able]
+    return {
+        "mean participant": {name: float(np.mean([one[name] for one in each])) for name in wanted},
+        "mean": score_numbers(wanted, able.mean(axis=0), truth),
+        "median": score_numbers(wanted, np.median(able, axis=0), truth),
+        CONSENSUS: score_numbers(wanted, agreed, truth),
+    }

@@ -6,14 +6,14 @@ The demo is one such study.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.arrays import PartProgress
+from folkmoot.arrays import Array, PartProgress
 from folkmoot.comparison import Line, Report
 from folkmoot.comparison.lines import talk_line
 from folkmoot.datasets import MootData, load_digits_moot
@@ -46,6 +46,8 @@ class Study:
     seconds_comparing: float
     reviewed: bool = False  # whether the consensus is by peer review
     shown: Shown | None = None  # where rows were shown
+    talks: Mapping[str, Outcome] = field(default_factory=dict)  # to be played beside each other, by name
+    images: Array | None = None  # (input, height, width): what they are about
 
     def report(self, byzantine: int) -> Report:
         """The report for one number of liars."""
@@ -59,11 +61,12 @@ def study(
     *,
     watched: int,
     repeats: int = 10,
+    scoring: Sequence[str] | None = None,
     progress: PartProgress | None = None,
 ) -> Study:
     """Fit ``classifier`` on the training rows of ``data`` and report on its test rows."""
     seconds = _fitted(classifier, data, progress)
-    found = _compared(classifier, data, byzantine, watched, repeats, progress)
+    found = _compared(classifier, data, byzantine, watched, repeats, progress, scoring)
     return replace(found, seconds_fitting=seconds)
 
 
@@ -83,6 +86,7 @@ def _compared(
     watched: int,
     repeats: int,
     progress: PartProgress | None,
+    scoring: Sequence[str] | None = None,
 ) -> Study:
     """The study of a fitted moot."""
     if data.X_test is None or data.y_test is None:
@@ -94,16 +98,12 @@ def _compared(
         byzantine,
         groups=data.groups_test,
         repeats=repeats,
+        scoring=scoring,
         progress=_saying("deliberating", progress),
     )
     # Trust is learnt from the whole batch.
-    some = slice(0, _WATCHED if classifier.trust is None else None)
-    liars = classifier.adversaries
-    try:
-        classifier.adversaries = watched
-        talk = classifier.deliberate(data.X_test[some], data.y_test[some], record=True)
-    finally:
-        classifier.adversaries = liars
+    some = _WATCHED if classifier.trust is None else None
+    talk = _recorded(classifier, data, watched, some)
     reviewed = classifier.trust == PEER_REVIEW
     return Study(
         data=data,
@@ -118,21 +118,35 @@ def _compared(
     )
 
 
+def _recorded(classifier: ConsensusClassifier, data: MootData, liars: int, some: int | None) -> Outcome:
+    """The talk about some of the test rows, or all, among so many liars."""
+    if data.X_test is None or data.y_test is None:
+        raise ValueError("data must have test rows: X_test and y_test")
+    before = classifier.adversaries
+    try:
+        classifier.adversaries = liars
+        return classifier.deliberate(data.X_test[:some], data.y_test[:some], record=True)
+    finally:
+        classifier.adversaries = before
+
+
 @dataclass(frozen=True)
 class Demo:
     """The first thing a newcomer runs: 101 participants, non-iid digits, different small models, some liars.
 
     A participant has 13 rows of few classes, and the fifth that it holds out lets about a quarter of all
     anchor. Cross-validated anchors (``holdout=None``) let nearly half, which takes twice the time
-    (docs/trust.md). The talk among ``watched`` malicious ones is looked at closely. For the line of peer
-    review everybody shows up to ``check_rows`` rows, at most half of them, and ``reviewers`` that lie in no
-    column learn from them: all 101 would take half a minute.
+    (docs/trust.md). The talk among ``watched`` malicious ones is looked at closely; the one among ``played``,
+    who win without trust and lose with it, can be played. For the line of peer review everybody shows up to
+    ``check_rows`` rows, at most half of them, and ``reviewers`` that lie in no column learn from them: all
+    101 would take half a minute.
     """
 
     participants: int = 101
     alpha_dirichlet: float = 1.0
     byzantine: tuple[int, ...] = (0, 5, 10, 15, 20, 30, 60)
     watched: int = 10
+    played: int = 30
     k: int = 10
     alpha: int = 6
     repeats: int = 10
@@ -159,7 +173,24 @@ def demo(
     started = time.perf_counter()
     found = with_peer_review(found, classifier, config.reviewers, progress=progress)
     reviewing = time.perf_counter() - started
-    return replace(found, seconds_fitting=seconds, seconds_comparing=found.seconds_comparing + reviewing)
+    found = replace(found, seconds_fitting=seconds, seconds_comparing=found.seconds_comparing + reviewing)
+    return _with_talks(found, classifier, config.played)
+
+
+def _with_talks(found: Study, classifier: ConsensusClassifier, liars: int) -> Study:
+    """The study of digits with talks to be played: without liars, with some, and with trust as well."""
+    by_trust = _recorded(classifier, found.data, liars, None)
+    trust = classifier.trust
+    try:
+        classifier.trust = None
+        talks = {
+            "no liars": _recorded(classifier, found.data, 0, None),
+            f"{liars} liars": _recorded(classifier, found.data, liars, None),
+            f"{liars} liars, with trust": by_trust,
+        }
+    finally:
+        classifier.trust = trust
+    return replace(found, talks=talks, images=np.asarray(found.data.X_test).reshape(-1, 8, 8))
 
 
 def with_peer_review(

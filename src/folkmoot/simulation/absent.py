@@ -111,10 +111,10 @@ def play_voters(setting: Setting, options: Options, progress: Progress | None) -
     )
 
 
-def _replay(setting: Setting, options: Options, i: int) -> Turns:
+def _replay(setting: Setting, options: Options, i: int, repetition: int = 0) -> Turns:
     """The turns of input i, under the participants' own numbers."""
     for group in _groups(setting, np.array([i])):
-        return replayed(group.setting, group.options(options), 0).renumbered(group.seats[0])
+        return replayed(group.setting, group.options(options), 0, repetition).renumbered(group.seats[0])
     return Turns.none(setting.classes)  # nobody talked
 
 

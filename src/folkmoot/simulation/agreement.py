@@ -13,6 +13,7 @@ import numpy as np
 
 from folkmoot.aggregation import Median
 from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.pictures import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,12 +75,10 @@ class Agreement:
         """Inputs that are not settled."""
         return int((~self.settled).sum())
 
-    def plot(self) -> Figure:
-        """The convergence: the honest spread, round by round, on a logarithmic scale."""
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(6.4, 4.0), layout="constrained")
-        draw_spread(self, figure.subplots())
+    def plot(self, ax: Any = None) -> Figure:
+        """The convergence: the honest spread, round by round, on a logarithmic scale; in ``ax`` if given."""
+        figure, axes = canvas(ax, (6.4, 4.0))
+        draw_spread(self, axes)
         return figure
 
 

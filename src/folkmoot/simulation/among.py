@@ -14,8 +14,8 @@ import numpy as np
 
 from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Ints
-from folkmoot.outcome import Outcome
-from folkmoot.played import Played
+from folkmoot.outcome import Outcome, Replay
+from folkmoot.played import Again, Played
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation.engine import deliberate
@@ -78,20 +78,29 @@ def _among_all(
     decisions[..., there, :] = held
     honest = np.zeros(participants, dtype=np.bool_)
     honest[there] = outcome.honest
-    inner = outcome.played
+    inner, again, recorded = outcome.played, None, None
+    if inner is not None and inner.again is not None and inner.recorded is not None:
+        again = partial(_again, inner.again, there)
+        recorded = partial(_recorded, inner.recorded, there, votes, adversaries)
+    weights = None
+    if inner is not None and inner.weights is not None:
+        weights = np.zeros(participants)
+        weights[there] = inner.weights
     played = inner and replace(
         inner,
         adversaries={i: liar for i, liar in adversaries.items() if i in there},
         first=partial(_first, inner, there, votes),
         query=partial(_query, inner, there, participants),
-        again=partial(_again, inner, there),
+        again=again,
+        recorded=recorded,
+        weights=weights,
     )
     replay = None if outcome.replay is None else partial(_renumbered, outcome.replay, there)
     return replace(outcome, decisions=decisions, honest=honest, replay=replay, played=played)
 
 
-def _renumbered(replay: Callable[[int], Turns], there: list[int], i: int) -> Turns:
-    return replay(i).renumbered(there)
+def _renumbered(replay: Replay, there: list[int], i: int, repetition: int = 0) -> Turns:
+    return replay(i, repetition).renumbered(there)
 
 
 def _first(inner: Played, there: list[int], votes: Votes) -> Votes:
@@ -106,8 +115,21 @@ def _query(inner: Played, there: list[int], participants: int, i: int) -> tuple[
     return whole[0], whole[1]
 
 
-def _again(inner: Played, there: list[int], i: int, votes: Votes, times: int, seed: int) -> Ints:
-    return inner.again(i, votes[there], times, seed)
+def _again(inner: Again, there: list[int], i: int, votes: Votes, times: int, seed: int) -> Ints:
+    return inner(i, votes[there], times, seed)
+
+
+def _recorded(
+    inner: Callable[[int, int], tuple[Outcome, int]],
+    there: list[int],
+    votes: Votes,
+    adversaries: Mapping[int, Adversary],
+    i: int,
+    times: int,
+) -> tuple[Outcome, int]:
+    outcome, column = inner(i, times)
+    cast = votes if outcome.decisions.shape[-1] == votes.shape[1] else votes[:, [i]]
+    return _among_all(outcome, there, cast, adversaries), column
 
 
 def _moved(liar: Adversary, place: dict[int, int]) -> Adversary:

@@ -152,14 +152,7 @@ def review_first(
         return None
     on_rows = None if expert is None else expert.on_rows
     found = review_all(heard, judges=able, batch=seen, expert=on_rows, progress=progress)
-    again = {
-        "adversaries": adversaries, "truth": truth, "claims": claims, "judges": judges, "missing": missing,
-        "expert": expert,
-    }  # fmt: skip
-    reviewers = replace(
-        listeners_of(found, seen, lying, labels_of(cast), expert),
-        anew=partial(_anew, review_first, cast, checked, again),
-    )
+    reviewers = listeners_of(found, seen, lying, labels_of(cast), expert)
     if not reviewers.anchored.any():
         _warn(
             "nobody can anchor by checked answers, so everybody is trusted alike; the first participant "
@@ -197,7 +190,39 @@ def listeners_of(
     held[lying] = held_by_liars[lying]
     voted: Bools = (labels_of(seen) != UNCOLOURED).any(axis=1)
     speaking = anchored | (lying & voted)
-    return Listeners(tuple(reviews), anchored, speaking, held, sure, labels_of(seen), "peer review")
+    anew = partial(_decided_anew, seen, lying, expert)
+    return Listeners(tuple(reviews), anchored, speaking, held, sure, labels_of(seen), "peer review", anew)
+
+
+def _decided_anew(
+    seen: Ints | Singles,
+    lying: Bools,
+    expert: ExpertVoter | None,
+    listeners: Listeners[PeerReview],
+    i: int,
+    column: Ints,
+) -> Listeners[PeerReview]:
+    """Those who have learnt, had they voted so (participant,) on input i: what they have learnt stays."""
+    cast = _with_votes(seen[:, i : i + 1], lying, 0, column)
+    held, sure, first = listeners.held.copy(), listeners.sure.copy(), listeners.first.copy()
+    first[:, i] = labels_of(cast)[:, 0]
+    for review in listeners.trusts:
+        if review.anchored:
+            said = None if expert is None else expert.on_inputs(review.accepted)[i : i + 1]
+            held[review.own, i] = review.decide(cast, said)[0]
+            sure[review.own, i] = leads(review.scores(cast, said))[0]
+    return replace(listeners, held=held, sure=sure, first=first)
+
+
+def _with_votes(votes: Ints | Singles, lying: Bools, i: int, column: Ints) -> Ints | Singles:
+    """The votes with others (participant,) on input i; who votes otherwise is sure of it, and liars stay."""
+    cast = votes.copy()
+    moved = (labels_of(votes)[:, i] != column) & ~lying
+    if cast.ndim == 2:
+        cast[moved, i] = column[moved]
+    else:
+        cast[moved, i] = column[moved, None] == np.arange(cast.shape[2])
+    return cast
 
 
 def review_gold_first(
@@ -240,27 +265,22 @@ def review_gold_first(
     ]
     sure = np.where(deciding[:, None], leads(found.chances), 0.0)
     again = {"adversaries": adversaries, "truth": truth, "classes": classes, "missing": missing}
-    anew = partial(_anew, review_gold_first, cast, gold, again)
+    anew = partial(_gold_anew, cast, gold, lying, again)
     speaking = deciding | (lying & voted)
     return Listeners(tuple(opinions), deciding, speaking, held, sure, seen, "peer review", anew)
 
 
-def _anew(
-    learn: Callable[..., Listeners[Any] | None],
-    votes: Ints | Singles,
-    known: CheckedAnswers | Gold,
+def _gold_anew(
+    votes: Votes,
+    gold: Gold,
+    lying: Bools,
     options: dict[str, Any],
+    listeners: Listeners[GoldReview],  # noqa: ARG001
     i: int,
     column: Ints,
-) -> Listeners[Any] | None:
-    """Those who learn, had they voted so (participant,) on input i; who votes otherwise is sure of it."""
-    cast = votes.copy()
-    moved = labels_of(votes)[:, i] != column
-    if cast.ndim == 2:
-        cast[moved, i] = column[moved]
-    else:
-        cast[moved, i] = column[moved, None] == np.arange(cast.shape[2])
-    return learn(cast, known, **options)
+) -> Listeners[GoldReview] | None:
+    """Those who learn from gold and all votes, had they voted so (participant,) on input i."""
+    return review_gold_first(_with_votes(votes, lying, i, column), gold, **options)
 
 
 def with_lies(

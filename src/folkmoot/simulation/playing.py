@@ -8,10 +8,11 @@ from functools import partial
 import numpy as np
 
 from folkmoot.adversaries import handed_in
-from folkmoot.arrays import Ints, Progress
+from folkmoot.arrays import Floats, Ints, Progress
 from folkmoot.outcome import Outcome
 from folkmoot.played import PlainSlush, Played
 from folkmoot.protocols import Slush
+from folkmoot.sampling import Trusting
 from folkmoot.simulation.absent import play_voters, some_are_absent, voters_of
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.results import no_results, outcome_of
@@ -36,7 +37,9 @@ def play(
             first=partial(_first, fresh, missing),
             query=partial(_query, fresh, missing),
             again=partial(_again, fresh, options, missing),
+            recorded=partial(_recorded, fresh, options, missing),
             plain=partial(_plain, fresh, missing),
+            weights=_weights(setting),
         ),
     )
 
@@ -56,6 +59,15 @@ def _first(setting: Setting, missing: Missing) -> Votes:
     return handed_in(setting.votes, setting.adversaries, setting.truth, setting.classes, missing=missing)
 
 
+def _weights(setting: Setting) -> Floats | None:
+    """(participant,): what an answer weighs to the median asker."""
+    if setting.protocol.weights is not None:
+        return np.array(setting.protocol.weights)
+    if isinstance(setting.sampling, Trusting) and setting.sampling.weighted:
+        return np.asarray(np.median(setting.sampling.weights[setting.honest], axis=0))
+    return None
+
+
 def _query(setting: Setting, missing: Missing, i: int) -> tuple[Ints, Ints]:
     """k and alpha of each participant on input i."""
     size, alpha = np.zeros((2, len(setting.votes)), dtype=np.int64)
@@ -72,6 +84,7 @@ def _again(
 ) -> Ints:
     """(variant, time): what is decided on input i if these (participant, variant) are the first votes."""
     variants = votes.shape[1]
+    votes = np.where(setting.honest[:, None], votes, setting.votes[:, [i]])
     own = replace(options, seed=seed, repeats=times, record=False)
     if setting.guarded:  # answers are compared over the whole batch, so the whole batch is played
         found = []
@@ -80,16 +93,35 @@ def _again(
             cast[:, i] = column
             found.append(np.atleast_2d(play(replace(setting, votes=cast), own).decision)[:, i])
         return np.stack(found)
-    said = setting.liars
-    alike = replace(
+    alone = _alone(setting, i, votes)
+    own = replace(own, keys=np.arange(variants), shared=False)
+    return np.asarray(np.atleast_2d(_outcome(alone, own, missing, None).decision).T)
+
+
+def _recorded(
+    setting: Setting, options: Options, missing: Missing, i: int, times: int
+) -> tuple[Outcome, int]:
+    """Input i with its record, played so many times, and its place in that outcome.
+
+    The record is of the kernel that keeps one, which draws every peer; its law is that of all of them.
+    """
+    own = replace(options, record=True, repeats=times)
+    if setting.guarded:
+        return play(setting, own, missing), i
+    own = replace(own, keys=options.keys[i : i + 1])
+    return play(_alone(setting, i, setting.votes[:, [i]]), own, missing), 0
+
+
+def _alone(setting: Setting, i: int, votes: Votes) -> Setting:
+    """Input i by itself, with these first votes (participant, variant)."""
+    variants, said = votes.shape[1], setting.liars
+    return replace(
         setting,
         votes=votes,
         truth=None if setting.truth is None else np.repeat(setting.truth[i], variants),
         # What liars say may depend on which input it is, so it is not tabulated anew.
         told=said._replace(answers=np.ascontiguousarray(np.repeat(said.answers[:, i : i + 1], variants, 1))),
     )
-    own = replace(own, keys=np.arange(variants), shared=False)
-    return np.asarray(np.atleast_2d(_outcome(alike, own, missing, None).decision).T)
 
 
 def _plain(setting: Setting, missing: Missing, i: int) -> PlainSlush | None:

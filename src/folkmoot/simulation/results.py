@@ -54,11 +54,11 @@ def outcome_of(setting: Setting, options: Options, results: Results) -> Outcome:
     )
 
 
-def replayed(setting: Setting, options: Options, i: int) -> Turns:
-    """The turns of input i in the first repetition, played once more with a notebook."""
+def replayed(setting: Setting, options: Options, i: int, repetition: int = 0) -> Turns:
+    """The turns of input i in one repetition, played once more with a notebook."""
     from folkmoot.simulation.kernels import explicit, shared
 
-    notes = (shared if setting.guarded else explicit).noted(setting, options, i)
+    notes = (shared if setting.guarded else explicit).noted(setting, options, i, repetition)
     rounds, nodes, won, before, after = notes.rows[:, :5].astype(np.int64).T
     return Turns(
         round=rounds,

@@ -66,8 +66,8 @@ class Listeners(Generic[OpinionT]):
     """(participant, input): the first votes that all have heard."""
     by: Literal["trust", "peer review"]
     """How they have learnt whom to believe."""
-    anew: Callable[[int, Ints], Listeners[Any] | None] | None = None
-    """The same participants, had they voted so (participant,) on one input; None if that is not known."""
+    anew: Callable[[Any, int, Ints], Listeners[Any] | None] | None = None
+    """Of listeners: the same, had they voted so (participant,) on an input; None if that is not known."""
 
     def talk(
         self,
@@ -100,10 +100,12 @@ class Listeners(Generic[OpinionT]):
         )
         ended = self._with_own(replace(outcome, honest=outcome.honest & self.anchored), most_changed)
         restored = (ended.decisions != outcome.decisions) & ended.honest[:, None]
+        how = options | {"most_changed": most_changed, "progress": None}
         played = outcome.played and replace(
             outcome.played,
             first=partial(_heard, self),
-            again=partial(_again, self, protocol, adversaries, options | {"most_changed": most_changed}),
+            again=partial(_again, self, protocol, adversaries, how),
+            recorded=partial(_recorded, self, protocol, adversaries, how),
             plain=_not_plain,
         )
         return replace(
@@ -185,25 +187,20 @@ def listen_first(
             f"{hasty} participants voted on fewer than {LEAST_INPUTS} of the inputs, too few to learn trust "
             "from: they do not anchor"
         )
-    anew = partial(_listen_anew, cast, anchors, gold, adversaries, truth, classes)
+    anew = partial(_decided_anew, lying)
     return Listeners(
         tuple(trusts), anchored, anchored | (lying & (voted > 0)), held, sure, seen, "trust", anew
     )  # fmt: skip
 
 
-def _listen_anew(
-    votes: Votes,
-    anchors: Sequence[Anchor | None],
-    gold: Gold | None,
-    adversaries: Mapping[int, Adversary],
-    truth: npt.ArrayLike | None,
-    classes: int,
-    i: int,
-    column: Ints,
-) -> Listeners[Trust] | None:
-    cast = votes.copy()
-    cast[:, i] = column
-    return listen_first(cast, anchors, gold=gold, adversaries=adversaries, truth=truth, classes=classes)
+def _decided_anew(lying: Bools, listeners: Listeners[Trust], i: int, column: Ints) -> Listeners[Trust]:
+    """Those who have listened, had they voted so (participant,) on input i: what they have learnt stays."""
+    held, sure, first = listeners.held.copy(), listeners.sure.copy(), listeners.first.copy()
+    first[~lying, i] = column[~lying]
+    seen = first[:, i : i + 1]
+    for p in np.flatnonzero(listeners.anchored):
+        held[p, i], sure[p, i] = opening(seen, listeners.trusts[p])[0], margins(seen, listeners.trusts[p])[0]
+    return replace(listeners, held=held, sure=sure, first=first)
 
 
 def _heard(listeners: Listeners[Any]) -> Votes:
@@ -212,6 +209,17 @@ def _heard(listeners: Listeners[Any]) -> Votes:
 
 def _not_plain(i: int) -> None:
     """A talk by trust has no closed form."""
+
+
+def _recorded(
+    listeners: Listeners[Any],
+    protocol: SnowProtocol[Any],
+    adversaries: Mapping[int, Adversary],
+    options: dict[str, Any],
+    i: int,
+    times: int,
+) -> tuple[Outcome, int]:
+    return listeners.talk(protocol, adversaries, **options | {"repeats": times, "record": True}), i
 
 
 def _again(
@@ -229,11 +237,11 @@ def _again(
     for column in votes.T:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrustWarning)
-            others = None if listeners.anew is None else listeners.anew(i, column)
+            others = None if listeners.anew is None else listeners.anew(listeners, i, column)
         if others is None:
             found.append(np.full(times, UNCOLOURED))
             continue
-        more = options | {"repeats": times, "seed": seed, "record": False, "progress": None}
+        more = options | {"repeats": times, "seed": seed, "record": False}
         outcome = others.talk(protocol, adversaries, **more)
         found.append(np.atleast_2d(outcome.decision)[:, i])
     return np.stack(found)

@@ -283,7 +283,7 @@ class SlushChain:
         Returns
         -------
         ndarray of float, shape (honest + 1,)
-            The chance of each b after these steps.
+            The chance of each b then.
         """
         return self._evolve(self._start(start), steps, backward=False)
 
@@ -359,6 +359,23 @@ class SlushChain:
         undecided = np.ones(self.honest + 1)
         undecided[[0, -1]] = 0.0
         return self._evolve(undecided, steps, backward=True)
+
+    def ahead_after(self, steps: int, colour: int = BLUE) -> Floats:
+        """From each b, the chance that more than half of the honest hold one colour after ``steps`` steps.
+
+        Parameters
+        ----------
+        steps, colour : int
+            How many steps to take; BLUE (1) or RED (0).
+
+        Returns
+        -------
+        ndarray of float, shape (honest + 1,)
+            The chance for each b at the start; a tie is none.
+        """
+        lead = 2 * np.arange(self.honest + 1) - self.honest
+        ahead = (lead > 0 if colour == BLUE else lead < 0).astype(np.float64)
+        return np.minimum(self._evolve(ahead, steps, backward=True), 1.0)
 
     def _evolve(self, vector: Floats, steps: int, *, backward: bool) -> Floats:
         """``vector`` times a power of the transition matrix, from the left or (backward) from the right."""

@@ -17,7 +17,6 @@ from folkmoot.network.service.truths import check_truth, records_of, tell, truth
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.view import shares_of
 from folkmoot.network.storage.certificate import write_certificate
-from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.storage import StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.web import shapes
@@ -82,8 +81,8 @@ class Api:
         found, damaged = [], []
         for name in storage.names(last=last):
             try:
-                found.append(await self._told(storage.motion(name)))
-            except (DamagedError, RefusalError):
+                found.append(await self._told(self._ledger.motion(name)))
+            except RefusalError:
                 damaged.append(name.hex())
         return _json(shapes.Motions(found, storage.count(), damaged))
 
@@ -98,7 +97,7 @@ class Api:
         if wait and not over():
             if not await wait_for(self.feed, request.receive, over, wait):
                 raise ClientDisconnect
-            stored = self._node.storage.motion(stored.name)
+            stored = self._ledger.motion(stored.name)
         return _json(await self._told(stored))
 
     async def _told(self, stored: StoredMotion) -> Any:

@@ -179,7 +179,7 @@ class Feed:
             )
 
     async def _publish_over(self, name: bytes) -> None:
-        account = await self._ledger.account(self._node.storage.motion(name))
+        account = await self._ledger.account(self._ledger.motion(name))
         self._publish(
             "over",
             {

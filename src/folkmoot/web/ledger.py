@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from folkmoot.network.storage.account import Account, account_of, find
+from folkmoot.network.storage.account import Account, account_of, find_name
 from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.storage import Storage, StoredMotion
 from folkmoot.web.refusals import RefusalError
@@ -19,31 +19,37 @@ class Ledger:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._kept: dict[bytes, tuple[bytes, Account]] = {}
+        self._motions: dict[bytes, tuple[bytes, StoredMotion]] = {}  # with the mark of what was read
+        self._accounts: dict[bytes, tuple[bytes, Account]] = {}
 
     def find(self, prefix: str) -> StoredMotion:
         """The motion that a path names."""
         try:
-            return (
-                self._storage.motion(found) if (found := self._whole(prefix)) else find(self._storage, prefix)
-            )
-        except DamagedError as error:
-            raise RefusalError(500, str(error)) from None
+            name = find_name(self._storage, prefix)
         except ValueError as error:
             raise RefusalError(404, str(error)) from None
+        return self.motion(name)
 
-    def _whole(self, prefix: str) -> bytes | None:
-        """A whole name is looked up at once; the rest is found as at the prompt."""
+    def motion(self, name: bytes) -> StoredMotion:
+        """A motion, read again if anything of it has changed."""
+        mark = self._storage.mark(name)
+        kept = self._motions.get(name)
+        if kept is not None and kept[0] == mark:
+            return kept[1]
         try:
-            name = bytes.fromhex(prefix) if len(prefix) == 64 else b""
-        except ValueError:
-            return None
-        return name if name and self._storage.knows(name) else None
+            stored = self._storage.motion(name)
+        except DamagedError as error:
+            raise RefusalError(500, str(error)) from None
+        self._motions.pop(name, None)
+        self._motions[name] = (mark, stored)
+        if len(self._motions) > MOST_KEPT:
+            del self._motions[next(iter(self._motions))]
+        return stored
 
     async def account(self, stored: StoredMotion) -> Account:
         """The account of a motion. A label for every input takes long: a thread makes it."""
         mark = self._storage.mark(stored.name)
-        kept = self._kept.get(stored.name)
+        kept = self._accounts.get(stored.name)
         if kept is not None and kept[0] == mark:
             return kept[1]
         try:
@@ -51,10 +57,10 @@ class Ledger:
         except DamagedError as error:
             raise RefusalError(500, str(error)) from None
         account = await asyncio.to_thread(account_of, stored, held)
-        self._kept.pop(stored.name, None)
-        self._kept[stored.name] = (mark, account)
-        while len(self._kept) > MOST_KEPT or (
-            len(self._kept) > 1 and sum(each.inputs for _, each in self._kept.values()) > MOST_INPUTS
+        self._accounts.pop(stored.name, None)
+        self._accounts[stored.name] = (mark, account)
+        while len(self._accounts) > MOST_KEPT or (
+            len(self._accounts) > 1 and sum(each.inputs for _, each in self._accounts.values()) > MOST_INPUTS
         ):
-            del self._kept[next(iter(self._kept))]
+            del self._accounts[next(iter(self._accounts))]
         return account

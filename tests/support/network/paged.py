@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
+import time
 from http.client import HTTPMessage
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -94,8 +95,8 @@ class Stream:
 
     def until(self, kind: str, motion: str = "") -> list[tuple[str, str, Any]]:
         """All events up to one of a kind, of a motion."""
-        found = []
-        while event := self.next():
+        found, end = [], time.monotonic() + 60.0
+        while time.monotonic() < end and (event := self.next()):
             found.append(event)
             if event[1] == kind and motion in ("", event[2].get("motion")):
                 return found

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.options import Everything, Json
-from folkmoot.cli.output import print_json, print_table, say, warn
+from folkmoot.cli.options import Everything, Json, Play
+from folkmoot.cli.output import page_path, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
+    from folkmoot.explanation import Explanation
     from folkmoot.network.storage.account import Account
     from folkmoot.network.storage.storage import Storage, StoredMotion
 
@@ -52,6 +53,16 @@ def motions(
             show_default=False,
         ),
     ] = None,
+    why: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--why",
+            metavar="INPUT",
+            help="Explain this input of the motion; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    play: Play = None,
     json: Json = False,
 ) -> None:
     """List the motions that this node has taken part in, or show one with its results."""
@@ -60,18 +71,29 @@ def motions(
 
     if last is not None and (last < 1 or everything or motion is not None):
         raise ValueError(f"--last must be a number of at least 1, without --all and MOTION: got {last}")
+    page = page_path(play)
     storage = storage_of(via)
     if motion is not None:
         stored = find(storage, motion)
         found = account(storage, stored)
+        reasons = _reasons(storage, stored, why or [])
         if certificate is not None:
             _write_certificate(certificate, storage, stored)
         if out is not None:
             write_decisions(out, found)
-        print_json(as_dict(found)) if json else print_account(found, everything=everything)
+        if page is not None:
+            _write_page(page, storage, stored)
+        if json:
+            more = {"why": [reason.to_dict() for reason in reasons]} if why else {}
+            print_json(as_dict(found) | more)
+            return
+        if not why:
+            print_account(found, everything=everything)
+        for reason in reasons:
+            say(*str(reason).split("\n"))
         return
-    for option, file in (("--out", out), ("--certificate", certificate)):
-        if file is not None:
+    for option, given in (("--out", out), ("--certificate", certificate), ("--why", why), ("--play", page)):
+        if given is not None:
             raise ValueError(
                 f"{option} must be given with a motion: type 4 or more digits of its name, or 'last'"
             )
@@ -120,6 +142,14 @@ def motions(
     title = f"{count} motion{'' if count == 1 else 's'} at this node"
     print_table(title, header, rows, f"{hidden} older ones: --all" if hidden else "")
     _complain_of(damaged)
+
+
+def _reasons(storage: Storage, stored: StoredMotion, inputs: list[int]) -> list[Explanation]:
+    if not inputs:
+        return []
+    from folkmoot.network.storage.reasons import reason
+
+    return [reason(storage, stored, i) for i in inputs]
 
 
 def _complain_of(damaged: list[str]) -> None:
@@ -264,6 +294,13 @@ def write_decisions(path: Path, account: Account) -> None:
         ([str(i), label or "", f"{share:.4f}"] for i, (label, share) in rows),
     )
     say(f"wrote {path}", error=True)
+
+
+def _write_page(path: Path, storage: Storage, stored: StoredMotion) -> None:
+    from folkmoot.network.storage.motion_page import motion_page
+
+    motion_page(storage, stored).save(path)
+    say(f"wrote {path} (open it in a browser)", error=True)
 
 
 def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> None:

@@ -6,20 +6,14 @@ McNemar's exact test asks how likely so uneven a split of them would be if a coi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from folkmoot.arrays import Array, Bools
-from folkmoot.comparison.printing import as_html, as_text
-from folkmoot.tabular import write_table, written
-
-TEST: Final = "McNemar's exact test, two-sided, on the rows that only one of the two has right"
-_LEVEL: Final = 0.05
-_SHOWN: Final = 20  # groups that are printed of many
+from folkmoot.comparison.who.groups import LEVEL, GroupTable
 
 
 @dataclass(frozen=True)
@@ -64,11 +58,8 @@ verdict='worth it')
     verdict: str
 
 
-_COLUMNS: Final = tuple(field.name for field in fields(Joined))
-
-
 @dataclass(frozen=True)
-class JoiningTable:
+class JoiningTable(GroupTable[Joined]):
     """Every group alone and together: print it, write it with ``to_csv``, or take ``to_list()``.
 
     Parameters
@@ -93,85 +84,16 @@ class JoiningTable:
     ([('a', 0.5, 1.0), ('b', 1.0, 1.0)], 1)
     """
 
-    rows: tuple[Joined, ...]
-    overall: Joined | None
-    strangers: int = 0
+    header: ClassVar = ("group", "rows", "alone", "together", "gained", "lost", "p", "verdict")
+    test: ClassVar = "McNemar's exact test, two-sided, on the rows that only one of the two has right"
 
-    def to_list(self) -> list[dict[str, Any]]:
-        """Make a list of plain dictionaries, for JSON."""
-        return [asdict(row) for row in self.rows]
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows as CSV; no cell is taken for a formula."""
-        write_table(path, _COLUMNS, ([written(value) for value in asdict(row).values()] for row in self.rows))
-
-    def brief(self, most: int = _SHOWN) -> tuple[Joined, ...]:
-        """Pick the rows to look at: all if they are few, else those with the clearest differences."""
-        if len(self.rows) <= most:
-            return self.rows
-        order = sorted(range(len(self.rows)), key=lambda i: self.rows[i].p_value)
-        return tuple(self.rows[i] for i in sorted(order[:most]))
-
-    def cells(self, rows: Sequence[Joined] | None = None) -> tuple[list[str], list[list[str]]]:
-        """Header and cells for people, with all rows at once in the last line."""
-        chosen = [*(self.rows if rows is None else rows)]
-        if self.overall is not None and len(self.rows) > 1:
-            chosen.append(self.overall)
-        header = ["group", "rows", "alone", "together", "gained", "lost", "p", "verdict"]
-        return header, [
-            [
-                row.group, str(row.rows), f"{row.alone:.3f}", f"{row.together:.3f}", str(row.gained),
-                str(row.lost), f"{row.p_value:.2g}", row.verdict,
-            ]
-            for row in chosen
+    @staticmethod
+    def show(row: Joined) -> list[str]:
+        """The cells of a row."""
+        return [
+            row.group, str(row.rows), f"{row.alone:.3f}", f"{row.together:.3f}", str(row.gained),
+            str(row.lost), f"{row.p_value:.2g}", row.verdict,
         ]  # fmt: skip
-
-    @property
-    def summary(self) -> str:
-        """One line: for how many groups it is worth it, for how many it is not."""
-        if self.overall is None:
-            return self.notes(0, "")[0]
-        better, worse = (
-            sum(row.verdict == verdict for row in self.rows) for verdict in ("worth it", "better alone")
-        )
-        whole = self.overall
-        return (
-            f"joining: worth it for {better} of {len(self.rows)} groups, {worse} better alone, no difference "
-            f"seen for the others; alone {whole.alone:.3f}, together {whole.together:.3f} on "
-            f"{whole.rows:,} rows (p = {whole.p_value:.2g})"
-        )
-
-    @property
-    def title(self) -> str:
-        """What is compared."""
-        return "Is joining worth it? Each group's own model beside the moot, on that group's rows"
-
-    def notes(self, shown: int, how: str) -> list[str]:
-        """Which test it is, what a few small p mean, and what is not shown."""
-        more = len(self.rows) - shown
-        lines = [f"... and {more} more: {how}"] if more else []
-        if not self.rows:
-            return [
-                f"none of the {self.strangers:,} test rows is of a participant's group, so nobody can be "
-                "compared with itself: test on rows of the groups that take part (--test-rows 0.2)"
-            ]
-        lines.append(f"p: {TEST}")
-        if len(self.rows) > 1:
-            lines.append(
-                f"of {len(self.rows)} groups, {len(self.rows) * _LEVEL:.2g} would have p below {_LEVEL} by "
-                "chance alone"
-            )
-        if self.strangers:
-            lines.append(f"{self.strangers:,} test rows are of no participant's group, and not counted")
-        return lines
-
-    def __str__(self) -> str:
-        chosen = self.brief()
-        return as_text(self.title, *self.cells(chosen), self.notes(len(chosen), "to_csv(path) writes all"))
-
-    def _repr_html_(self) -> str:
-        chosen = self.brief()
-        return as_html(self.title, *self.cells(chosen), self.notes(len(chosen), "to_csv(path) writes all"))
 
 
 def compare_alone(
@@ -230,7 +152,7 @@ def _joined(group: str, alone: Bools, together: Bools) -> Joined:
     gained, lost = int((together & ~alone).sum()), int((alone & ~together).sum())
     p_value = float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
     verdict = "no difference seen"
-    if p_value < _LEVEL:
+    if p_value < LEVEL:
         verdict = "worth it" if gained > lost else "better alone"
     return Joined(
         group, len(alone), float(alone.mean()), float(together.mean()), gained, lost, p_value, verdict

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 
 from folkmoot.arrays import Array, Floats, Ints
-from folkmoot.comparison.printing import as_html, as_text
 from folkmoot.comparison.who.findings import find_findings, interval
-from folkmoot.tabular import write_table, written
+from folkmoot.comparison.who.rows import Column, RowTable, count, known, share
 from folkmoot.votes import UNCOLOURED, Votes
 
 Role: TypeAlias = Literal["honest", "byzantine", "faulty"]
-SHOWN: Final = 20  # rows that are printed of many
 
 
 @dataclass(frozen=True)
@@ -87,21 +83,8 @@ class ParticipantRow:
     finding: str
 
 
-COLUMNS: Final = tuple(field.name for field in fields(ParticipantRow))
-_WORDS: Final = ("name", "role", "finding")
-
-
-class ParticipantArray(np.recarray[Any, Any]):
-    """The rows as a structured array, where pandas is not installed: a field for each column."""
-
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows as CSV."""
-        rows = ([written(value) for value in row] for row in self.tolist())
-        write_table(path, list(self.dtype.names or ()), rows)
-
-
 @dataclass(frozen=True)
-class ParticipantTable:
+class ParticipantTable(RowTable[ParticipantRow]):
     """The participants of a report: print it, write it with ``to_csv``, or take ``frame()``.
 
     Parameters
@@ -134,69 +117,21 @@ class ParticipantTable:
 
     rows: tuple[ParticipantRow, ...]
 
-    def frame(self) -> Any:
-        """Make a pandas ``DataFrame`` of the rows; without pandas, a structured array that has ``to_csv``."""
-        values = [tuple(asdict(row).values()) for row in self.rows]
-        try:
-            import pandas as pd
-        except ImportError:
-            numbers = [tuple(math.nan if value is None else value for value in row) for row in values]
-            columns = zip(COLUMNS, zip(*numbers, strict=True), strict=True)
-            kinds = [(name, np.array(column).dtype) for name, column in columns]
-            return np.array(numbers, dtype=kinds).view(ParticipantArray)
-        frame = pd.DataFrame(values, columns=list(COLUMNS))
-        numbers_only = [name for name in COLUMNS if name not in _WORDS]
-        return frame.astype({name: np.float64 for name in numbers_only if frame[name].dtype == object})
+    @classmethod
+    def columns(cls) -> tuple[str, ...]:
+        """The names of the columns, in order."""
+        return tuple(field.name for field in fields(ParticipantRow))
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write the rows as CSV, empty cells for what is not known; no cell is taken for a formula."""
-        write_table(path, COLUMNS, ([written(value) for value in asdict(row).values()] for row in self.rows))
+    @classmethod
+    def shown(cls) -> tuple[Column, ...]:
+        """The columns for people."""
+        return _SHOWN
 
-    def to_list(self) -> list[dict[str, Any]]:
-        """Make a list of plain dictionaries, for JSON."""
-        return [asdict(row) for row in self.rows]
-
-    @property
-    def findings(self) -> dict[str, str]:
-        """What is odd about whom, by name."""
-        return {row.name: row.finding for row in self.rows if row.finding}
-
-    def brief(self, most: int = SHOWN) -> tuple[ParticipantRow, ...]:
-        """Pick the rows to look at: all if they are few, else those with findings, the best and the worst."""
-        if len(self.rows) <= most:
-            return self.rows
-        odd = [i for i, row in enumerate(self.rows) if row.finding][: most - 6]
-        order = sorted(range(len(self.rows)), key=lambda i: _merit(self.rows[i]))
-        ends = [i for i in (*order[:3], *order[-3:]) if i not in odd]
-        return tuple(self.rows[i] for i in sorted({*odd, *ends}))
-
-    def cells(self, rows: Sequence[ParticipantRow] | None = None) -> tuple[list[str], list[list[str]]]:
-        """Header and cells for people; a column that says nothing is left out."""
-        chosen = self.rows if rows is None else rows
-        kept = [(name, show) for name, show, tells in _SHOWN if any(map(tells, self.rows))]
-        return [name for name, _ in kept], [[show(row) for _, show in kept] for row in chosen]
-
-    @property
-    def title(self) -> str:
-        """How many there are, and how many are odd."""
-        odd = len(self.findings)
-        what = "" if not odd else f", {odd} with a finding"
-        return f"{len(self.rows)} participants{what}"
-
-    def left_out(self, shown: int, how: str) -> list[str]:
-        """One line if not all are shown: how to see the others."""
-        more = len(self.rows) - shown
-        return [f"... and {more} more: {how}"] if more else []
-
-    def __str__(self) -> str:
-        chosen = self.brief()
-        header, cells = self.cells(chosen)
-        return as_text(self.title, header, cells, self.left_out(len(chosen), "to_csv(path) writes all"))
-
-    def _repr_html_(self) -> str:
-        chosen = self.brief()
-        header, cells = self.cells(chosen)
-        return as_html(self.title, header, cells, self.left_out(len(chosen), "to_csv(path) writes all"))
+    @staticmethod
+    def merit(row: ParticipantRow) -> float:
+        """Accuracy here, or on the holdout, or agreement with the answer."""
+        each = (row.accuracy, row.holdout, row.agreement)
+        return next((value for value in each if value is not None), -1.0)
 
 
 def describe_participants(
@@ -265,13 +200,13 @@ def describe_participants(
     compared = (cast[None] & given[:, None]).sum(axis=(0, 2)) / len(answers)
     agreed = ((seen[None] == answers[:, None]) & cast[None]).sum(axis=(0, 2)) / len(answers)
     kept_right, kept = (np.zeros(n), np.zeros(n)) if holdout is None else map(np.asarray, holdout)
-    known = np.zeros(seen.shape[1], dtype=bool) if truth is None else truth != UNCOLOURED
-    total = (cast & known).sum(axis=1)
-    right = np.zeros(n) if truth is None else ((seen == truth) & cast & known).sum(axis=1)
+    judged = np.zeros(seen.shape[1], dtype=bool) if truth is None else truth != UNCOLOURED
+    total = (cast & judged).sum(axis=1)
+    right = np.zeros(n) if truth is None else ((seen == truth) & cast & judged).sum(axis=1)
     found = find_findings(
         seen,
         answers[0],
-        truth if known.any() else None,
+        truth if judged.any() else None,
         np.where(total > 0, right, kept_right).astype(np.float64),
         np.where(total > 0, total, kept).astype(np.float64),
         agreed,
@@ -291,18 +226,18 @@ def describe_participants(
             ParticipantRow(
                 name=str(names[i]),
                 role="byzantine" if names[i] in byzantine else "faulty" if names[i] in faults else "honest",
-                holdout=_known(held[0][i]),
-                holdout_low=_known(held[1][i]),
-                holdout_high=_known(held[2][i]),
+                holdout=known(held[0][i]),
+                holdout_low=known(held[1][i]),
+                holdout_high=known(held[2][i]),
                 held_out=int(kept[i]),
-                accuracy=_known(here[0][i]),
-                accuracy_low=_known(here[1][i]),
-                accuracy_high=_known(here[2][i]),
+                accuracy=known(here[0][i]),
+                accuracy_low=known(here[1][i]),
+                accuracy_high=known(here[2][i]),
                 votes=int(cast[i].sum()),
-                agreement=_known(together[i]),
-                weight=_known(weights[i]),
-                changes=_known(turned[i]),
-                undecided=_known(open_[i]),
+                agreement=known(together[i]),
+                weight=known(weights[i]),
+                changes=known(turned[i]),
+                undecided=known(open_[i]),
                 finding=f"faulty: {faults[names[i]]}" if names[i] in faults else found[i],
             )
             for i in range(n)
@@ -317,30 +252,11 @@ def _shares(part: Any, whole: Any) -> tuple[Floats, Floats, Floats]:
     return (share, *interval(good, all_of_them))
 
 
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
-
-
-def _merit(row: ParticipantRow) -> float:
-    """What the best and the worst are told by: accuracy here, or on the holdout, or agreement."""
-    each = (row.accuracy, row.holdout, row.agreement)
-    return next((value for value in each if value is not None), -1.0)
-
-
 def _ranged(share: float | None, low: float | None, high: float | None) -> str:
     return "-" if share is None else f"{share:.3f} ({low:.3f} to {high:.3f})"
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _count(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4g}"
-
-
-# Header, how a cell looks, and whether it tells anything.
-_SHOWN: Final = (
+_SHOWN: Final[tuple[Column, ...]] = (
     ("participant", lambda row: row.name, lambda row: bool(row.name)),
     ("role", lambda row: row.role, lambda row: row.role != "honest"),
     (
@@ -353,9 +269,9 @@ _SHOWN: Final = (
         lambda row: _ranged(row.accuracy, row.accuracy_low, row.accuracy_high),
         lambda row: row.accuracy is not None,
     ),
-    ("agrees", lambda row: _share(row.agreement), lambda row: row.agreement is not None),
-    ("weight", lambda row: _count(row.weight), lambda row: row.weight != 1.0),
-    ("changes", lambda row: _count(row.changes), lambda row: row.changes is not None),
-    ("undecided", lambda row: _count(row.undecided), lambda row: bool(row.undecided)),
+    ("agrees", lambda row: share(row.agreement), lambda row: row.agreement is not None),
+    ("weight", lambda row: count(row.weight), lambda row: row.weight != 1.0),
+    ("changes", lambda row: count(row.changes), lambda row: row.changes is not None),
+    ("undecided", lambda row: count(row.undecided), lambda row: bool(row.undecided)),
     ("finding", lambda row: row.finding, lambda row: row.finding is not None),
 )

@@ -306,6 +306,8 @@ class Driver:
     def _summary(self, running: Running) -> dict[str, Any]:
         session = running.session
         return {
+            "place": self._seat.place,
+            "changes": session.changes,
             "rounds": session.rounds,
             "queries": session.queries,
             "bytes_sent": running.sent,
@@ -320,7 +322,6 @@ class Driver:
             return {}
         weights = [round(weight, 6) for weight in judgement.weights.tolist()]
         return {
-            "place": self._seat.place,
             "trust": weights,
             "anchored": judgement.anchored,
             "why": judgement.why,
@@ -337,9 +338,10 @@ class Driver:
         self._counts["motion_milliseconds"] += round(1000 * summary["seconds"])
         for place in outcome.abstained:
             self._by_peer[place]["abstained"] += 1
+        told = {what: value for what, value in summary.items() if what not in ("place", "changes")}
         self._log(
             "info", "motion over", motion=session.name.hex(), undecided=outcome.undecided,
-            closed=len(outcome.closed), **summary,
+            closed=len(outcome.closed), **told,
         )  # fmt: skip
         # Slower nodes may still ask us, so it stays for a while.
         linger = max(session.end, self._transport.now()) + LINGER

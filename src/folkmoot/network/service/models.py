@@ -11,6 +11,7 @@ import functools
 import importlib
 import os
 import re
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -30,7 +31,7 @@ from folkmoot.network.wire.schema import (
     check_schema,
     described,
 )
-from folkmoot.skops_files import make_current_folder_importable, read_skops, told
+from folkmoot.skops_files import read_skops, told
 
 KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib or package.module:function"
 
@@ -74,6 +75,7 @@ def _loaded(spec: str, allow: Sequence[str], trust_pickle: bool) -> Model:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), spec)
         if suffix == ".onnx":
             return _onnx(spec)
+        _make_current_folder_importable()  # types that are allowed may be there
         return _estimator(spec, read_skops(spec, allow) if suffix == ".skops" else _unpickled(spec))
     if is_function(spec):
         return _function(spec)
@@ -202,7 +204,6 @@ def _estimator(spec: str, estimator: Any) -> Model:
 def _unpickled(spec: str) -> Any:
     import joblib  # reads what pickle wrote, too
 
-    make_current_folder_importable()
     try:
         return joblib.load(spec)
     except OSError:
@@ -248,7 +249,7 @@ def _onnx(spec: str) -> Model:
 def _function(spec: str) -> Model:
     """A function of a module, of an installed package or in the current folder."""
     name, _, attribute = spec.partition(":")
-    make_current_folder_importable()
+    _make_current_folder_importable()
     try:
         module = importlib.import_module(name)
     except (Exception, SystemExit) as error:
@@ -282,3 +283,10 @@ def _columns(spec: str, value: object) -> int | None:
 def _names(value: Any) -> list[str]:
     """The names of the columns that an estimator was fitted on, if they were named."""
     return [] if value is None else [str(name) for name in value]
+
+
+def _make_current_folder_importable() -> None:
+    """As with ``python -m``; it stays so, for what a module imports only when it is called."""
+    here = str(Path.cwd())
+    if not {"", here} & set(sys.path):
+        sys.path.insert(0, here)

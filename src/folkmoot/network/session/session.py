@@ -23,7 +23,7 @@ from folkmoot.network.session.phases import WITH_TRUST, WITHOUT_TRUST, Event, Pa
 from folkmoot.network.session.revealing import Revealing
 from folkmoot.network.session.series import Rounds
 from folkmoot.network.session.stance import Stance
-from folkmoot.network.session.talking import Talking
+from folkmoot.network.session.talking import OwnChange, Talking
 from folkmoot.network.session.view import View, shares_of
 from folkmoot.network.session.voting import Fetching, Voting
 from folkmoot.network.wire import messages as m
@@ -101,6 +101,11 @@ class Session:
     def rounds(self) -> int:
         """Rounds that this node has asked."""
         return self._talking.rounds
+
+    @property
+    def changes(self) -> list[OwnChange]:
+        """Its own changes of mind."""
+        return self._talking.changes
 
     @property
     def queries(self) -> int:

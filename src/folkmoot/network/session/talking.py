@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Bools, Colours
 from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
@@ -25,6 +26,19 @@ from folkmoot.trust import heeded
 from folkmoot.votes import UNCOLOURED
 
 _ASKS_TO_SPARE: Final = 64  # beyond two for every round, which nobody has reason to exceed
+MOST_CHANGES: Final = 4  # of its own that a node remembers of an input
+MOST_ANSWERS: Final = 2560  # and of all inputs together, counted in answers
+
+
+class OwnChange(NamedTuple):
+    """A change of this node's mind: on which input, in which round, and after whose answers."""
+
+    input: int
+    round: int
+    before: int
+    after: int
+    alpha: int
+    answers: list[tuple[int, int, bool]]  # of whom (a place), which colour, and whether it counted
 
 
 class Talking:
@@ -41,6 +55,8 @@ class Talking:
         self.rounds = self.queries = 0
         self.series = Series(patience.began)
         self.latest: tuple[list[int], list[Colours]] = ([], [])  # who was asked last, and what was answered
+        self.changes: list[OwnChange] = []
+        self._noted: Counter[int] = Counter()  # changes by input
         self._minutes, self._patience, self._stance, self._rng = minutes, patience, stance, rng
         self._weights = weights
         motion, seat = minutes.motion, minutes.seat
@@ -235,18 +251,31 @@ class Talking:
         weights = None if self._weights is None else [self._weights[p] for p in order]
         assert isinstance(rule.alpha, int)  # noqa: S101 (a session has one threshold, its own)
         answers = list(self._answers.values())
+        near = np.ones(len(answers), dtype=np.bool_)
         if self._minutes.anchored:
             # Honest first votes earn trust; who then says something else altogether is not heeded.
             near = heeded(stance.colours, np.stack(answers))
-            answers = [
-                answer if fine else np.full_like(answer, UNCOLOURED)
-                for answer, fine in zip(answers, near, strict=True)
-            ]
-        stance.opinions.react(winners(answers, rule.alpha, classes, asked=self._places, weights=weights))
+        heard = [
+            answer if fine else np.full_like(answer, UNCOLOURED)
+            for answer, fine in zip(answers, near, strict=True)
+        ]
+        stance.opinions.react(winners(heard, rule.alpha, classes, asked=self._places, weights=weights))
         changed = int(np.count_nonzero(stance.opinions.colours != stance.colours))
         if changed:
+            self._note(stance.opinions.colours, rule.alpha, near)
             stance.change_to(stance.opinions.colours)
         return changed
+
+    def _note(self, after: Colours, alpha: int, near: Bools) -> None:
+        """Remember what the answers of this round have changed, as far as there is room."""
+        before, told = self._stance.colours, list(zip(self._answers.items(), near.tolist(), strict=True))
+        for i in np.flatnonzero(before != after).tolist():
+            if (len(self.changes) + 1) * len(told) > MOST_ANSWERS:
+                return
+            if self._noted[i] < MOST_CHANGES:
+                self._noted[i] += 1
+                said = [(peer, int(colours[i]), fine) for (peer, colours), fine in told]
+                self.changes.append(OwnChange(i, self.rounds, int(before[i]), int(after[i]), alpha, said))
 
     def _nothing_new(self) -> bool:
         """Everybody said to the byte what we hold, and the protocol keeps no count: nothing can change.

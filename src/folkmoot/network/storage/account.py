@@ -157,7 +157,7 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         first_votes=first,
         majority=majorities(first),
         undecided=outcome.undecided,
-        why_undecided=_why_undecided(stored, outcome),
+        why_undecided=why_undecided(stored, outcome),
         participants=len(names),
         quorum=outcome.quorum,
         least_voters=outcome.least_voters,
@@ -190,7 +190,8 @@ def _outcome(stored: StoredMotion, held: Held) -> Verdict:
     return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust)
 
 
-def _why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:
+def why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:
+    """Why each input has no decision; None where it has one."""
     if not stored.motion.trust:
         return outcome.why_undecided()
     anchored = stored.summary.get("anchored", False)
@@ -200,13 +201,18 @@ def _why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:
 
 def find(storage: Storage, prefix: str) -> StoredMotion:
     """The motion whose name begins so; ValueError if there is none or more than one."""
+    return storage.motion(find_name(storage, prefix))
+
+
+def find_name(storage: Storage, prefix: str) -> bytes:
+    """Its name alone, which costs less."""
     found: list[bytes] = []
     if prefix == "last":
         found = storage.names(last=1)
     elif 4 <= len(prefix) <= 64 and not prefix.lower().strip("0123456789abcdef"):
         found = storage.names(prefix=prefix.lower())
     if len(found) == 1:
-        return storage.motion(found[0])
+        return found[0]
     if found:
         raise ValueError(
             f"{prefix!r} must begin the name of one motion: {len(found)} begin so; type more of it"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from folkmoot.network.session.series import series_bytes
+from folkmoot.network.session.talking import MOST_ANSWERS, MOST_CHANGES
 from folkmoot.network.wire.motion import MOST_SECONDS, OLD, Motion
 from folkmoot.network.wire.packing import packed_size
 
@@ -21,6 +22,8 @@ _CLOSE: Final = 350  # of a close besides its votes
 _MOTION: Final = 1200  # of a motion besides its header and its participants
 _SERIES: Final = 100  # of the row of rounds besides the rounds
 _NAME: Final = 160  # of a participant's fingerprint and name
+_CHANGE: Final = 48  # of a change of this node's mind
+_ANSWER: Final = 20  # of an answer that led to it
 _PAGE: Final = 4096  # pages of small rows are half full at the least; a long row ends in a page of its own
 
 
@@ -76,7 +79,9 @@ def stored_bytes(motion: Motion, header_bytes: int, n: int) -> int:
     votes = packed_size(motion.inputs, motion.classes, open_votes=True)
     rows = _taken(_COMMIT) + _taken(_CLOSE + 2 * votes)
     own = _taken(_CLOSE + votes) + _taken(_SERIES + series_bytes(motion))
-    return _taken(_MOTION + header_bytes + n * _NAME) + n * rows + own
+    asked = min(motion.k, n)
+    changes = min(motion.inputs * MOST_CHANGES, MOST_ANSWERS // asked) * (_CHANGE + asked * _ANSWER)
+    return _taken(_MOTION + changes + header_bytes + n * _NAME) + n * rows + own
 
 
 def _taken(row: int) -> int:

@@ -52,10 +52,11 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     return by_jobs(some, len(results.played), options.threads)
 
 
-def noted(setting: Setting, options: Options, i: int) -> Notebook:
-    """What happened to input i in the first repetition, played once more: a row for each turn."""
-    results = no_results(setting, replace(options, repeats=1, record=False))
-    jobs = Jobs(i, i + 1, np.zeros(1, dtype=np.uint8), options.seed, options.keys)
+def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebook:
+    """What happened to input i in one repetition, played once more: a row for each turn."""
+    results = no_results(setting, replace(options, repeats=repetition + 1, record=False))
+    job = repetition * len(setting.honest_votes) + i
+    jobs = Jobs(job, job + 1, np.zeros(1, dtype=np.uint8), options.seed, options.keys)
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
 
     def play_again(notes: Notebook) -> int:

@@ -73,11 +73,12 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     ]
 
 
-def noted(setting: Setting, options: Options, i: int) -> Notebook:
-    """What happened to input i in the first repetition of a guarded talk; see ``explicit.noted``."""
-    results = no_results(setting, replace(options, repeats=1, record=False))
+def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebook:
+    """What happened to input i in one repetition of a guarded talk; see ``explicit.noted``."""
+    results = no_results(setting, replace(options, repeats=repetition + 1, record=False))
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
-    jobs = Jobs(0, len(talk.votes), np.zeros(1, dtype=np.uint8), options.seed, options.keys)
+    inputs, halt = len(talk.votes), np.zeros(1, dtype=np.uint8)
+    jobs = Jobs(repetition * inputs, (repetition + 1) * inputs, halt, options.seed, options.keys)
 
     def play_again(notes: Notebook) -> int:
         return play(jobs, 1, talk, urns, liars, machine, results, setting.least_likeness, i, notes)

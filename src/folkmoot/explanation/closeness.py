@@ -1,0 +1,137 @@
+"""How close an answer was: how many first votes, moved to the runner-up, would have made it unlikely.
+
+Where ``theory.SlushChain`` is the law of the talk the chances are exact; elsewhere the talk is played again.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from folkmoot.arrays import Floats, Ints
+from folkmoot.checks import ByzantineThresholdWarning
+from folkmoot.outcome import Outcome
+from folkmoot.played import Again, PlainSlush
+from folkmoot.theory import SlushChain
+from folkmoot.votes import BLUE, RED
+
+_HALF: Final = 0.5 - 1e-9  # a tie is one half, whatever the rounding
+_TIMES: Final = 400  # replays for a chance: a standard error of .025 at the most
+_TIMES_BY_TRUST: Final = 25  # each plays the whole batch, in which the talk may change very little
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How close an answer was.
+
+    Parameters
+    ----------
+    votes : int or None
+        The least number of first votes that, moved to the runner-up, bring the chance of the answer below one
+        half; 0 if it is below one half as it is. None if not even all of them do. Where some votes count for
+        more than others, those are moved first. What was learnt with trust or peer review stays as it is.
+    chance : float
+        The chance of the answer, given these first votes: had the talk been drawn anew.
+    moved_chance : float or None
+        Its chance once so many votes are moved.
+    exact : bool
+        Whether the chances are exact, by the theory of the protocol. If not, the talk was played again.
+    error : float
+        The standard error of the chances, at the most; 0 if they are exact.
+    times : int
+        How often the talk was played for each chance; 0 if they are exact.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> close = deliberate([[0]] * 6 + [[1]] * 3, Slush(k=3, alpha=2)).why(0).closeness
+    >>> close.votes, round(close.chance, 3), round(close.moved_chance, 3), close.exact
+    (2, 0.821, 0.383, True)
+    """
+
+    votes: int | None
+    chance: float
+    moved_chance: float | None
+    exact: bool
+    error: float = 0.0
+    times: int = 0
+
+
+def closeness(
+    outcome: Outcome, i: int, answer: int, runner_up: int, first: Ints, counts: Floats
+) -> Closeness | None:
+    """How close the answer to input i was; None if it is not known how the outcome was played.
+
+    ``first`` (participant,) are the first votes on it, ``counts`` (participant,) what each counts for.
+    """
+    played = outcome.played
+    if played is None:
+        return None
+    voters = np.flatnonzero(first == answer)
+    voters = voters[~np.isin(voters, list(played.adversaries))]
+    voters = voters[np.argsort(-counts[voters], kind="stable")]
+    if played.again is None:
+        return None
+    plain = played.plain(i)
+    if plain is not None:
+        law = _exact(plain, answer)
+        return _least(lambda moved: float(law[len(voters) - moved]), len(voters), exact=True)
+    times = _TIMES if outcome.trust is None else _TIMES_BY_TRUST
+    chance = cache(
+        _simulated(played.again, (played.seed + 1) % 2**63, i, answer, runner_up, first, voters, times)
+    )
+    return _least(chance, len(voters), exact=False, error=0.5 / math.sqrt(times), times=times)
+
+
+def _exact(plain: PlainSlush, answer: int) -> Floats:
+    """(honest holders of the answer,): the chance that more than half of the honest hold it in the end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ByzantineThresholdWarning)  # of absorption, which is not asked for
+        chain = SlushChain(
+            plain.n, plain.k, plain.alpha, byzantine=plain.liars, sampling=plain.sampling
+        )  # fmt: skip
+    # The chain's liars are red. So blue is the answer unless the liars name it.
+    colour = RED if plain.liars and plain.named == answer else BLUE
+    law = chain.ahead_after(plain.rounds * chain.honest, colour)
+    return law if colour == BLUE else law[::-1]
+
+
+def _simulated(
+    again: Again,
+    seed: int,
+    i: int,
+    answer: int,
+    runner_up: int,
+    first: Ints,
+    voters: Ints,
+    times: int,
+) -> Callable[[int], float]:
+    def chance(moved: int) -> float:
+        cast = first.copy()
+        cast[voters[:moved]] = runner_up
+        decided = again(i, cast[:, None], times, seed)
+        return float((decided == answer).mean())
+
+    return chance
+
+
+def _least(
+    chance: Callable[[int], float], most: int, *, exact: bool, error: float = 0.0, times: int = 0
+) -> Closeness:
+    """By halving: with every vote that is moved, the answer is less likely."""
+    now = chance(0)
+    if now < _HALF:
+        return Closeness(0, now, now, exact, error, times)
+    if most == 0 or chance(most) >= _HALF:
+        return Closeness(None, now, None, exact, error, times)
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if chance(middle) < _HALF else (middle, high)
+    return Closeness(high, now, chance(high), exact, error, times)

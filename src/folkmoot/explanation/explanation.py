@@ -1,0 +1,278 @@
+"""``Explanation``: the facts about one answer, by names and labels; as text, HTML, a picture and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from folkmoot.arrays import Ints
+from folkmoot.explanation.closeness import Closeness
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CountedBy: TypeAlias = Literal["equal", "weight", "trust", "peer review"]
+
+
+@dataclass(frozen=True)
+class Voice:
+    """One participant's part in an answer.
+
+    Parameters
+    ----------
+    name : str
+        The participant.
+    voted : label or None
+        Its first vote as it was handed in; None for none.
+    counts : float
+        What its vote counts for: 1 where all are equal, else its weight, or the trust that the median
+        participant has in it. Below 0 its vote is read backwards.
+    opened : label or None
+        What it took into the talk: its first vote, or with trust what it decided after it had listened to all
+        first votes.
+    holds : label or None
+        What it holds in the end; None for nothing, and for a liar.
+    part : {"talks", "lies", "accused", "absent", "failed", "listens only"}
+        Whether it takes part in the talk as the protocol says; else what it does instead.
+    note : str
+        What else is to be said of it, in a few words.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2)).why(0).voices[3].voted
+    'colour 1'
+    """
+
+    name: str
+    voted: Any
+    counts: float
+    opened: Any
+    holds: Any
+    part: Literal["talks", "lies", "accused", "absent", "failed", "listens only"]
+    note: str = ""
+
+
+class Answer(NamedTuple):
+    """What one peer answered to a question.
+
+    Parameters
+    ----------
+    name : str
+        The peer that was asked.
+    label : label or None
+        What it answered; None for silence.
+    counted : bool
+        Whether the asker counted that.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
+    >>> outcome.why(0).changes[0].answers[0]
+    Answer(name='participant 0', label='colour 0', counted=True)
+    """
+
+    name: str
+    label: Any
+    counted: bool
+
+
+@dataclass(frozen=True)
+class ChangeOfMind:
+    """A participant that changed its mind.
+
+    Parameters
+    ----------
+    round : int
+        The round in which it did; 0 if that is not known.
+    name : str
+        The participant.
+    before : label or None
+        What it held.
+    after : label or None
+        What it holds from then on.
+    answers : tuple of Answer
+        What those whom it had asked said.
+    tally : float
+        How many of the answers named the new label, or what these weigh, rescaled to the number asked.
+    alpha : int
+        How many had to.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
+    >>> change = outcome.why(0).changes[0]
+    >>> change.name, change.before, change.after, change.tally, change.alpha
+    ('participant 3', 'colour 1', 'colour 0', 2.0, 2)
+    """
+
+    round: int
+    name: str
+    before: Any
+    after: Any
+    answers: tuple[Answer, ...] = ()
+    tally: float = 0.0
+    alpha: int = 0
+
+
+class Unheard(NamedTuple):
+    """A participant whose answers did not count.
+
+    Parameters
+    ----------
+    name : str
+        The participant.
+    why : str
+        Why they did not.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> deliberate([[0], [0], [-1]], Slush(k=2, alpha=2), missing="absent").why(0).unheard
+    (Unheard(name='participant 2', why='no vote on this input'),)
+    """
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why an input got its answer, by names and labels; ``print`` it, or show it in a notebook.
+
+    Parameters
+    ----------
+    called : str
+        What the input is called.
+    answer : label or None
+        What more than half of those who count hold in the end; None if undecided.
+    runner_up : label or None
+        The other label with the most first votes.
+    labels : tuple
+        All labels.
+    voices : tuple of Voice
+        Every participant's first vote, what it counted for, and what it holds in the end.
+    counted_by : {"equal", "weight", "trust", "peer review"}
+        What makes votes count for more or less.
+    changes : tuple of ChangeOfMind or None
+        Who changed its mind, when, and after whose answers; None if the talk was not recorded.
+    unheard : tuple of Unheard
+        Whose answers did not count, and why.
+    closeness : Closeness or None
+        How close it was; None if there is no answer, or it cannot be known.
+    rounds : int
+        The rounds that were played.
+    sentence : str
+        The whole in one sentence.
+    missing : tuple of str
+        What an undecided input lacked, and what is not known here.
+    columns : tuple of str
+        The columns of the picture: first votes, rounds, the end.
+    held : ndarray of int, shape (participant, column), optional
+        What each held there, as places in ``labels``; -1 for none.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> from dataclasses import replace
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
+    >>> named = replace(outcome, labels=["benign", "malignant"], names=["ann", "bob", "cid", "dora"])
+    >>> print(named.why(0))
+    input 0: benign
+    benign was the answer because 3 of 4 voted for it at first (1 for malignant), dora changed its mind
+    to it in 1 round of asking others, and in the end all 4 held it.
+    It was close: had 2 of its votes gone to malignant, its probability would have been 0 instead of 1
+    (exact).
+    <BLANKLINE>
+    first votes, which all count the same:
+      benign (3): ann, bob, cid
+      malignant (1): dora
+    changes of mind:
+      round 1: dora, malignant -> benign, after ann and cid said benign (2 of 2, 2 needed)
+    """
+
+    called: str
+    answer: Any
+    runner_up: Any
+    labels: tuple[Any, ...]
+    voices: tuple[Voice, ...]
+    counted_by: CountedBy
+    changes: tuple[ChangeOfMind, ...] | None
+    unheard: tuple[Unheard, ...]
+    closeness: Closeness | None
+    rounds: int
+    sentence: str
+    missing: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ("first vote", "end")
+    held: Ints | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        from folkmoot.explanation.words import as_text
+
+        return as_text(self)
+
+    def to_html(self) -> str:
+        """Write it as HTML; every name and label is escaped.
+
+        Returns
+        -------
+        str
+            A section that can stand in any page.
+        """
+        from folkmoot.explanation.html import as_html
+
+        return as_html(self)
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def plot(self, ax: Any = None) -> Figure:
+        """Draw who held what in which round: participants as rows, rounds as columns, coloured by label.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: a figure of its own.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
+        from folkmoot.explanation.picture import draw
+
+        return draw(self, ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the facts for machines: plain types, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The fields by name; ``held`` is left out.
+        """
+        facts = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "held"}
+        return {
+            **facts,
+            "labels": list(self.labels),
+            "voices": [asdict(voice) for voice in self.voices],
+            "changes": None
+            if self.changes is None
+            else [
+                asdict(change) | {"answers": [answer._asdict() for answer in change.answers]}
+                for change in self.changes
+            ],
+            "unheard": [each._asdict() for each in self.unheard],
+            "closeness": None if self.closeness is None else asdict(self.closeness),
+            "missing": list(self.missing),
+            "columns": list(self.columns),
+        }
+
+    @property
+    def first_votes(self) -> dict[Any, int]:
+        """How many voted for each label at first, the most common one first."""
+        counts = Counter(voice.voted for voice in self.voices if voice.voted is not None)
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))

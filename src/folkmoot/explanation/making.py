@@ -1,0 +1,372 @@
+"""``why``: an outcome and an input in, an ``Explanation`` out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from folkmoot import checks
+from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.comparison.open_inputs import why_one_is_open
+from folkmoot.explanation import words
+from folkmoot.explanation.closeness import closeness
+from folkmoot.explanation.explanation import (
+    Answer,
+    ChangeOfMind,
+    CountedBy,
+    Explanation,
+    Unheard,
+    Voice,
+)
+from folkmoot.outcome import Outcome
+from folkmoot.turns import Turns
+from folkmoot.votes import UNCOLOURED, Missing, Votes
+
+_TRIES = (1, 64, 4096)  # talks with a record that are played in search of one with the same answer
+
+
+def why(outcome: Outcome, i: int, *, called: str | None = None) -> Explanation:
+    """Explain the answer to one input; with several repetitions, that of the first.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        What ``deliberate`` came to, with ``record=True`` if it is to be told who changed its mind.
+    i : int
+        The input: its column in the votes.
+    called : str, optional
+        What the input is called. Default: "input" and its number.
+
+    Returns
+    -------
+    Explanation
+        The facts, and the one sentence that they come to.
+
+    Raises
+    ------
+    ValueError
+        If there is no such input, or the outcome does not know its first votes.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> from folkmoot.explanation import why
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
+    >>> why(outcome, 0).answer
+    'colour 0'
+    """
+    place = _input(outcome, i)
+    return _explained(outcome, place, 0, f"input {place}" if called is None else called)
+
+
+def why_of_answer(outcome: Outcome, i: int, *, called: str | None = None) -> Explanation:
+    """Explain the answer to one input of a talk that kept no record, by a recorded talk with that answer.
+
+    The fast kernels that play talks without a record do not draw single peers, so there is nothing to replay.
+    The input is played again with a record: from the same first votes, by the same rule and from the same
+    seed, until it comes to the same answer. A talk by trust is replayed as it was.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        What ``deliberate`` came to, with or without a record; with several repetitions, the first counts.
+    i : int
+        The input: its column in the votes.
+    called : str, optional
+        What the input is called. Default: "input" and its number.
+
+    Returns
+    -------
+    Explanation
+        Its answer is that of the outcome.
+
+    Raises
+    ------
+    ValueError
+        If there is no such input, or the outcome does not know its first votes.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> from folkmoot.explanation import why_of_answer
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+    >>> why_of_answer(outcome, 0).changes[0].name
+    'participant 3'
+    """
+    place = _input(outcome, i)
+    name = f"input {place}" if called is None else called
+    if outcome.replay is not None or outcome.played is None or outcome.played.recorded is None:
+        return _explained(outcome, place, 0, name)
+    answer = int(np.atleast_2d(outcome.decision)[0, place])
+    for times in _TRIES:
+        again, column = outcome.played.recorded(place, times)
+        found = np.flatnonzero(np.atleast_2d(again.decision)[:, column] == answer)
+        if found.size:
+            again = _called_as(again, outcome)
+            return _explained(again, column, int(found[0]), name, drawn_again=True)
+    return _explained(outcome, place, 0, name)
+
+
+def _called_as(again: Outcome, outcome: Outcome) -> Outcome:
+    return replace(again, labels=outcome.labels, names=outcome.names, faults=outcome.faults)
+
+
+def _input(outcome: Outcome, i: int) -> int:
+    inputs = outcome.decisions.shape[-1]
+    if not 0 <= checks.integer("i", i) < inputs:
+        raise ValueError(f"i must satisfy 0 <= i < {inputs}, the number of inputs: got i={i}")
+    _first_votes(outcome)
+    return int(i)
+
+
+def _first_votes(outcome: Outcome) -> Votes:
+    if outcome.votes is None:
+        raise ValueError("why needs the first votes: explain an outcome of deliberate(...)")
+    return outcome.votes
+
+
+def _explained(
+    outcome: Outcome, i: int, repetition: int, name: str, *, drawn_again: bool = False
+) -> Explanation:
+    several = outcome.decisions.ndim == 3
+    decisions = (outcome.decisions[repetition] if several else outcome.decisions)[:, i].astype(np.int64)
+    decision = int(np.atleast_2d(outcome.decision)[repetition, i])
+    rounds = int(np.atleast_2d(outcome.rounds)[repetition, i])
+    first = _first_votes(outcome)[:, i]
+    opened = first if outcome.opened is None else outcome.opened[:, i]
+    turns = None if outcome.replay is None else outcome.replay(i, repetition)
+    tell = _Names(outcome)
+    counted_by, counts = _counts(outcome, i)
+    restored = np.zeros(len(first), dtype=np.bool_)
+    if outcome.restored is not None:
+        restored = (outcome.restored[repetition] if several else outcome.restored)[:, i]
+    voices = tuple(
+        _voice(outcome, tell, p, i, first, opened, decisions, counts, bool(restored[p]))
+        for p in range(len(first))
+    )
+    changes = None if turns is None else _changes(turns, tell)
+    runner_up = _runner_up(decision, first, decisions, outcome.classes)
+    missing = []
+    if decision == UNCOLOURED:
+        missing.append(f"What was missing: {_why_open(outcome, first)}.")
+    if turns is None and outcome.protocol is None:
+        missing.append(
+            "They agreed on probabilities, each moving towards the others in every round, so there are no "
+            "single changes of mind to show; predict_proba tells how close it was."
+        )
+    elif turns is None:
+        missing.append(
+            "Who asked whom was not recorded, so it is not known who changed its mind when: "
+            "deliberate(..., record=True)."
+        )
+    elif drawn_again and changes and outcome.trust is None:
+        missing.append(
+            "The talk was drawn again to be recorded, from the same votes by the same rule, and came to the "
+            "same answer."
+        )
+    close = None
+    if decision != UNCOLOURED:
+        close = closeness(outcome, i, decision, runner_up, first, counts)
+    columns, held = _grid(
+        turns, first, opened, decisions, rounds,
+        talking=np.array([voice.part == "talks" for voice in voices]), by_trust=outcome.opened is not None,
+    )  # fmt: skip
+    answer = tell.label(decision)
+    return Explanation(
+        called=name,
+        answer=answer,
+        runner_up=tell.label(runner_up),
+        labels=tuple(tell.labels),
+        voices=voices,
+        counted_by=counted_by,
+        changes=changes,
+        unheard=_unheard(voices, turns, counted_by),
+        closeness=close,
+        rounds=rounds,
+        sentence=words.sentence(answer, voices, changes, rounds, counted_by),
+        missing=tuple(missing),
+        columns=columns,
+        held=held,
+    )
+
+
+class _Names:
+    """What participants and colours are called."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        given: Any = range(outcome.classes) if outcome.labels is None else outcome.labels
+        plain = given.tolist() if isinstance(given, np.ndarray) else list(given)
+        self.labels = [f"colour {each}" if outcome.labels is None else _plain(each) for each in plain]
+        self.names = outcome.names
+
+    def label(self, colour: int) -> Any:
+        """The label of a colour; None for none."""
+        return None if colour == UNCOLOURED else self.labels[colour]
+
+    def who(self, participant: int) -> str:
+        """The participant's name."""
+        return f"participant {participant}" if self.names is None else str(self.names[participant])
+
+
+def _plain(label: Any) -> Any:
+    """A label that can be counted and is not taken for none: numbers and words as they are."""
+    if isinstance(label, np.generic):
+        return label.item()
+    return label if isinstance(label, Hashable) and label is not None else str(label)
+
+
+def _counts(outcome: Outcome, i: int) -> tuple[CountedBy, Floats]:
+    """What makes votes count for more or less, and (participant,) what each counts for."""
+    everybody = len(outcome.honest)
+    if outcome.trust is not None and outcome.trust_by is not None:
+        asking = outcome.honest if outcome.honest.any() else np.ones(everybody, dtype=np.bool_)
+        return outcome.trust_by, np.asarray(np.median(outcome.trust[asking], axis=0))
+    if outcome.played is not None and outcome.played.weights is not None:
+        return "weight", outcome.played.weights
+    counts = np.ones(everybody)
+    if outcome.present is not None:
+        counts[~outcome.present[:, i]] = 0.0
+    counts[list(outcome.faults)] = 0.0
+    return "equal", counts
+
+
+def _voice(
+    outcome: Outcome,
+    tell: _Names,
+    p: int,
+    i: int,
+    first: Ints,
+    opened: Ints,
+    decisions: Ints,
+    counts: Floats,
+    restored: bool,
+) -> Voice:
+    part, note = "talks", ""
+    if p in outcome.faults:
+        part, note = "failed", f"could not answer: {outcome.faults[p]}"
+    elif p in outcome.liars:
+        part, note = "lies", f"does not follow the protocol: {outcome.liars[p].removesuffix('()')}"
+    elif outcome.present is not None and not outcome.present[p, i]:
+        part, note = "absent", ""
+    elif not outcome.honest[p]:
+        part, note = "listens only", "has nothing to anchor its trust in, so it takes no part in the talk"
+    elif restored:
+        back = words.called(tell.label(int(decisions[p])))
+        note = f"went back to {back} after the talk, which may change few of its decisions"
+    elif counts[p] < 0:
+        note = "its vote is read backwards"
+    return Voice(
+        name=tell.who(p),
+        voted=tell.label(int(first[p])),
+        counts=float(counts[p]),
+        opened=tell.label(int(opened[p])),
+        holds=tell.label(int(decisions[p])),
+        part=part,  # type: ignore[arg-type]
+        note=note,
+    )
+
+
+def _runner_up(decision: int, first: Ints, decisions: Ints, classes: int) -> int:
+    """The other colour with the most first votes; among equals, the one that more hold in the end."""
+    votes, ends = Counter(first.tolist()), Counter(decisions.tolist())
+    others = [colour for colour in range(classes) if colour != decision]
+    if decision == UNCOLOURED:
+        leader = max(others, key=lambda colour: (ends[colour], votes[colour], -colour))
+        others.remove(leader)
+    return max(others, key=lambda colour: (votes[colour], ends[colour], -colour))
+
+
+def _changes(turns: Turns, tell: _Names) -> tuple[ChangeOfMind, ...]:
+    return tuple(
+        ChangeOfMind(
+            round=turn.round,
+            name=tell.who(turn.participant),
+            before=tell.label(turn.before),
+            after=tell.label(turn.after),
+            answers=tuple(
+                Answer(tell.who(peer), tell.label(said), counted)
+                for peer, said, counted in zip(turn.asked, turn.answers, turn.counted, strict=True)
+            ),
+            tally=turn.tally[turn.after],
+            alpha=turn.alpha,
+        )
+        for turn in (turns[int(row)] for row in np.flatnonzero(turns.before != turns.after))
+    )
+
+
+def _unheard(voices: tuple[Voice, ...], turns: Turns | None, counted_by: CountedBy) -> tuple[Unheard, ...]:
+    """Whose answers did not count, and why."""
+    ignored: Counter[int] = Counter()
+    silent: Counter[int] = Counter()
+    if turns is not None:
+        asked = np.arange(turns.asked.shape[1]) < turns.size[:, None]
+        ignored.update(turns.asked[asked & ~turns.counted].tolist())
+        silent.update(turns.asked[asked & turns.counted & (turns.answers == UNCOLOURED)].tolist())
+    found = []
+    for p, voice in enumerate(voices):
+        reason = ""
+        if voice.part == "failed":
+            reason = "could not answer"
+        elif voice.part == "absent":
+            reason = "no vote on this input"
+        elif voice.part == "listens only":
+            reason = "no anchor of its own, so not asked in the talk; the first vote was heard"
+        elif ignored[p]:
+            reason = f"{_times(ignored[p])} to the whole batch too unlike what the asker held"
+        elif silent[p]:
+            reason = f"{_times(silent[p])} that named no label"
+        elif counted_by != "equal" and voice.counts == 0:
+            reason = "weight 0"
+        elif counted_by in ("trust", "peer review") and voice.counts < 0:
+            reason = "trusted less than chance, so not asked in the talk"
+        if reason:
+            found.append(Unheard(voice.name, reason))
+    return tuple(found)
+
+
+def _times(count: int) -> str:
+    return "1 answer" if count == 1 else f"{count} answers"
+
+
+def _why_open(outcome: Outcome, first: Ints) -> str:
+    """Why there is no answer, and what to type."""
+    protocol = outcome.protocol
+    if outcome.trust is not None or protocol is None:
+        return "no label is held by more than half of those who count"
+    everybody = np.arange(len(first))
+    lying, there = np.isin(everybody, list(outcome.liars)), ~np.isin(everybody, list(outcome.faults))
+    missing: Missing = "uncoloured" if outcome.present is None else "absent"
+    return why_one_is_open(first[there][:, None], lying[there], protocol, int(outcome.rounds.max()), missing)
+
+
+def _grid(
+    turns: Turns | None,
+    first: Ints,
+    opened: Ints,
+    decisions: Ints,
+    rounds: int,
+    *,
+    talking: Bools,
+    by_trust: bool,
+) -> tuple[tuple[str, ...], Ints]:
+    """What everybody held: at first, with trust after listening, after each round, and in the end."""
+    columns, held = ["first vote"], [first]
+    if by_trust:
+        columns.append("listened")
+        held.append(opened)
+    now = np.where(talking, opened, UNCOLOURED)  # what others answer is not what they hold
+    if turns is not None:
+        changed = turns.before != turns.after
+        for number in range(1, rounds + 1):
+            for row in np.flatnonzero(changed & (turns.round == number)):
+                now[turns.participant[row]] = turns.after[row]
+            columns.append(str(number))
+            held.append(now.copy())
+    if turns is None or not np.array_equal(now[talking], decisions[talking]):
+        columns.append("end")
+        held.append(np.asarray(decisions, dtype=np.int64))
+    return tuple(columns), np.stack(held, axis=1).astype(np.int64)

@@ -1,0 +1,247 @@
+"""An explanation in words: one sentence, and the facts below it, line by line."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from folkmoot.terminal import printable
+
+if TYPE_CHECKING:
+    from folkmoot.explanation.closeness import Closeness
+    from folkmoot.explanation.explanation import ChangeOfMind, Explanation, Voice
+
+_WIDTH: Final = 100
+_MOST_NAMES: Final = 6  # in a sentence; lists below it name everybody
+_MOST_CHANGES: Final = 40
+_MOST_LISTED: Final = 20  # of those without a vote
+_CLOSE: Final = 2  # votes
+
+COUNTED: Final = {
+    "equal": "which all count the same",
+    "weight": "with what each weighs",
+    "trust": "with the trust that the median participant has in each",
+    "peer review": "with the weight that the median participant gives each by peer review",
+}
+
+
+def called(label: Any) -> str:
+    """A label for people."""
+    return "none" if label is None else printable(str(label))
+
+
+def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
+    """Names as a sentence has them: a, b and c; or a, b and 5 more."""
+    shown = list(names)
+    if len(shown) > most:
+        shown = [*shown[: most - 1], f"{len(shown) - most + 1} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def number(value: float) -> str:
+    """A weight, with as many digits as a person reads."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") if value else "0"
+
+
+def chance(value: float) -> str:
+    """A probability: .873."""
+    if value in (0, 1):
+        return f"{value:.0f}"
+    if value < 0.0005:
+        return "below .001"
+    if value >= 0.9995:
+        return "above .999"
+    return f"{value:.3f}".removeprefix("0").rstrip("0")
+
+
+def rounds_of(count: int) -> str:
+    """1 round, 4 rounds."""
+    return "1 round" if count == 1 else f"{count} rounds"
+
+
+def sentence(
+    answer: Any,
+    voices: Sequence[Voice],
+    changes: Sequence[ChangeOfMind] | None,
+    rounds: int,
+    counted_by: str,
+) -> str:
+    """Why there is this answer, or none, in one sentence."""
+    voted = _votes_in_words(answer, voices)
+    talking = [voice for voice in voices if voice.part == "talks"]
+    if answer is None:
+        held = f"after {rounds_of(rounds)} {_held_in_words(talking)}" if talking else "nobody talked"
+        return f"There is no answer: {voted}, {held}."
+    steps = [voted]
+    if counted_by in ("trust", "peer review"):
+        opened = sum(voice.opened == answer for voice in talking)
+        steps.append(f"{_share(opened, len(talking))} held it after weighing all votes by {counted_by}")
+    steps.append(_talk_in_words(answer, talking, changes, rounds))
+    end = _share(sum(voice.holds == answer for voice in talking), len(talking))
+    if any(voice.part == "lies" for voice in voices):
+        end += " that follow the protocol"
+    return f"{called(answer)} was the answer because {', '.join(steps)}, and in the end {end} held it."
+
+
+def _share(some: int, whole: int) -> str:
+    if some == whole == 2:
+        return "both"
+    return f"all {whole}" if some == whole > 1 else f"{some} of {whole}"
+
+
+def _votes_in_words(answer: Any, voices: Sequence[Voice]) -> str:
+    counts = Counter(voice.voted for voice in voices if voice.voted is not None)
+    total = sum(counts.values())
+    if not total:
+        return "nobody voted"
+    if answer is None:
+        return f"at first {shares_in_words(counts, 'were')}"
+    mine = counts.pop(answer, 0)
+    rest = ", ".join(f"{count} for {called(label)}" for label, count in _ranked(counts))
+    if not rest:
+        return f"all {total} who voted were for it at first" if total > 1 else "the only vote was for it"
+    return f"{mine or 'none'} of {total} voted for it at first ({rest})"
+
+
+def _held_in_words(talking: Sequence[Voice]) -> str:
+    held = shares_in_words(Counter(voice.holds for voice in talking), "are")
+    return f"{held}, and more than half of the {len(talking)} must be for one label"
+
+
+def shares_in_words(counts: Counter[Any], verb: str) -> str:
+    """4 were for cat, 3 for dog and 2 for none."""
+    parts = [f"{count} for {called(label)}" for label, count in _ranked(counts)]
+    parts[0] = parts[0].replace(" ", f" {verb} ", 1)
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
+    return sorted(counts.items(), key=lambda item: (item[0] is None, -item[1]))
+
+
+def _talk_in_words(
+    answer: Any, talking: Sequence[Voice], changes: Sequence[ChangeOfMind] | None, rounds: int
+) -> str:
+    if changes is None:  # what is known without a record: with what each began and ended
+        moved = [(voice.name, voice.holds) for voice in talking if voice.holds != voice.opened]
+    else:
+        moved = [(change.name, change.after) for change in changes]
+    if not moved:
+        return "nobody changed its mind"
+    ended = {voice.name: voice.holds for voice in talking}
+    kept = dict.fromkeys(name for name, after in moved if ended[name] == after)  # not taken back
+    towards = [name for name in kept if ended[name] == answer]
+    away = [name for name in kept if ended[name] != answer]
+    if not kept:
+        return "nobody changed its mind for good"
+    who, where = (towards, "to it") if towards else (away, "away from it")
+    verb = "changed its mind" if len(who) == 1 else "changed their minds"
+    asked = f" in {rounds_of(rounds)} of asking others" if rounds else ""
+    return f"{listed([printable(name) for name in who])} {verb} {where}{asked}"
+
+
+def closeness_in_words(close: Closeness, runner_up: Any) -> str:
+    """How close it was, and how that is known."""
+    how = "exact" if close.exact else f"{close.times} replays, ± {chance(close.error)}"
+    now, other = chance(close.chance), called(runner_up)
+    if close.votes is None:
+        return (
+            f"It was not close: had all of its votes gone to {other}, it would still have been the likelier "
+            f"answer (its probability was {now}; {how})."
+        )
+    if close.votes == 0 or close.moved_chance is None:
+        return f"It was against the odds: with these first votes its probability was {now} only ({how})."
+    votes = "1 of its votes" if close.votes == 1 else f"{close.votes} of its votes"
+    opening = "It was close: had" if close.votes <= _CLOSE else "Had"
+    then = f"its probability would have been {chance(close.moved_chance)} instead of {now}"
+    return f"{opening} {votes} gone to {other}, {then} ({how})."
+
+
+def change_in_words(change: ChangeOfMind) -> str:
+    """Who changed its mind, and after whose answers."""
+    when = f"round {change.round}: " if change.round else ""
+    line = f"{when}{printable(change.name)}, {called(change.before)} -> {called(change.after)}"
+    if not change.answers:
+        return line
+    said: dict[str, list[str]] = {}
+    for answer in change.answers:
+        what = called(answer.label) if answer.label is not None else "nothing"
+        said.setdefault(what if answer.counted else f"{what}, which did not count", []).append(answer.name)
+    mine = called(change.after)
+    order = sorted(said, key=lambda what: (what != mine, -len(said[what])))
+    told = "; ".join(f"{listed([_glued(each) for each in said[what]], 99)} said {what}" for what in order)
+    reached = f"{number(change.tally)} of {len(change.answers)}, {change.alpha} needed"
+    return f"{line}, after {told} ({reached})".replace("\xa0", " ")
+
+
+def as_text(why: Explanation) -> str:
+    """The whole explanation as lines of text."""
+    lines = [f"{printable(why.called)}: {'undecided' if why.answer is None else called(why.answer)}"]
+    lines += _wrapped(why.sentence)
+    if why.closeness is not None:
+        lines += _wrapped(closeness_in_words(why.closeness, why.runner_up))
+    lines += ["", f"first votes, {COUNTED[why.counted_by]}:"]
+    weigh = why.counted_by != "equal"
+    votes = [
+        (f"{voice.name} {number(voice.counts)}" if weigh else voice.name, voice.voted) for voice in why.voices
+    ]
+    lines += [line for label, names in _by_label(votes) for line in _names_of(label, names)]
+    notes = [(voice.name, voice.note) for voice in why.voices if voice.note]
+    lines += _grouped("of these:", [each for each in notes if each not in why.unheard])
+    if why.changes:
+        lines.append("changes of mind:")
+        for change in why.changes[:_MOST_CHANGES]:
+            lines += _wrapped(change_in_words(change), "  ")
+        if len(why.changes) > _MOST_CHANGES:
+            lines.append(f"  and {len(why.changes) - _MOST_CHANGES} more")
+    ends = _by_label([(voice.name, voice.holds) for voice in why.voices if voice.part == "talks"])
+    if len(ends) > 1:
+        lines.append("in the end:")
+        lines += [line for label, names in ends for line in _names_of(label, names)]
+    lines += _grouped("not counted:", [(each.name, each.why) for each in why.unheard])
+    lines += [line for each in why.missing for line in _wrapped(each)]
+    return "\n".join(lines)
+
+
+def by_reason(said: Sequence[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """What is said of participants, each reason once, with the names of all of whom it is said."""
+    found: dict[str, list[str]] = {}
+    for name, reason in said:
+        found.setdefault(reason, []).append(name)
+    return list(found.items())
+
+
+def _grouped(title: str, said: Sequence[tuple[str, str]]) -> list[str]:
+    lines = [title] if said else []
+    for reason, names in by_reason(said):
+        lines += _wrapped(f"{listed([_glued(name) for name in names], _MOST_LISTED)}: {reason}", "  ")
+    return lines
+
+
+def _by_label(votes: Sequence[tuple[str, Any]]) -> list[tuple[Any, list[str]]]:
+    """Each label with the names of those who voted for it, the most common first, no vote last."""
+    found: dict[Any, list[str]] = {}
+    for name, label in votes:
+        found.setdefault(label, []).append(name)
+    return sorted(found.items(), key=lambda item: (item[0] is None, -len(item[1])))
+
+
+def _names_of(label: Any, names: Sequence[str]) -> list[str]:
+    few = [*names[:_MOST_LISTED], "..."] if label is None and len(names) > _MOST_LISTED else names
+    title = "no vote" if label is None else called(label)
+    return _wrapped(f"{title} ({len(names)}): {', '.join(map(_glued, few))}", "  ")
+
+
+def _glued(name: str) -> str:
+    """A name that is not broken into lines."""
+    return printable(name).replace(" ", "\xa0")
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    lines = textwrap.wrap(
+        text, _WIDTH, initial_indent=indent, subsequent_indent=f"{indent}  " if indent else "",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+    return [line.replace("\xa0", " ") for line in lines]

@@ -1,0 +1,182 @@
+"""Scores by scikit-learn's names of every way to answer in a report.
+
+A scorer asks an estimator. Here it is asked of answers that are known already: those of a line of the report,
+where an undecided input has the first of its level labels, or else the likeliest, as ``predict`` answers.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import get_scorer, get_scorer_names
+
+from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.learning.participants import first_sentence
+from folkmoot.votes import UNCOLOURED, Votes
+
+if TYPE_CHECKING:
+    from folkmoot.comparison import Line, Report
+
+Scoring: TypeAlias = str | Sequence[str] | Mapping[str, Any]
+Scorer: TypeAlias = Callable[[Any, Any, Any], float]
+
+
+class _Told(ClassifierMixin, BaseEstimator):
+    """A classifier that gives the answers it was told; X are places in them."""
+
+    def __init__(self, classes: Array, answers: Array) -> None:
+        self.classes_ = classes
+        self._answers = answers
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> Array:
+        return np.asarray(self._answers[np.asarray(X)[:, 0]])
+
+
+class _ToldAll(_Told):
+    """One that knows how likely each class is, too."""
+
+    def __init__(self, classes: Array, answers: Array, likely: Floats) -> None:
+        super().__init__(classes, answers)
+        self._likely = likely
+
+    def predict_proba(self, X: Any) -> Floats:
+        return np.asarray(self._likely[np.asarray(X)[:, 0]])
+
+
+class _ToldNumbers(RegressorMixin, BaseEstimator):
+    """A regressor that gives the numbers it was told; X are places in them."""
+
+    def __init__(self, numbers: Floats) -> None:
+        self._numbers = numbers
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def predict(self, X: Any) -> Floats:
+        return np.asarray(self._numbers[np.asarray(X)[:, 0]])
+
+
+def score_numbers(wanted: Mapping[str, Scorer], numbers: Floats, truth: Array) -> dict[str, float]:
+    """Each score of numbers that were predicted; ValueError for one that is not of numbers."""
+    told, places = _ToldNumbers(numbers), np.arange(len(truth))[:, None]
+    found = {}
+    for name, scorer in wanted.items():
+        try:
+            found[name] = float(scorer(told, places, truth))
+        except (AttributeError, ValueError, TypeError) as error:
+            raise ValueError(f"scoring={name!r} cannot be computed here: {first_sentence(error)}") from None
+    return found
+
+
+def scorers(scoring: Scoring) -> dict[str, Scorer]:
+    """The scorers by name; ValueError, with the nearest name, for one that scikit-learn does not know."""
+    if isinstance(scoring, Mapping):
+        return {
+            str(name): scorer if callable(scorer) else _scorer(scorer) for name, scorer in scoring.items()
+        }
+    names = (
+        [scoring] if isinstance(scoring, str) else list(scoring) if isinstance(scoring, Sequence) else None
+    )
+    if not names:
+        raise ValueError(
+            "scoring must be a name of scikit-learn's scorers, several, or a mapping of names to scorers: "
+            f"got {scoring!r}"
+        )
+    return {str(name): _scorer(name) for name in names}
+
+
+def _scorer(name: object) -> Scorer:
+    known = get_scorer_names()
+    if isinstance(name, str) and name in known:
+        return get_scorer(name)  # type: ignore[no-any-return]
+    near = get_close_matches(str(name), known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "sklearn.metrics.get_scorer_names() lists them"
+    raise ValueError(f"scoring must name scikit-learn's scorers: got {name!r}; {hint}")
+
+
+def with_scores(
+    report: Report, wanted: Mapping[str, Scorer], truth: Votes, labels: Array, answers: Ints, likely: Floats
+) -> Report:
+    """The report with these scores on every line, None where the line has no probabilities to score.
+
+    ``answers`` and ``likely`` are those of ``predict`` and ``predict_proba``.
+    """
+    right = labels[truth]
+    classes = np.sort(labels[: likely.shape[1]])
+    ground = report.ground
+    votes = np.zeros((0, len(truth)), dtype=np.int64)
+    if ground is not None:
+        votes = ground.seen[[name not in report.byzantine for name in ground.names]]
+
+    def scored(line: Line) -> dict[str, float | None]:
+        if line.name == "mean participant":
+            return _mean([_by(wanted, _voted(each, labels, classes), right, each) for each in votes])
+        if line.name == "best participant":
+            hits = [((each == truth).sum(), i) for i, each in enumerate(votes)]
+            best = votes[max(hits)[1]] if hits and line.accuracy is not None else None
+            return {} if best is None else _by(wanted, _voted(best, labels, classes), right, best)
+        if line.decisions is None:
+            return {}
+        main = line.name == report.talk
+        each = [_filled(one, line, i, likely) for i, one in enumerate(line.decisions)]
+        if main:
+            each[0] = answers
+        told = [
+            _ToldAll(classes, labels[one], likely) if main else _Told(classes, labels[one]) for one in each
+        ]
+        return _mean([_by(wanted, one, right, strict=main) for one in told])
+
+    return replace(report, lines=tuple(replace(line, scores=scored(line)) for line in report.lines))
+
+
+def _filled(decision: Ints, line: Line, repetition: int, likely: Floats) -> Ints:
+    """The decisions, with the first of level labels, or the likeliest, where there is none."""
+    instead = likely.argmax(axis=1)
+    if line.level is not None:
+        tied = line.level[repetition]
+        instead = np.where(tied.any(axis=1), tied.argmax(axis=1), instead)
+    return np.where(decision == UNCOLOURED, instead, decision)
+
+
+def _voted(votes: Ints, labels: Array, classes: Array) -> _Told:
+    return _Told(classes, labels[np.where(votes == UNCOLOURED, 0, votes)])
+
+
+def _by(
+    wanted: Mapping[str, Scorer],
+    told: _Told,
+    right: Array,
+    votes: Ints | None = None,
+    *,
+    strict: bool = False,
+) -> dict[str, float | None]:
+    """Each score, on the inputs that have a vote; None for what cannot be computed, unless ``strict``."""
+    places = np.arange(len(right)) if votes is None else np.flatnonzero(votes != UNCOLOURED)
+    found: dict[str, float | None] = {}
+    for name, scorer in wanted.items():
+        try:
+            with warnings.catch_warnings():  # about classes that are never answered: the score says that
+                warnings.simplefilter("ignore")
+                found[name] = float(scorer(told, places[:, None], right[places])) if places.size else None
+        except (AttributeError, ValueError, TypeError) as error:
+            if strict:
+                why = first_sentence(error)
+                raise ValueError(f"scoring={name!r} cannot be computed here: {why}") from None
+            found[name] = None
+    return found
+
+
+def _mean(each: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
+    """The mean of each score over those that have it."""
+    names = each[0] if each else {}
+    known = {name: [value for one in each if (value := one[name]) is not None] for name in names}
+    return {name: float(np.mean(values)) if values else None for name, values in known.items()}

@@ -1,0 +1,8 @@
+"""The player: talks, turn by turn, in one HTML file that needs no network (docs/watch.md).
+
+Arrays in, HTML out: of ours it imports ``votes`` alone, so that ``Outcome`` may use it.
+"""
+
+from folkmoot.player.page import Player
+
+__all__ = ["Player"]

@@ -1,0 +1,358 @@
+"""Why an input got its answer: facts followed by hand, and how they are shown to people."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+
+from folkmoot import Outcome, Slush, Snowball, deliberate
+from folkmoot.adversaries import PerfectlyMalicious, Silent, Sleeper
+from folkmoot.explanation import Explanation, why_of_answer
+from folkmoot.simulation.self_anchored import listen_first
+from folkmoot.trust import Anchor
+
+NAMES = ["ann", "bob", "cid", "dora", "eve", "finn", "gus"]
+LABELS = ["benign", "malignant"]
+VOTES = np.array([[0], [0], [0], [0], [1], [1], [1]])
+
+
+RULE = Slush(4, 3)
+
+
+def talk(votes: Any = VOTES, protocol: Any = RULE, **options: Any) -> Outcome:
+    named: dict[str, Any] = {"labels": LABELS, "names": NAMES[: len(votes)]}
+    return replace(deliberate(votes, protocol, **({"record": True, "seed": 1} | options)), **named)
+
+
+def test_facts_follow_from_the_turns() -> None:
+    outcome = talk()
+    why = outcome.why(0)
+    assert why.answer == LABELS[outcome.decision[0]] == "benign"
+    assert why.runner_up == "malignant"
+    assert [(voice.name, voice.voted, voice.counts, voice.part) for voice in why.voices] == [
+        (name, LABELS[vote], 1.0, "talks") for name, vote in zip(NAMES, VOTES[:, 0], strict=True)
+    ]
+    assert [voice.holds for voice in why.voices] == [LABELS[c] for c in outcome.decisions[:, 0]]
+    assert why.counted_by == "equal"
+    turns = [turn for turn in outcome.turns(0) if turn.before != turn.after]
+    assert why.changes is not None
+    assert len(why.changes) == len(turns) >= 3
+    for change, turn in zip(why.changes, turns, strict=True):
+        assert change.name == NAMES[turn.participant]
+        assert (change.before, change.after) == (LABELS[turn.before], LABELS[turn.after])
+        assert [answer.name for answer in change.answers] == [NAMES[peer] for peer in turn.asked]
+        assert sum(answer.label == change.after for answer in change.answers) == change.tally >= change.alpha
+    # The picture: one column for the first votes, then one a round, the last of which is the end.
+    assert why.held is not None
+    assert why.columns == ("first vote", *(str(number) for number in range(1, why.rounds + 1)))
+    np.testing.assert_array_equal(why.held[:, 0], VOTES[:, 0])
+    np.testing.assert_array_equal(why.held[:, -1], outcome.decisions[:, 0])
+    for number in range(1, why.rounds + 1):
+        moved = {turn.participant for turn in turns if turn.round == number}
+        assert moved >= set(np.flatnonzero(why.held[:, number] != why.held[:, number - 1]))
+
+
+def test_the_sentence_names_names_and_labels() -> None:
+    why = talk().why(0)
+    assert why.sentence.startswith(
+        "benign was the answer because 4 of 7 voted for it at first (3 for malignant), "
+    )
+    assert "changed their minds to it in" in why.sentence
+    assert why.sentence.endswith("and in the end all 7 held it.")
+    assert "input 0: benign" in str(why)
+    assert "participant" not in str(why)
+    for name in NAMES:
+        assert name in str(why)
+    assert not re.search(r"Change\(|Turn\(|participant=|before=", str(why) + why.to_html())
+
+
+def test_nobody_changed_its_mind() -> None:
+    why = talk(np.zeros((5, 1), dtype=np.int64)).why(0)
+    assert why.changes == ()
+    assert why.sentence == (
+        "benign was the answer because all 5 who voted were for it at first, nobody changed its mind, and in "
+        "the end all 5 held it."
+    )
+    assert why.plot().axes
+
+
+def test_undecided_says_what_was_missing() -> None:
+    why = talk([[0], [0], [1], [1]], Slush(3, 3), rounds=6).why(0)
+    assert why.answer is None
+    assert why.closeness is None
+    assert why.sentence == (
+        "There is no answer: at first 2 were for benign and 2 for malignant, after 6 rounds 2 are for benign "
+        "and 2 for malignant, and more than half of the 4 must be for one label."
+    )
+    assert why.missing == (
+        "What was missing: no label has the 3 equal first votes that win a query; lower the threshold: "
+        "alpha=2 (--alpha 2).",
+    )
+    nobody = talk([[-1], [-1], [-1]], Slush(2, 2), missing="absent").why(0)
+    assert "nobody voted, nobody talked" in nobody.sentence
+    assert "nobody that follows the protocol voted on it" in nobody.missing[0]
+    assert "undecided" in str(nobody)
+    assert nobody.to_html()
+    assert nobody.plot().axes
+
+
+def test_without_a_record_it_says_what_is_not_known() -> None:
+    why = talk(record=False).why(0)
+    assert why.changes is None
+    assert why.answer == "benign"
+    assert why.closeness is not None
+    assert why.missing[-1].endswith("deliberate(..., record=True).")
+    assert "eve, finn and gus changed their minds to it" in why.sentence  # from first and last votes
+    assert why.columns == ("first vote", "end")
+
+
+def test_several_repetitions_are_the_first() -> None:
+    votes = np.random.default_rng(0).integers(0, 2, (7, 12))
+    outcome = talk(votes, repeats=3)
+    for i in range(12):
+        why = outcome.why(i)
+        first = int(outcome.decision[0, i])
+        assert why.answer == (None if first < 0 else LABELS[first])
+        assert [voice.holds for voice in why.voices] == [LABELS[c] for c in outcome.decisions[0, :, i]]
+
+
+def test_an_answer_without_a_record_is_explained_by_a_talk_that_came_to_it() -> None:
+    votes = np.random.default_rng(4).integers(0, 2, (8, 40))
+    outcome = replace(deliberate(votes, Slush(4, 3), seed=9), labels=LABELS)
+    same = 0
+    for i in range(40):
+        why = why_of_answer(outcome, i)
+        colour = int(outcome.decision[i])
+        assert why.answer == (None if colour < 0 else LABELS[colour])
+        assert why.changes is not None
+        held = dict(zip((voice.name for voice in why.voices), votes[:, i].tolist(), strict=True))
+        for change in why.changes:
+            assert LABELS[held[change.name]] == change.before
+            held[change.name] = LABELS.index(change.after)
+        assert [LABELS[held[voice.name]] for voice in why.voices] == [voice.holds for voice in why.voices]
+        same += bool(why.changes)
+    assert same > 10
+
+
+def test_an_answer_against_all_odds_is_explained_without_a_talk() -> None:
+    """Made up: with these votes no talk comes to it."""
+    outcome = talk(record=False)
+    odd = replace(outcome, decisions=np.ones_like(outcome.decisions))
+    why = why_of_answer(odd, 0)
+    assert why.answer == "malignant"
+    assert why.changes is None or why.closeness is not None
+
+
+def test_liars_and_silence() -> None:
+    votes = np.array([[0]] * 5 + [[1]] * 4)
+    outcome = deliberate(
+        votes, Slush(6, 4), adversaries={7: PerfectlyMalicious(), 8: Silent()}, truth=[0], record=True
+    )
+    why = outcome.why(0)
+    assert [voice.part for voice in why.voices] == ["talks"] * 7 + ["lies"] * 2
+    assert why.voices[7].note == "does not follow the protocol: PerfectlyMalicious"
+    assert why.voices[7].holds is None
+    turns = outcome.turns(0)
+    times = sum(8 in turn.asked for turn in turns)
+    assert times > 0
+    words = "1 answer" if times == 1 else f"{times} answers"
+    assert [(each.name, each.why) for each in why.unheard] == [
+        ("participant 8", f"{words} that named no label")
+    ]
+    assert "that follow the protocol" in why.sentence
+
+
+def test_absent_and_failed_do_not_count() -> None:
+    votes = np.array([[0], [0], [1], [-1], [-1]])
+    outcome = replace(talk(votes, missing="absent"), faults={4: "predict raised ValueError"})
+    why = outcome.why(0)
+    assert [voice.part for voice in why.voices] == ["talks"] * 3 + ["absent", "failed"]
+    assert [(each.name, each.why) for each in why.unheard] == [
+        ("dora", "no vote on this input"), ("eve", "could not answer"),
+    ]  # fmt: skip
+    assert [voice.counts for voice in why.voices] == [1, 1, 1, 0, 0]
+    assert "could not answer: predict raised ValueError" in str(why)
+
+
+def test_weights_are_told() -> None:
+    weights = [1.0, 0.5, 0.0, 0.5, 1.0, 0.5, 0.5]
+    why = talk(protocol=Snowball(4, 3, 2, weights=weights)).why(0)
+    assert why.counted_by == "weight"
+    assert [voice.counts for voice in why.voices] == weights
+    assert "ann 1, bob 0.5, cid 0, dora 0.5" in str(why)
+    assert ("cid", "weight 0") in [(each.name, each.why) for each in why.unheard]
+
+
+@pytest.fixture(scope="module")
+def by_trust() -> Outcome:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 2, 250)
+    right = rng.random((12, 250)) < 0.75
+    right[:, :30] = rng.random((12, 30)) < 0.5
+    votes = np.where(right, truth, 1 - truth)
+    liars: dict[int, Any] = {1: PerfectlyMalicious(), 7: Sleeper(target=0, share=0.3)}
+    anchors: list[Anchor | None] = [*[Anchor.of_counts(16, 20)] * 11, None]
+    found = listen_first(votes, anchors, adversaries=liars, truth=truth, classes=2)
+    assert found is not None
+    return found.talk(Slush(5, 3), liars, truth=truth, classes=2, record=True, most_changed=0.0)
+
+
+def test_by_trust(by_trust: Outcome) -> None:
+    outcome = by_trust
+    assert outcome.votes is not None
+    assert outcome.opened is not None
+    assert outcome.trust is not None
+    assert outcome.restored is not None
+    restored, i = (int(x[0]) for x in np.nonzero(outcome.restored))
+    why = outcome.why(i)
+    assert why.counted_by == "trust"
+    assert why.columns[:2] == ("first vote", "listened")
+    assert why.columns[-1] == "end"
+    weights = np.median(outcome.trust[outcome.honest], axis=0)
+    for p, voice in enumerate(why.voices):
+        assert voice.counts == weights[p]
+        assert voice.voted == f"colour {outcome.votes[p, i]}"
+        assert voice.opened == (None if outcome.opened[p, i] < 0 else f"colour {outcome.opened[p, i]}")
+    assert why.voices[restored].note.startswith(f"went back to {why.voices[restored].opened} after the talk")
+    assert [why.voices[p].part for p in (1, 7, 11)] == ["lies", "lies", "listens only"]
+    unheard = dict(why.unheard)
+    assert unheard["participant 1"] == "trusted less than chance, so not asked in the talk"
+    assert "to the whole batch too unlike what the asker held" in unheard["participant 7"]
+    assert unheard["participant 11"].startswith("no anchor of its own")
+    changed = [change.name for change in why.changes or ()]
+    assert why.voices[restored].name in changed
+    assert "weighing all votes by trust" in why.sentence
+
+
+def test_by_trust_how_close_it_was(by_trust: Outcome) -> None:
+    """Counted by hand: the weighted votes of each that talks, with one vote after the other moved."""
+    outcome = by_trust
+    assert outcome.votes is not None
+    assert outcome.trust is not None
+    checked = 0
+    for i in range(40, 60):
+        close = outcome.why(i).closeness
+        assert close is not None
+        assert not close.exact
+        answer = int(outcome.decision[i])
+        weights = np.median(outcome.trust[outcome.honest], axis=0)
+        honest = [p for p in range(12) if p not in outcome.liars and outcome.votes[p, i] == answer]
+        order = sorted(honest, key=lambda p: -weights[p])
+        least = None
+        for moved in range(len(order) + 1):
+            votes = outcome.votes[:, i].copy()
+            votes[order[:moved]] = 1 - answer
+            scores = outcome.trust[outcome.honest] @ np.where(votes == answer, 1.0, -1.0)
+            if (scores > 0).sum() * 2 <= len(scores):
+                least = moved
+                break
+        if least is None or (np.abs(scores) < 0.3).any():
+            continue  # a talk may tip what hangs by so little
+        assert close.votes == least
+        checked += 1
+    assert checked > 5
+
+
+HOSTILE = [
+    '<img src=x onerror="alert(1)">',
+    "</section><script>alert(2)</script>",
+    "\u202eevil\u2066",
+    "$\\frac$",
+    "a\x1b[2Jb",
+]
+
+
+def hostile() -> Explanation:
+    names = [*HOSTILE, "=cmd()", "{}%s"]
+    return replace(talk(), names=names, labels=['<b>"&', "x\x07$y$"]).why(0)
+
+
+ALLOWED = {"section", "h3", "h4", "p", "table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "li"}
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+        self.data = ""
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.seen.add(tag)
+        assert dict(attrs).keys() <= {"class"}
+
+    def handle_data(self, data: str) -> None:
+        self.data += data
+
+
+def test_hostile_names_are_text() -> None:
+    why = hostile()
+    page = Tags()
+    page.feed(why._repr_html_())
+    assert page.seen <= ALLOWED
+    assert HOSTILE[0] in page.data
+    for text in (page.data, str(why)):
+        assert all(character.isprintable() or character == "\n" for character in text)
+        assert r"\u202eevil\u2066" in text
+    figure = why.plot()
+    figure.canvas.draw() if hasattr(figure.canvas, "draw") else figure.draw_without_rendering()
+    shown = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert shown[3] == "$\\frac$"
+
+
+def test_json_has_the_same_facts() -> None:
+    why = hostile()
+    facts = json.loads(json.dumps(why.to_dict()))
+    assert facts["answer"] == why.answer
+    assert [voice["name"] for voice in facts["voices"]] == [voice.name for voice in why.voices]
+    assert why.changes is not None
+    assert len(facts["changes"]) == len(why.changes)
+    assert facts["changes"][0]["answers"][0]["name"] == why.changes[0].answers[0].name
+    assert facts["closeness"]["exact"] is True
+
+
+def test_plot_takes_axes_and_is_coloured_by_label() -> None:
+    why = talk().why(0)
+    assert why.held is not None
+    axes = Figure().subplots()
+    assert why.plot(ax=axes) is axes.figure
+    mesh = axes.collections[0]
+    colours = mesh.to_rgba(np.asarray(mesh.get_array()))
+    rows = np.asarray(colours).reshape(*why.held.shape, 4)
+    seen = {int(why.held[r, c]): to_hex(rows[r, c]) for r in range(7) for c in range(why.held.shape[1])}
+    key = axes.get_legend()
+    assert key is not None
+    legend = {
+        text.get_text(): to_hex(patch.get_facecolor())
+        for text, patch in zip(key.get_texts(), key.get_patches(), strict=True)
+    }
+    assert {LABELS[colour]: shade for colour, shade in seen.items()} == legend
+    assert len(set(legend.values())) == 2
+    assert [text.get_text() for text in axes.get_yticklabels()] == NAMES
+
+
+def test_odd_labels_are_told_apart_from_none() -> None:
+    three = deliberate(VOTES, RULE, classes=3, record=True)
+    odd = replace(three, labels=[None, [3], np.int64(7)]).why(0)
+    assert odd.labels == ("None", "[3]", 7)
+    assert odd.answer == "None"
+    assert "None was the answer" in str(odd)
+    assert type(odd.labels[2]) is int
+
+
+def test_bad_input() -> None:
+    outcome = talk()
+    for i in (-1, 1):
+        with pytest.raises(ValueError, match=f"0 <= i < 1, the number of inputs: got i={i}"):
+            outcome.why(i)
+    with pytest.raises(TypeError, match="i must be an integer"):
+        outcome.why("t17")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"why needs the first votes: explain an outcome of deliberate"):
+        replace(outcome, played=None).why(0)
