@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from folkmoot.client import Client
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.roster import Roster
 from folkmoot.runs.processes import Nodes
@@ -95,7 +96,7 @@ def test_a_node_stops_at_once_with_streams_open(tmp_path: Path) -> None:
     with held_port() as port:
         me = identity.create(tmp_path / "north", name="north", listen=f"127.0.0.1:{port}")
         Roster([me.member()]).write(tmp_path / "roster.toml")
-        options = ["--page", "127.0.0.1:0"]
+        options = ["--page", "0.0.0.0:0", "--page-behind-tls", "Moot.example"]
         node = ShellNode(
             tmp_path / "north", tmp_path / "roster.toml", *options, model="models:odd", cwd=tmp_path
         )
@@ -103,6 +104,16 @@ def test_a_node_stops_at_once_with_streams_open(tmp_path: Path) -> None:
             opened = node.wait_for("page open")
             paged = Paged(tmp_path / "north")
             assert opened["address"] == f"127.0.0.1:{paged.port}"
+            for host in ("moot.example", "moot.example:443", f"127.0.0.1:{paged.port}"):
+                assert paged.send("GET", "/v1/moot", Host=host).status == 200
+            assert (
+                paged.send("GET", "/v1/moot", Host="moot.example", Origin="https://moot.example").status
+                == 200
+            )
+            assert paged.send("GET", "/v1/moot", Origin="http://moot.example").status == 403
+            for host in ("evil.example", f"0.0.0.0:{paged.port}", "moot.example:80"):
+                assert paged.send("GET", "/v1/moot", Host=host).status == 421
+            assert Client.of(tmp_path / "north").moot()["node"] == "north"
             streams = [paged.stream() for _ in range(5)]
             assert all(stream.next() for stream in streams)
             began = time.monotonic()

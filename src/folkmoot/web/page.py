@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from folkmoot.network.membership.fields import parse_address
+from folkmoot.network.membership.fields import is_everywhere, parse_address
 from folkmoot.network.service.door import TOKEN, own_token
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Page:
         )
         self._server = server(guard, shown.node.counts)
         self._serving = asyncio.ensure_future(self._server.serve(sockets=[listener]))
-        where = f"[{self._host}]:{port}" if ":" in self._host else f"{self._host}:{port}"
+        where = self._reached_at(port)
         self._file = shown.folder / PAGE
         self._file.unlink(missing_ok=True)
         with os.fdopen(os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -126,17 +126,21 @@ class Page:
             raise
         return listener
 
+    def _reached_at(self, port: int) -> str:
+        """The address for clients on this machine."""
+        host = "127.0.0.1" if is_everywhere(self._host) else self._host
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
     def _names(self, port: int) -> tuple[set[str], set[str]]:
         """What Host and Origin may say."""
-        local = {f"{name}:{port}" for name in _NAMES}
-        local |= set(_NAMES) if port == 80 else set()
-        origins = {f"http://{name}" for name in local}
+        hosts = {f"{name}:{port}" for name in _NAMES} | {self._reached_at(port).lower()}
+        hosts |= set(_NAMES) if port == 80 else set()
+        origins = {f"http://{name}" for name in hosts}
         if self._behind_tls is not None:
             name = self._behind_tls.lower().removesuffix(":443")
-            return local | {name, f"{name}:443"} if ":" not in name else local | {name}, origins | {
-                f"https://{name}"
-            }
-        return local, origins
+            hosts |= {name} if ":" in name else {name, f"{name}:443"}
+            origins |= {f"https://{name}"}
+        return hosts, origins
 
 
 def _is_loopback(host: str) -> bool:

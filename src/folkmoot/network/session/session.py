@@ -55,6 +55,7 @@ class Session:
         self.commits, self.closes = self.minutes.commits, self.minutes.closes
         self.cheats, self.late = self.minutes.cheats, self.minutes.late
         self.wake = now
+        self._shares: tuple[int, dict[str, float]] = (0, {})  # after which round, and what was held then
         self._patience = Patience(motion.seconds, health, seat.n, now, end)
         # Salts come from the caller's source, which is a secret one in earnest. Whom to ask need only be
         # unknown to others, and is drawn a thousand times as often.
@@ -126,6 +127,8 @@ class Session:
         """What this node sees of the motion now; a copy, which stays as it is."""
         motion = self.motion
         asked, answers = self._talking.latest
+        if self._shares[0] != self.rounds:  # many may look at one round, and inputs may be many
+            self._shares = (self.rounds, shares_of(answers, motion.labels))
         return View(
             motion=self.name.hex(),
             asker=motion.asker,
@@ -141,7 +144,7 @@ class Session:
             refused=self.refusals,
             asked=tuple(asked),
             heard=len(answers),
-            shares=shares_of(answers, motion.labels),
+            shares=self._shares[1],
             held=shares_of([self._stance.colours], motion.labels),
         )
 
