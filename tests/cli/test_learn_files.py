@@ -226,6 +226,19 @@ def test_scores_are_scikit_learn_s(cancer: pd.DataFrame, tmp_path: Path) -> None
     assert f"{scores['f1']:.3f}" in page
 
 
+def test_notes_name_the_classes(tmp_path: Path) -> None:
+    """One class of 19 in 20, of which accuracy and macro F1 tell different stories."""
+    rng = np.random.default_rng(0)
+    shops = rng.choice(["ely", "york", "bath", "hull"], 600)
+    frame = pd.DataFrame({"a": rng.normal(size=600), "shop": shops})
+    frame["state"] = np.where((frame["a"] > 1.3) & (rng.random(600) < 0.6), "broken", "sound")
+    table = tmp_path / "t.csv"
+    frame.to_csv(table, index=False)
+    options = ["--model", "logistic", "--byzantine", 0, "--repeats", 1, "--test-rows", 0.3, "--no-save"]
+    result = run(*learn(table, "state", "shop", *options))
+    assert "always answering 'sound' would be right on 0.9" in result.stdout
+
+
 def test_nothing_is_overwritten_silently(
     cancer: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
