@@ -182,6 +182,26 @@ def test_what_peer_review_shows(
         assert told["anchored"] == [sum(review.anchored for review in moot.reviews(data.X_test))]
 
 
+def test_an_expert_is_that_of_the_estimator(table: Path) -> None:
+    options = ("--peer-review", "--check-rows", "all", "--expert", "bayes", "--model", "tree")
+    result = run(*learn(table, *options, "--repeats", 1, "--byzantine", 0, "--json"))
+    assert result.returncode == 0, result.stderr
+    data = read_table(table, "ill", "clinic", seed=0)
+    tree, bayes = (
+        for_table(models_for(name, 1)[0], len(data.feature_names), data.categorical)
+        for name in ("tree", "bayes")
+    )
+    moot = ConsensusClassifier([tree], trust="peer-review", check_rows="all", random_state=0)
+    scores = [
+        moot.set_params(expert=expert).fit(data.X, data.y, data.groups).score(data.X_test, data.y_test)
+        for expert in (bayes, None)
+    ]
+    lines = json.loads(result.stdout)["reports"][0]["lines"]
+    (told,) = (line["accuracy"] for line in lines if line["name"] == "consensus")
+    assert told == pytest.approx(scores[0])
+    assert scores[0] != scores[1]
+
+
 def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
     result = run(*learn(table, "--model", "bayes", "--repeats", 1, "--byzantine", 0))
     assert "shown" not in result.stdout
@@ -230,6 +250,8 @@ def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
         (["--jobs", "two"], "expected a whole number, got 'two'"),
         (["--check-rows", "5"], "--check-rows is for rows that are shown: add --peer-review"),
         (["--privacy", "1"], "--privacy is for rows that are shown: add --peer-review"),
+        (["--expert", "rf"], "--expert is for rows that are shown: add --peer-review"),
+        (["--peer-review", "--expert", "no"], "--expert must be one of rf, logistic, nearest, tree"),
         (["--peer-review", "--privacy", "0"], "--privacy must be above 0, or left out"),
         (["--peer-review", "--privacy", "nan"], "--privacy must be finite"),
         (["--peer-review", "--privacy", "much"], "expected a number, got 'much'"),

@@ -185,9 +185,11 @@ def test_peer_review_of_numbers_is_that_of_the_estimator(tmp_path: Path) -> None
     table = tmp_path / "t.csv"
     frame.to_csv(table, index=False)
     found = run_json(*learn(table, "b", "who", "--model", "linear", "--peer-review", "--byzantine", 0))
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert "Each showed the rows it had held out, inputs and numbers" in page
     data = read_table(table, "b", "who")
+    page = (tmp_path / "out" / "report.html").read_text()
+    rows = int(np.maximum(1, np.round(0.2 * data.summary().sizes)).sum())
+    assert f"Shown to everybody: {rows} rows of 5 participants, inputs and numbers" in page
+    assert found["peer_review"] == {"rows_shown": rows, "participants_showing": 5}
     moot = ConsensusRegressor(
         [for_table(models_for("linear", 1, numbers=True)[0], 1, ())],
         weights="peer-review",
@@ -224,6 +226,19 @@ def test_scores_are_scikit_learn_s(cancer: pd.DataFrame, tmp_path: Path) -> None
     page = (tmp_path / "out" / "report.html").read_text()
     assert "neg_log_loss" in page
     assert f"{scores['f1']:.3f}" in page
+
+
+def test_notes_name_the_classes(tmp_path: Path) -> None:
+    """One class of 19 in 20, of which accuracy and macro F1 tell different stories."""
+    rng = np.random.default_rng(0)
+    shops = rng.choice(["ely", "york", "bath", "hull"], 600)
+    frame = pd.DataFrame({"a": rng.normal(size=600), "shop": shops})
+    frame["state"] = np.where((frame["a"] > 1.3) & (rng.random(600) < 0.6), "broken", "sound")
+    table = tmp_path / "t.csv"
+    frame.to_csv(table, index=False)
+    options = ["--model", "logistic", "--byzantine", 0, "--repeats", 1, "--test-rows", 0.3, "--no-save"]
+    result = run(*learn(table, "state", "shop", *options))
+    assert "always answering 'sound' would be right on 0.9" in result.stdout
 
 
 def test_nothing_is_overwritten_silently(

@@ -258,6 +258,11 @@ def test_moots_on_numbers(learnt: Path, tmp_path: Path, model: str) -> None:
     found = run_json("predict", tmp_path / "moot.skops", learnt.parent / "patients.csv")
     whole = data.layout.rows(read_again(learnt.parent / "patients.csv"))
     np.testing.assert_allclose(found["answers"], moot.predict(whole))
+    if model == "tree":
+        plain = ConsensusRegressor(models, random_state=0).fit(data.X, data.y, data.groups)
+        each = np.array([own.predict(whole) for own in plain.estimators_])
+        firmness = LearnedMoot(plain, data.layout).answers(whole).firmness
+        np.testing.assert_allclose(firmness, each.max(axis=0) - each.min(axis=0))
     with (learnt.parent / "patients.csv").open(newline="") as file:
         truth = [float(row["age"]) for row in csv.DictReader(file)]
     assert found["error"] == pytest.approx(np.sqrt(np.mean((np.array(found["answers"]) - truth) ** 2)))

@@ -144,6 +144,14 @@ def test_a_moot_without_labels_goes_by_its_probabilities() -> None:
     assert any("right labels are not given" in remark for remark in found.remarks)
 
 
+def test_adversaries_of_the_moot_are_left_aside_with_and_without_labels() -> None:
+    moot, X, y = moot_of(adversaries={0: PerfectlyMalicious()})
+    honest, _, _ = moot_of()
+    assert plan_for(moot, X, y, protocol="slush") == plan_for(honest, X, y, protocol="slush")
+    without = plan_for(moot, X, protocol="slush")
+    assert without == plan(votes=moot.votes(X), protocol="slush")
+
+
 def test_the_first_setting_can_be_given_to_the_moot() -> None:
     moot, X, y = moot_of()
     first = plan_for(moot, X, y, protocol="slush").settings[0]

@@ -347,6 +347,16 @@ def test_no_number_suffices(p: float, byzantine: float) -> None:
     assert majority_accuracy(many, p, byzantine=liars) < 0.95
 
 
+def test_certainty_is_out_of_reach_though_doubles_round_to_it() -> None:
+    target = plan(p=0.9, target=1.0, protocol="slush").target
+    assert target is not None
+    assert target.n is None
+    assert "no number of participants reaches 1" in target.reason
+    always = plan(p=1.0, target=1.0, protocol="slush").target
+    assert always is not None
+    assert always.n == 1
+
+
 def test_a_count_of_liars_stays_while_participants_come() -> None:
     """Five of few are too many; five of many are not."""
     found = plan(p=0.7, byzantine=5, target=0.9, protocol="slush").target
@@ -371,6 +381,10 @@ def test_a_count_of_liars_stays_while_participants_come() -> None:
         ({"n": 10, "p": [0.8] * 9}, "p must hold one accuracy for each of the 10 participants"),
         ({"n": 10, "p": 0.8, "byzantine": 10}, "0 <= byzantine < n"),
         ({"n": 10, "p": 0.8, "byzantine": -1}, "byzantine >= 0"),
+        (
+            {"n": 10, "p": 0.8, "byzantine": 0.99},
+            "byzantine must leave somebody honest: got byzantine=0.99 of 10",
+        ),
         ({"n": 10, "p": 0.8, "byzantine": 1.5}, "a count, or a share"),
         ({"n": 10, "p": 0.8, "labels": 1}, "labels >= 2"),
         ({"n": 10, "p": 0.8, "labels": 200}, "labels <= 127"),

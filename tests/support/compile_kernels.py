@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import islice, product
 from typing import Any, get_args
 
 import numpy as np
@@ -19,7 +19,7 @@ from folkmoot.aggregation import Mean
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation.play_options import Batch
-from folkmoot.theory import LocalSlushChain
+from folkmoot.theory import LocalSlushChain, SlushChain
 
 
 def main() -> None:
@@ -40,6 +40,7 @@ def main() -> None:
     numbers = np.random.default_rng(0).random((12, 3))
     agree(numbers, Mean())
     agree(numbers, Mean(), k=4)
+    next(islice(SlushChain(302, 4, 3).by_round(150), 1, None))
     assert LocalSlushChain([3, 3, 4, 4, 4], 5).accuracy([0.6] * 5) > 0
 
 

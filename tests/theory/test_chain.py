@@ -388,7 +388,7 @@ def test_absorption_of_100001_participants_equals_forty_digit_arithmetic() -> No
 
 @pytest.mark.parametrize(("n", "byzantine"), [(7, 0), (7, 3), (410, 4)])
 def test_by_round_is_the_distribution_after_each_round(n: int, byzantine: int) -> None:
-    """Stepped and by dense rounds (up to 400 honest), from one law or several."""
+    """By dense rounds and, from 300 honest on, in compiled steps; from one law or several."""
     chain = quiet_chain(n, 4, 3, byzantine=byzantine, self_sampling=False)
     honest = n - byzantine
     laws = np.stack([np.eye(honest + 1)[honest // 2], np.full(honest + 1, 1 / (honest + 1))])

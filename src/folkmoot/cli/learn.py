@@ -135,6 +135,14 @@ def learn(
             **FLOAT,
         ),
     ] = None,
+    expert: Annotated[
+        str | None,
+        typer.Option(
+            "--expert",
+            help="Hear a model that is fitted to the rows shown as one more voter: rf, logistic, ...",
+            show_default=False,
+        ),
+    ] = None,
     score: Annotated[
         str | None,
         typer.Option(
@@ -176,7 +184,7 @@ def learn(
     from folkmoot import checks
     from folkmoot.datasets import read_table
 
-    showing = check_showing(peer_review, check_rows, privacy)
+    showing = check_showing(peer_review, check_rows, privacy, expert)
     if trust and peer_review:
         raise ValueError("--trust learns from votes alone and --peer-review from shown rows: leave one out")
     if task not in (None, "classification", "regression"):
@@ -202,6 +210,7 @@ def learn(
             "--protocol": protocol != "slush", "--alpha": alpha is not None, "--beta": beta != 20,
             "--voting": voting != "labels", "--pool": pool != "mean", "--trust": trust,
             "--check-rows": check_rows is not None, "--privacy": privacy is not None, "--no-refit": not refit,
+            "--expert": expert is not None,
         }  # fmt: skip
         check_numbers(target, about_classes)
         moot = _moot_of_numbers(table, model, k, trim, peer_review, holdout, rounds, jobs, seed)
@@ -219,6 +228,7 @@ def learn(
             trust="peer-review" if peer_review else "self-anchored" if trust else None,
             check_rows=showing,
             privacy=privacy,
+            expert=None if expert is None else _expert(table, expert),
             voting="probabilities" if soft else "labels",
             pool="log" if pool == "log" else "mean",
             trim=trim,
@@ -249,6 +259,14 @@ def _models(table: MootData, model: str) -> list[Any]:
 
     models = models_for(model, len(table.participants), numbers=table.numeric)
     return [for_table(each, len(table.feature_names), table.categorical, table.texts) for each in models]
+
+
+def _expert(table: MootData, name: str) -> Any:
+    from folkmoot.learning.base_learners import MODELS, for_table
+
+    if name not in MODELS:
+        raise ValueError(f"--expert must be one of {', '.join(MODELS)}: got {name!r}")
+    return for_table(MODELS[name](), len(table.feature_names), table.categorical, table.texts)
 
 
 def _moot_of_classes(table: MootData, model: str, **settings: Any) -> ConsensusClassifier:

@@ -46,11 +46,13 @@ def check_numbers(target: str, about_classes: Mapping[str, bool]) -> None:
         )
 
 
-def check_showing(peer_review: bool, check_rows: str | None, privacy: float | None) -> int | Literal["all"]:
+def check_showing(
+    peer_review: bool, check_rows: str | None, privacy: float | None, expert: str | None
+) -> int | Literal["all"]:
     """How many rows each shows; nobody shows any unless ``--peer-review`` asks for it."""
     from folkmoot import checks
 
-    given = {"--check-rows": check_rows, "--privacy": privacy}
+    given = {"--check-rows": check_rows, "--privacy": privacy, "--expert": expert}
     lonely = next((option for option, value in given.items() if value is not None), None)
     if not peer_review and lonely is not None:
         raise ValueError(f"{lonely} is for rows that are shown: add --peer-review, or leave it out")

@@ -100,7 +100,7 @@ def read_table(
     >>> from folkmoot.datasets import read_table
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "patients.csv")
-    ...     rows = [f"{i},{i % 3},{('no', 'yes')[i % 2]}" for i in range(12)]
+    ...     rows = [f"{40 + i % 5},{i % 3},{('no', 'yes')[i % 2]}" for i in range(12)]
     ...     _ = path.write_text("\\n".join(["age,clinic,ill", *rows]))
     ...     data = read_table(path, "ill", "clinic", test_rows=0.25)
     >>> data.participants, data.classes

@@ -21,6 +21,7 @@ _PALETTE: Final = (
 )  # fmt: skip
 _NONE: Final = "#eceff2"
 _MOST_SHOWN: Final = 12  # labels in the legend
+_MANY: Final = 40  # participants, whose rows are narrower
 _MARKS: Final = {
     "lies": " (lies)",
     "accused": " (accused)",
@@ -38,7 +39,9 @@ def draw(why: Explanation, ax: Any = None) -> Figure:
     if why.held is None:
         raise ValueError("plot needs to know what participants held: explain an outcome of deliberate(...)")
     rows, columns = why.held.shape
-    figure, ax = canvas(ax, (min(16, 3.4 + 0.42 * columns), min(24, 1.6 + 0.26 * rows)))
+    figure, ax = canvas(
+        ax, (min(16, 3.4 + 0.42 * columns), min(20, 1.6 + (0.26 if rows <= _MANY else 0.14) * rows))
+    )
     colours = [_NONE, *(_PALETTE[i % len(_PALETTE)] for i in range(len(why.labels)))]
     norm = BoundaryNorm(np.arange(-1.5, len(why.labels)), len(colours))
     ax.pcolormesh(
@@ -48,7 +51,7 @@ def draw(why: Explanation, ax: Any = None) -> Figure:
     ax.invert_yaxis()
     names = [printable(voice.name) + _MARKS.get(voice.part, "") for voice in why.voices]
     # Names and labels are other people's text: a dollar sign in them is no formula.
-    ax.set_yticks(np.arange(rows) + 0.5, names, fontsize=9 if rows <= 40 else 6, parse_math=False)
+    ax.set_yticks(np.arange(rows) + 0.5, names, fontsize=9 if rows <= _MANY else 6, parse_math=False)
     shown = np.arange(columns)[:: max(1, columns // 30)]
     ax.set_xticks(shown + 0.5, [why.columns[i] for i in shown], fontsize=9)
     ax.tick_params(length=0)

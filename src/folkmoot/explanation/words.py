@@ -152,7 +152,7 @@ def closeness_in_words(close: Closeness, runner_up: Any) -> str:
             f"answer (its probability was {now}; {how})."
         )
     if close.votes == 0 or close.moved_chance is None:
-        return f"It was against the odds: with these first votes its probability was {now} only ({how})."
+        return f"It could have gone otherwise: with these votes its probability was {now} only ({how})."
     votes = "1 of its votes" if close.votes == 1 else f"{close.votes} of its votes"
     opening = "It was close: had" if close.votes <= _CLOSE else "Had"
     then = f"its probability would have been {chance(close.moved_chance)} instead of {now}"

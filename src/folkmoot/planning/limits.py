@@ -175,6 +175,9 @@ def needed(
     if moot.crowd.mean >= target and liars.among(1) == 0:
         return Target(target, 1, 0, None, f"a single participant reaches {target:g}, without a talk")
     crowd = moot.crowd
+    if target == 1 and isinstance(crowd, Skilled):  # rounding would reach it in the end
+        told = "no number of participants reaches 1: each is wrong now and then, so all may be"
+        return Target(target, None, None, None, told)
     top = _MOST if crowd.classes == 2 else _MOST // 10
     hopeless = crowd.limit(liars.share) < target
     if hopeless:

@@ -136,7 +136,8 @@ def plan_for(
     X : array-like, sparse matrix or data frame, shape (input, feature)
         Inputs; none that the models were fitted on, on which they are better than elsewhere.
     y : array-like, shape (input,), optional
-        Their right labels. Default: each label is as likely as ``moot.predict_proba`` finds it.
+        Their right labels. Default: each label is as likely as ``moot.predict_proba`` finds it, or as
+        ``baselines.vote_shares`` does if the moot has adversaries.
     n : int, optional
         Participants in all. Default: as many as the moot has.
     byzantine : int or float, default 0
@@ -187,7 +188,9 @@ def plan_for(
         raise ValueError("plan_for is for talks about labels: this moot has voting='probabilities'")
     votes = moot.votes(X)
     if y is None:
-        crowd = Observed.checked(votes, None, len(moot.classes_), moot.predict_proba(X))
+        # Its own adversaries are left aside, and some could not even vote without the truth.
+        chances = None if moot.adversaries else moot.predict_proba(X)
+        crowd = Observed.checked(votes, None, len(moot.classes_), chances)
     else:
         crowd = Observed.checked(votes, as_truth(y, moot.classes_), len(moot.classes_))
     remarks = () if y is not None else _remarks_without_truth(crowd)
@@ -256,6 +259,10 @@ def _moot(blank: Moot, n: int | None, liars: Liars, target: Target | None) -> Mo
     everyone = checks.integer("n", many, least=2)
     if everyone > _MOST:
         raise ValueError(f"n must satisfy n <= {_MOST:,}: got n={everyone}")
+    if liars.share and liars.among(everyone) == everyone:
+        raise ValueError(
+            f"byzantine must leave somebody honest: got byzantine={liars.given} of {everyone} participants"
+        )
     _, byzantine = checks.population(everyone, liars.among(everyone))
     if isinstance(crowd, Skilled) and crowd.size not in (None, everyone, everyone - byzantine):
         raise ValueError(

@@ -45,7 +45,8 @@ class Answers:
     Of classes: ``answer`` has the labels, ``firmness`` the share of participants that hold the most common
     label in the end, ``undecided`` where that is no majority, so that the answer is the likeliest class, and
     ``probabilities`` (row, class) how likely each class is. Of numbers: ``answer`` has them, ``firmness`` how
-    far apart the participants are in the end, and ``undecided`` where that is not close enough.
+    far apart the participants were when they began to talk, and ``undecided`` where they did not come close
+    enough.
     """
 
     answer: Array
@@ -93,8 +94,9 @@ class LearnedMoot:
     def answers(self, X: Array) -> Answers:
         """What ``predict`` of the estimator says of rows that ``layout`` has read, and how firmly."""
         if isinstance(self.moot, ConsensusRegressor):
-            agreed = self.moot.deliberate(X)
-            return Answers(agreed.decision, agreed.spread, ~agreed.settled, np.empty((len(X), 0)), ())
+            agreed = self.moot.deliberate(X, record=True)
+            spread = agreed.spread if agreed.history is None else agreed.history[:, 0]
+            return Answers(agreed.decision, spread, ~agreed.settled, np.empty((len(X), 0)), ())
         outcome = self.moot.deliberate(X)
         likely = self.moot.predict_proba(X)
         undecided = outcome.decision == UNCOLOURED

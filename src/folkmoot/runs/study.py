@@ -108,9 +108,9 @@ def _compared(
     return Study(
         data=data,
         byzantine=tuple(byzantine),
-        reports=tuple(reports),
+        reports=tuple(_named(report, data.classes) for report in reports),
         watched=watched,
-        talk=talk,
+        talk=_called(talk, data.classes),
         seconds_fitting=0.0,
         seconds_comparing=time.perf_counter() - started,
         reviewed=reviewed,
@@ -231,6 +231,26 @@ def with_peer_review(
             progress("reviewing", len(reports), len(found.reports))
     shown = shown_by(classifier, tuple(anchored), reviewers=len(judges))
     return replace(found, reports=tuple(reports), shown=shown)
+
+
+def _named(report: Report, classes: Array) -> Report:
+    """The report with the classes' names: models were fitted on their numbers."""
+    ground, certainty = report.ground, report.certainty
+    return replace(
+        report,
+        outcomes={name: _called(outcome, classes) for name, outcome in report.outcomes.items()},
+        without_trust={name: _called(outcome, classes) for name, outcome in report.without_trust.items()},
+        ground=None if ground is None else replace(ground, labels=_names(ground.labels, classes)),
+        certainty=None if certainty is None else replace(certainty, labels=_names(certainty.labels, classes)),
+    )
+
+
+def _called(outcome: Outcome, classes: Array) -> Outcome:
+    return replace(outcome, labels=_names(outcome.labels, classes))
+
+
+def _names(labels: Any, classes: Array) -> Any:
+    return None if labels is None else classes[np.asarray(labels)]
 
 
 def liar_counts(participants: int, most: int | None = None, *, steps: int = 7) -> list[int]:

@@ -21,6 +21,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,9 +32,12 @@ from folkmoot.checks import ByzantineThresholdWarning
 from folkmoot.protocols import Slush
 from folkmoot.sampling import Everyone, Others
 from folkmoot.theory.logsum import logsum, running_logsum, running_sum
+from folkmoot.theory.stochastic import stochastic_power
 from folkmoot.theory.tabulate import log_turn, tabulated, turning_tallies
 from folkmoot.theory.votes_law import Accuracies, log_votes_law
 from folkmoot.votes import BLUE, RED
+
+_DENSE: Final = 300  # honest participants up to which a round as a matrix is quicker than its steps
 
 
 def warn_if_not_absorbing(byzantine: int, alpha: int, stacklevel: int = 3) -> None:
@@ -305,10 +309,15 @@ class SlushChain:
         several = np.ndim(start) == 2
         law = np.stack([self._start(row) for row in np.asarray(start)]) if several else self._start(start)
         yield law
-        # A dense round pays while squaring it costs less than stepping through a few rounds.
-        matrix = _stochastic_power(self._matrix(), self.honest) if self.honest <= 400 else None
+        if self.honest <= _DENSE:
+            matrix = stochastic_power(self._matrix(), self.honest)
+            while True:
+                law = law @ matrix
+                yield law
+        from folkmoot.theory.chain_kernels import stepped  # with numba, which takes its time to import
+
         while True:
-            law = self._evolve(law, self.honest, backward=False) if matrix is None else law @ matrix
+            law = stepped(np.atleast_2d(law), *self._chances, self.honest).reshape(law.shape)
             yield law
 
     def blue_after(self, steps: int) -> Floats:
@@ -384,7 +393,7 @@ class SlushChain:
         size = self.honest + 1
         # Repeated squaring costs size^3 log(steps), stepping size * steps.
         if size <= 1024 and size**2 * count.bit_length() < 100 * count:
-            power = _stochastic_power(self._matrix(), count)
+            power = stochastic_power(self._matrix(), count)
             return np.asarray(power @ vector if backward else vector @ power, dtype=np.float64)
         # Row b of the matrix holds down[b], stay[b], up[b]; a column holds up[b-1], stay[b], down[b+1].
         low, high = (down[1:], up[:-1]) if backward else (up[:-1], down[1:])
@@ -426,23 +435,6 @@ class SlushChain:
         if not (np.all(law >= 0) and abs(law.sum() - 1.0) <= 1e-9):
             raise ValueError(f"start must be a law (values >= 0 with sum 1): got sum {law.sum()}")
         return law
-
-
-def _stochastic_power(matrix: Floats, exponent: int) -> Floats:
-    """matrix ** exponent by squaring, rows brought back to sum 1 each time.
-
-    Otherwise a rounding error in the row of a state that is almost never left would be raised to
-    the exponent too, and after 1e15 steps nothing would be left of the law.
-    """
-    result = np.eye(len(matrix))
-    while exponent:
-        if exponent & 1:
-            result = result @ matrix
-            result /= result.sum(axis=1, keepdims=True)
-        matrix = matrix @ matrix
-        matrix /= matrix.sum(axis=1, keepdims=True)
-        exponent >>= 1
-    return result
 
 
 def _frozen(array: Floats) -> Floats:

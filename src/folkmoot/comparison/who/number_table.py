@@ -62,7 +62,7 @@ class NumberRow:
     >>> truth = np.arange(30.0)[:, None]
     >>> sent = np.stack([truth + 1, truth - 1, -truth])
     >>> describe_numbers(sent, truth, truth, names=["north", "south", "west"]).rows[2].finding
-    'worse than a constant (R2 -9.1)'
+    'worse than a constant (R2 -14)'
     """
 
     name: str

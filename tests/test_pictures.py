@@ -1,0 +1,57 @@
+"""Every ``plot`` of the library draws in the caller's axes, and in no others."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from sklearn.linear_model import LinearRegression
+
+import folkmoot
+from folkmoot import ConsensusRegressor, Slush, agree, deliberate
+from folkmoot.aggregation import Median
+from folkmoot.datasets import homogeneous_votes, load_digits_moot
+from folkmoot.simulation import Agreement
+
+
+def outcome() -> Any:
+    return deliberate(homogeneous_votes(9, p=0.7, inputs=20).votes, Slush(5, 3), record=True)
+
+
+def agreement() -> Agreement:
+    return agree(np.random.default_rng(0).normal(size=(5, 8)), Median(), record=True)
+
+
+def summary() -> Any:
+    return load_digits_moot(n_participants=5).summary()
+
+
+def report_on_numbers() -> Any:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    moot = ConsensusRegressor([LinearRegression()] * 3, random_state=0).fit(X[:30], X[:30, 0])
+    return moot.report(X[30:], X[30:, 0] + 0.1, stacking=False)
+
+
+@pytest.mark.parametrize("make", [outcome, agreement, summary, report_on_numbers])
+def test_plots_draw_where_they_are_told(make: Callable[[], Any]) -> None:
+    made, figure = make(), Figure()
+    left, right = figure.subplots(1, 2)
+    assert made.plot(ax=right) is figure
+    assert right.has_data()
+    assert not left.has_data()
+    assert isinstance(made.plot(), Figure)
+    with pytest.raises(TypeError, match=r"ax must be matplotlib axes, .*: got list"):
+        made.plot(ax=[left, right])
+
+
+def test_every_public_plot_takes_axes() -> None:
+    for package in (folkmoot, folkmoot.comparison, folkmoot.datasets, folkmoot.simulation):
+        for name in package.__all__:
+            thing = getattr(package, name)
+            for attribute, method in inspect.getmembers(thing, inspect.isfunction):
+                if inspect.isclass(thing) and attribute.startswith("plot"):
+                    assert "ax" in inspect.signature(method).parameters, (name, attribute)
