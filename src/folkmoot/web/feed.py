@@ -55,13 +55,13 @@ class Feed:
         self.streams = 0
         self._ring: deque[Event] = deque(maxlen=KEPT)
         self._serial = 0
-        self._news = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self.news: asyncio.Future[None] = self._loop.create_future()  # done when something has happened
         self._dirty: dict[bytes, Session] = {}
         self._known: dict[bytes, _Known] = {}
         self._peers: dict[str, str] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._loop = asyncio.get_running_loop()
         self._ticking = self._loop.call_later(TICK, self._tick)
         node.observe(self._settled)
 
@@ -76,10 +76,6 @@ class Feed:
         self._wake()
 
     # ---- what clients use --------------------------------------------------------------------
-
-    async def news(self) -> None:
-        """Until something has happened."""
-        await self._news.wait()
 
     def resumed(self, last: str | None) -> int | None:
         """The serial of the event that a client had last; None if what followed it is not known any more."""
@@ -218,8 +214,8 @@ class Feed:
         self._wake()
 
     def _wake(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+        news, self.news = self.news, self._loop.create_future()
+        news.set_result(None)
 
     def _text(self, kind: Kind, serial: int, data: dict[str, Any]) -> bytes:
         number = f"{self._node.seat.incarnation}-{serial}"

@@ -83,12 +83,9 @@ async def _send(events: list[Event], send: Send) -> None:
 
 async def _news_or(feed: Feed, leaving: asyncio.Future[None], seconds: float) -> bool:
     """Wait for news; False if there were none in this time, or the client has gone."""
-    news = asyncio.ensure_future(feed.news())
-    try:
-        await asyncio.wait({news, leaving}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        return news.done() and not leaving.done()
-    finally:
-        news.cancel()
+    news = feed.news  # one for all who wait: nobody may cancel it
+    await asyncio.wait({news, leaving}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    return news.done() and not leaving.done()
 
 
 async def _gone(receive: Receive) -> None:
