@@ -65,6 +65,7 @@ bench: $(VENV)/dev
 	$(BIN)/python benchmarks/network.py --json
 	$(BIN)/python benchmarks/network_hostile.py --json
 	$(BIN)/python benchmarks/network_largest.py --json
+	$(BIN)/python benchmarks/page.py --json
 
 clean:
 	rm -rf $(VENV) build

@@ -127,6 +127,15 @@ def open_table(path: str | os.PathLike[str], *, header: bool = True) -> Iterator
             yield _TextTable(file, text, header)
 
 
+@contextmanager
+def text_table(data: bytes, name: str, *, header: bool = True) -> Iterator[Table]:
+    """The table in bytes that came from somebody else: plain text only, since compressed data may be huge."""
+    if data[:2] == b"\x1f\x8b" or data[:4] in (b"PAR1", b"PK\x03\x04"):
+        raise ValueError(f"{name} must be a table as plain text in UTF-8, such as CSV: it is compressed")
+    with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="") as text:
+        yield _TextTable(Path(name), text, header)
+
+
 class _TextTable(Table):
     def __init__(self, path: Path, text: io.TextIOWrapper, header: bool) -> None:
         super().__init__(path, "line")

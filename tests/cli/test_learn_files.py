@@ -185,9 +185,11 @@ def test_peer_review_of_numbers_is_that_of_the_estimator(tmp_path: Path) -> None
     table = tmp_path / "t.csv"
     frame.to_csv(table, index=False)
     found = run_json(*learn(table, "b", "who", "--model", "linear", "--peer-review", "--byzantine", 0))
-    page = (tmp_path / "out" / "report.html").read_text()
-    assert "Each showed the rows it had held out, inputs and numbers" in page
     data = read_table(table, "b", "who")
+    page = (tmp_path / "out" / "report.html").read_text()
+    rows = int(np.maximum(1, np.round(0.2 * data.summary().sizes)).sum())
+    assert f"Shown to everybody: {rows} rows of 5 participants, inputs and numbers" in page
+    assert found["peer_review"] == {"rows_shown": rows, "participants_showing": 5}
     moot = ConsensusRegressor(
         [for_table(models_for("linear", 1, numbers=True)[0], 1, ())],
         weights="peer-review",

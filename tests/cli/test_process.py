@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
         (0, "deliberate {}/votes.csv --repeats 2"),
         (
             0,
-            "learn {}/table.csv --target ill --group clinic --model tree --out {}/out --byzantine 0",
+            "learn {}/table.csv --target ill --group clinic --model bayes --overwrite --byzantine 0 --out {}",
         ),
         (0, "reproduce --list"),
         (2, "demo --out {}/votes.csv"),

@@ -221,7 +221,7 @@ def test_a_plot_that_cannot_be_written(tmp_path: Path) -> None:
     folder.mkdir()
     result = run("theory", "absorption", "--n", "31", "--plot", str(folder))
     assert result.returncode == 2
-    assert "Is a directory" in result.stderr
+    assert f"--plot must name a file: {folder} is a folder" in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -156,6 +156,19 @@ def test_few_equal_votes_make_no_copy() -> None:
     assert findings(votes, made.truth) == {}
 
 
+def test_thousands_of_participants_are_not_compared_in_pairs() -> None:
+    """Copies are not looked for among so many; who is wrong is found all the same."""
+    made = homogeneous_votes(3001, p=0.8, inputs=60, seed=1)
+    votes = made.votes.copy()
+    votes[7], votes[9] = votes[1], 1 - made.truth
+    names = [f"p{i}" for i in range(3001)]
+    many = describe_participants(votes, made.truth, names=names, classes=2, truth=made.truth)
+    assert many.rows[9].finding == "always wrong (0 of 60 right)"
+    assert not any("copies" in row.finding or "errs" in row.finding for row in many.rows)
+    few = describe_participants(votes[:50], made.truth, names=names[:50], classes=2, truth=made.truth)
+    assert few.rows[7].finding == "copies p1"
+
+
 def test_agreement_changes_and_undecided_are_counted(crowd: tuple[Array, Array]) -> None:
     votes, truth = crowd
     votes[6, :30] = -1

@@ -16,11 +16,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from folkmoot.cli.network.input_files import read_inputs
 from folkmoot.network import Batch, Column
 from folkmoot.network.membership.identity import create
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.holdout import read_holdout
+from folkmoot.network.service.input_files import read_inputs
 from folkmoot.network.service.models import load_model
 from folkmoot.network.service.voter import Voter
 from folkmoot.network.storage.account import Account, account, find

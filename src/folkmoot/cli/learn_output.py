@@ -87,7 +87,7 @@ def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool
             "Root mean squared error, by how many participants answer absurd numbers:",
         ],
         *number_table(study),
-        [*report.notes, study.withstands],
+        [*([] if study.shown is None else [str(study.shown)]), *report.notes, study.withstands],
     )
     if scores:
         say("")

@@ -170,7 +170,7 @@ const Player = (() => {
       size = Math.max(300, Math.min(640, Math.round($(".ring").clientWidth || 640)));
       const longest = Math.max(...moot.seats.map((i) => named(i).length));
       const roomy = n <= 14 && longest <= 12;
-      const margin = roomy ? 34 + 7 * longest : 42;
+      const margin = roomy ? 34 + 7 * longest : 29 + 7 * (longest <= 4 ? longest : String(n).length);
       const far = size / 2 - Math.min(margin, size / 4);
       const apart = (2 * Math.PI * far) / n;
       const zigzag = apart < 24;

@@ -90,10 +90,9 @@ def number_page(study: NumberStudy, title: str, pictures: dict[str, Figure]) -> 
     sizes = study.data.summary().sizes
     result = Page(title)
     seen = (
-        "Each showed the rows it had held out, inputs and numbers, and learns from all of them how to read "
-        "the others"
-        if study.reviewed
-        else "Nobody saw another's rows or model; only numbers were exchanged"
+        "Nobody saw another's rows or model; only numbers were exchanged"
+        if study.shown is None
+        else f"S{str(study.shown)[1:]}; each learns from them how to read the others' numbers"
     )
     result.text(
         f"{study.data.description}. {report.n_participants} participants with {sizes.min()} to {sizes.max()} "

@@ -14,6 +14,7 @@ from folkmoot.comparison import CONSENSUS, NumberReport
 from folkmoot.datasets import MootData
 from folkmoot.learning import ConsensusRegressor
 from folkmoot.learning.scoring import score_numbers, scorers
+from folkmoot.runs.shown_rows import NumbersShown
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class NumberStudy:
     seconds_fitting: float
     seconds_comparing: float
     scores: dict[str, dict[str, float]] = field(default_factory=dict)  # by line and name, nobody lying
-    reviewed: bool = False  # whether participants have shown rows and read each other's numbers by them
+    shown: NumbersShown | None = None  # where rows were shown, by which each reads the others' numbers
 
     @property
     def withstands(self) -> str:
@@ -81,8 +82,15 @@ def number_study(
         seconds_fitting=fitted - started,
         seconds_comparing=time.perf_counter() - fitted,
         scores=_scored(scoring, alone, agreed, data.y_test) if scoring else {},
-        reviewed=regressor.weights is not None,
+        shown=_shown(regressor),
     )
+
+
+def _shown(regressor: ConsensusRegressor) -> NumbersShown | None:
+    if regressor.weights is None:
+        return None
+    rows = regressor.checked_.rows
+    return NumbersShown(int(rows.sum()), int((rows > 0).sum()))
 
 
 def _scored(

@@ -18,6 +18,7 @@ from folkmoot.network.service.door import DOOR, remove_door
 from folkmoot.network.service.operation import Settings, run
 from folkmoot.network.storage.journal import Journal
 from folkmoot.runs.held_ports import HeldPorts
+from folkmoot.web.page import Page
 
 # What every node needs: loaded once by the server that forks them, instead of by each.
 PRELOADED = ("folkmoot.network.service.operation", "sklearn.pipeline", "sklearn.linear_model", "skops.io")
@@ -32,12 +33,15 @@ class Nodes:
     settings: list[Settings]
     ports: HeldPorts
     processes: list[BaseProcess | None] = field(default_factory=list)
+    pages: dict[int, str] = field(default_factory=dict)  # who answers HTTP, and where
 
     def start(self, place: int) -> None:
         """Start one, or start it again."""
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(list(PRELOADED))
-        process = context.Process(target=_node, args=(self.settings[place],), daemon=True)
+        process = context.Process(
+            target=_node, args=(self.settings[place], self.pages.get(place)), daemon=True
+        )
         process.start()
         self.processes[place] = process
 
@@ -100,13 +104,14 @@ class Nodes:
         self.ports.close()
 
 
-def _node(settings: Settings) -> None:
+def _node(settings: Settings, page: str | None) -> None:
     """The body of a node's process: ``folkmoot node run`` with its log in a file."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us; it stops us
     with (settings.folder / "log.jsonl").open("a") as log:
         os.dup2(log.fileno(), sys.stderr.fileno())
         try:
-            run(settings, Journal(settings.log_level, log))
+            faces = [] if page is None else [Page(page)]
+            run(settings, Journal(settings.log_level, log), faces)
         except (ValueError, OSError, RuntimeError) as error:
             print(f"folkmoot: {error}", file=log, flush=True)
             raise SystemExit(2) from None

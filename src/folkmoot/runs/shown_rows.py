@@ -48,6 +48,22 @@ class Shown:
         }
 
 
+@dataclass(frozen=True)
+class NumbersShown:
+    """How many rows of how many participants everybody was shown, where numbers are predicted."""
+
+    rows: int
+    participants: int
+
+    def __str__(self) -> str:
+        whose = f"{self.rows:,} rows of {self.participants} participants"
+        return f"shown to everybody: {whose}, inputs and numbers"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers, for JSON."""
+        return {"rows_shown": self.rows, "participants_showing": self.participants}
+
+
 def shown_by(
     classifier: ConsensusClassifier, anchored: tuple[int, ...], reviewers: int | None = None
 ) -> Shown:

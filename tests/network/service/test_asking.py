@@ -10,7 +10,7 @@ import pytest
 
 import folkmoot.network
 from folkmoot.network import Account, Asker, Batch, Terms, ask
-from folkmoot.network.service.asking import _put
+from folkmoot.network.service.asking import put_of
 from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.wire.motion import LOCAL
 from support.network.real_moot import real_moot
@@ -30,10 +30,10 @@ def test_terms_that_cannot_be_are_refused_before_anybody_is_asked() -> None:
 
 def test_terms_say_what_the_door_is_told() -> None:
     batch = Batch([[1, 2], [3, 4]])
-    told = _put(batch, Terms(alpha="local", weights="record", labels=["a", "b"], seconds=9.0))
+    told = put_of(batch, Terms(alpha="local", weights="record", labels=["a", "b"], seconds=9.0))
     assert (told.alpha, told.weighted, told.labels, told.seconds) == (LOCAL, True, ("a", "b"), 9.0)
     assert (told.inputs, told.columns, told.dtype, told.chunks) == (2, 2, "<i8", batch.digests())
-    assert (_put(batch, Terms()).alpha, _put(batch, Terms(alpha=3)).alpha) == (None, 3)
+    assert (put_of(batch, Terms()).alpha, put_of(batch, Terms(alpha=3)).alpha) == (None, 3)
 
 
 def test_a_folder_without_a_node(tmp_path: Path) -> None:

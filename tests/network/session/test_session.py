@@ -323,7 +323,9 @@ def test_it_signs_once_saves_tells_all_and_ends_when_all_have_closed() -> None:
         table.session.receive(0.2, place, table.close(place, ALL_B, ALL_B))
     assert table.phase() is Phase.OVER
     assert table.session.wake == float("inf")
-    assert table.saves()[-1] == Ended(1, 3)
+    ended = table.saves()[-1]
+    assert isinstance(ended, Ended)
+    assert (ended.rounds, ended.queries) == (1, 3)
     assert table.session.verdict().decisions.tolist() == [1, 1, 1, 1]
     table.session.tick(SECONDS)
     assert not table.saves()

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.network.session.minutes import Ended
+from folkmoot.network.session.series import series_bytes
 from folkmoot.network.storage.retention import LONGEST_KEPT, Watermarks, stored_bytes
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.budget import Allowances
@@ -219,6 +220,7 @@ def test_what_a_motion_takes_is_at_most_what_is_charged(
         for node in range(n):
             close = m.Close(name, node, votes, bytes(32), votes, "", bytes(64))
             storage.save(name, [m.Commit(name, node, bytes(32), bytes(64), want=True), close])
+        storage.save(name, [Ended(50, 100, bytes(series_bytes(each)))])
         charged += stored_bytes(each, len(header), n)
     taken = storage.used() - before
     assert taken <= charged

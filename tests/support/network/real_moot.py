@@ -32,14 +32,21 @@ def {name}(X):
 
 
 @contextmanager
-def real_moot(folder: Path, n: int, patch: pytest.MonkeyPatch) -> Iterator[Nodes]:
+def real_moot(
+    folder: Path,
+    n: int,
+    patch: pytest.MonkeyPatch,
+    pages: dict[int, str] | None = None,
+    attacks: dict[int, str] | None = None,
+) -> Iterator[Nodes]:
     """n processes, all of them started; none is left at the end."""
     names = [f"model{place:03d}" for place in range(n)]
     module = f"odd_or_even_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
     text = "".join(MODEL.format(name=name, place=place) for place, name in enumerate(names))
     (folder / f"{module}.py").write_text(text)
     patch.syspath_prepend(folder)
-    nodes = prepare(folder, [f"{module}:{name}" for name in names], {})
+    nodes = prepare(folder, [f"{module}:{name}" for name in names], attacks or {})
+    nodes.pages.update(pages or {})
     try:
         for place in range(n):
             nodes.start(place)

@@ -22,6 +22,7 @@ from folkmoot.cli.options import (
 from folkmoot.cli.output import print_json, progress_bar, warn
 
 if TYPE_CHECKING:
+    from folkmoot.network import Account, Batch, Terms
     from folkmoot.network.service.asking import Weights
     from folkmoot.network.service.control import MotionProgress
 
@@ -45,7 +46,16 @@ def ask(
         typer.Option(
             "--token",
             metavar="FILE",
-            help="With --via HOST:PORT: a copy of the file 'token' in the node's folder.",
+            help="With --via HOST:PORT or --url: a copy of the file 'token' in the node's folder.",
+            show_default=False,
+        ),
+    ] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(
+            "--url",
+            metavar="URL",
+            help="Ask over HTTP instead, a node that runs with --page: http://127.0.0.1:7700.",
             show_default=False,
         ),
     ] = None,
@@ -109,8 +119,8 @@ def ask(
     json: Json = False,
 ) -> None:
     """Put a motion to the moot: every participant's model votes, they talk, and sign what they agree on."""
-    from folkmoot.cli.network.input_files import read_inputs
     from folkmoot.network import Asker, Terms
+    from folkmoot.network.service.input_files import read_inputs
 
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
@@ -134,14 +144,17 @@ def ask(
             f"{missing} of {len(batch)} inputs in {inputs} hold missing or infinite values: "
             "models that cannot take them abstain"
         )
-    asker = Asker(via, token)
-    with progress_bar("the moot talks") as bar:
+    if url is not None:
+        account = _ask_over_http(url, via, token, batch, terms)
+    else:
+        asker = Asker(via, token)
+        with progress_bar("the moot talks") as bar:
 
-        def progress(report: MotionProgress) -> None:
-            if bar is not None:
-                bar(min(report.rounds, rounds), rounds)
+            def progress(report: MotionProgress) -> None:
+                if bar is not None:
+                    bar(min(report.rounds, rounds), rounds)
 
-        account = asker.ask(batch, terms, progress)
+            account = asker.ask(batch, terms, progress)
     if out is not None:
         write_decisions(out, account)
     if json:
@@ -150,6 +163,26 @@ def ask(
         print_account(account, everything=everything)
     if require_decided and account.undecided:
         raise typer.Exit(_UNDECIDED)
+
+
+def _ask_over_http(url: str, via: str, token: Path | None, batch: Batch, terms: Terms) -> Account:
+    from dataclasses import asdict
+
+    import msgspec
+
+    from folkmoot.client import Client
+    from folkmoot.network.service.door import read_token
+    from folkmoot.network.storage.account import Account
+
+    if via != ".":
+        raise ValueError(f"give --via or --url, not both: got --via {via} and --url {url}")
+    if token is None:
+        raise ValueError("--url needs --token FILE: a copy of the file 'token' in the node's folder")
+    columns = [
+        {"name": each.name, "unit": each.unit, "low": each.low, "high": each.high} for each in batch.schema
+    ]
+    client = Client(url, read_token(token))
+    return msgspec.convert(client.ask(batch.array, columns=columns, **asdict(terms)).details, Account)
 
 
 def _as_dict(account: Any) -> dict[str, Any]:

@@ -46,6 +46,7 @@ def evidence(
     roster.
     """
     from folkmoot.network.membership.roster import Roster
+    from folkmoot.network.wire import statements
 
     moot = Roster.read(roster)
     if out is not None and out.exists() and not out.is_dir():
@@ -56,7 +57,7 @@ def evidence(
         out.mkdir(parents=True, exist_ok=True)
         for line, (motion, fingerprint, proof) in zip(lines, pieces, strict=True):
             path = out / f"{motion[:12]}-{line['against']}.evidence"
-            path.write_bytes(_packed(fingerprint, proof))
+            path.write_bytes(statements.evidence_file(fingerprint, proof))
             say(f"wrote {path}", error=True)
     if json:
         print_json({"evidence": lines})
@@ -136,11 +137,3 @@ def _evidence_in(source: Path) -> list[tuple[str, str, Any]]:
             "writes them"
         ) from None
     return [(statements.motion_of(proof).hex(), fingerprint, proof)]
-
-
-def _packed(fingerprint: str, proof: Any) -> bytes:
-    import msgspec
-
-    from folkmoot.network.wire import statements
-
-    return msgspec.msgpack.encode((fingerprint, statements.write_evidence(proof)))

@@ -174,26 +174,16 @@ def truth(
     """Tell the node what was right: each participant's track record, for --alpha local and --weights
     record.
     """
-    from folkmoot.network.storage.account import account, find
-    from folkmoot.network.storage.records import TrackRecords
+    from folkmoot.network.service.truths import read_truths, records_of, tell
+    from folkmoot.network.storage.account import find
 
     storage = storage_of(via)
     stored = find(storage, motion)
-    labels = _read_truth(file, stored.motion.inputs, stored.motion.labels)
-    decisions = account(storage, stored).decisions
-    if labels == {place: label for place, label in enumerate(decisions) if label is not None}:
-        warn(
-            f"{file} holds all decisions of the moot and nothing else: agreement is not truth; "
-            "if nobody has looked at what was right, put it right and tell it again"
-        )
-    storage.tell(stored.name, labels)
-    records = TrackRecords(storage).read()
-    names = dict(zip(stored.members, stored.names, strict=True))
-    lines = {
-        names[who]: {"right": record.right, "voted": record.voted, "accuracy": round(record.accuracy, 6)}
-        for who, record in records.items()
-        if who in names
-    }
+    labels = read_truths(file, stored.motion)
+    doubt = tell(storage, stored, labels, str(file))
+    if doubt:
+        warn(doubt)
+    lines = records_of(storage, stored)
     if json:
         print_json({"motion": stored.name.hex(), "told": len(labels), "records": lines})
         return
@@ -333,55 +323,6 @@ def storage_of(via: Path) -> Storage:
     if not (via / DATABASE).is_file():
         raise ValueError(f"the node in {via} has no motions yet: nothing was ever put to it")
     return Storage(via / DATABASE)
-
-
-def _read_truth(path: Path, inputs: int, known: tuple[str, ...]) -> dict[int, str]:
-    """The label of each input that a file names; where a label is blank, it is unknown.
-
-    A file of ``--out`` with its labels put right can be told as it is: other columns are not looked at.
-    """
-    from folkmoot.tabular import open_table, shortened
-
-    labels: dict[int, str] = {}
-    with open_table(path) as table:
-        columns = {name.lower(): name for name in table.columns}
-        if "label" not in columns or ("input" not in columns and len(columns) > 1):
-            raise ValueError(
-                f"{path} must have the columns input,label or label: got {shortened(table.columns)!r:.40}; "
-                "its first line names them"
-            )
-        numbered = "input" in columns
-        wanted = [columns[name] for name in ("input", "label") if name in columns]
-        for number, (line, cells) in enumerate(table.rows(wanted, blank=True)):
-            if not cells[-1]:
-                continue
-            where, place = table.where(line), cells[0] if numbered else str(number)
-            if not numbered and number >= inputs:
-                raise ValueError(f"{where}: the motion has {inputs} inputs, and here is a label more")
-            if not place.isdigit() or int(place) >= inputs:
-                raise ValueError(f"{where}: input must be 0 to {inputs - 1}: got {place!r}")
-            if int(place) in labels:
-                raise ValueError(f"{where}: input {place} has a truth already")
-            label = _known_label(cells[-1], known)
-            if label is None:
-                raise ValueError(f"{where}: label must be one of {shortened(known)}: got {cells[-1]!r}")
-            labels[int(place)] = label
-    if not labels:
-        raise ValueError(f"{path} has a header and no truths")
-    return labels
-
-
-def _known_label(cell: str, known: tuple[str, ...]) -> str | None:
-    """The label that a cell means: 3.0, as tables with missing values have it, is 3. None if it is none."""
-    if cell in known:
-        return cell
-    from folkmoot.network.service.models import as_labels
-
-    try:
-        (label,) = as_labels([float(cell)])
-    except ValueError:
-        return None
-    return label if label in known else None
 
 
 def _names(names: list[str], most: int = 8) -> str:

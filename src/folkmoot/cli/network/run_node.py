@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from folkmoot.cli.network.durations import bytes_of
 from folkmoot.cli.network.init_node import Folder
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table
+
+if TYPE_CHECKING:
+    from folkmoot.network.service.operation import Face
 
 RosterFile = Annotated[
     Path | None,
@@ -67,6 +70,24 @@ def run(
             "--metrics", metavar="HOST:PORT", help="Serve /metrics on loopback.", show_default=False
         ),
     ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            "--page",
+            metavar="HOST:PORT",
+            help="Answer HTTP there, for programs that have the token (on loopback; docs/http-api.md).",
+            show_default=False,
+        ),
+    ] = None,
+    page_behind_tls: Annotated[
+        str | None,
+        typer.Option(
+            "--page-behind-tls",
+            metavar="NAME",
+            help="The name under which a proxy with TLS serves the page to others: then any address will do.",
+            show_default=False,
+        ),
+    ] = None,
     log_level: Annotated[str, typer.Option("--log-level", help="debug, info, warning or error.")] = "info",
     holdout: Annotated[
         Path | None,
@@ -95,6 +116,7 @@ def run(
     from folkmoot.network.service.operation import run as run_node
 
     most = bytes_of(disk, "--disk")
+    faces = _faces(page, page_behind_tls)
     told = read_node_file(folder)
     run_node(
         Settings(
@@ -113,8 +135,21 @@ def run(
             told.labels,
             told.policy,
             told.chosen_schema(schema),
-        )
+        ),
+        faces=faces,
     )
+
+
+def _faces(page: str | None, behind_tls: str | None) -> list[Face]:
+    if page is None:
+        if behind_tls is not None:
+            raise ValueError(
+                "--page-behind-tls must be given with --page HOST:PORT: there is no page without it"
+            )
+        return []
+    from folkmoot.web.page import Page
+
+    return [Page(page, behind_tls)]
 
 
 def check(

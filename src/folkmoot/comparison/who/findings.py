@@ -36,6 +36,7 @@ _FAR: Final = 4.0  # standard deviations of what pairs correlate by
 _DEVIATIONS_OF_MEDIAN: Final = 1.4826  # from median absolute deviations to standard ones, for normal numbers
 _LEAST_INPUTS: Final = 100  # below it nobody can be seen to err with another
 _WHOLE: Final = 0.95  # who skips more inputs shares with others what it was asked, not how it errs
+_MOST_PAIRED: Final = 3000  # participants of whom every two are compared
 _LARGEST: Final = 20_000_000  # votes and colours that camps are looked for in; of more, some inputs
 _NAMED: Final = 3  # names in one finding
 
@@ -70,11 +71,13 @@ def find_findings(
     one = _constant(seen, answer, classes)
     blind = _like_chance(right, total, chance)
     opposed = (total == 0) & (compared > 0) & (interval(agreed, compared)[1] < chance)
-    agreements = agreement_counts(pack_votes(seen, classes))
-    original = _copied(seen, answer, agreements)
     told = wrong | (one != UNCOLOURED)
     side = np.where(wrong | opposed, -1, 1)
-    camps = _camps(seen, answer if truth is None else truth, agreements, classes, side, told)
+    original, camps = np.arange(len(seen)), np.full(len(seen), UNCOLOURED)
+    if len(seen) <= _MOST_PAIRED:
+        agreements = agreement_counts(pack_votes(seen, classes))
+        original = _copied(seen, answer, agreements)
+        camps = _camps(seen, answer if truth is None else truth, agreements, classes, side, told)
     found = []
     for i in range(len(seen)):
         said: list[str] = []

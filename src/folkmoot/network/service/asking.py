@@ -144,7 +144,7 @@ class Asker:
             What was decided, and who took part.
         """
         batch = X if isinstance(X, Batch) else Batch(X)
-        return put(self._door, _put(batch, terms or Terms()), batch.chunks(), progress)
+        return put(self._door, put_of(batch, terms or Terms()), batch.chunks(), progress)
 
 
 def ask(X: npt.ArrayLike | Batch, *, via: str | Path = ".", terms: Terms | None = None) -> Account:
@@ -181,7 +181,8 @@ def ask(X: npt.ArrayLike | Batch, *, via: str | Path = ".", terms: Terms | None 
     return Asker(via).ask(X, terms)
 
 
-def _put(batch: Batch, terms: Terms) -> Put:
+def put_of(batch: Batch, terms: Terms) -> Put:
+    """What a node is told: the inputs and the terms; their chunks follow."""
     return Put(
         seconds=terms.seconds,
         protocol=terms.protocol,

@@ -13,7 +13,7 @@ import ipaddress
 import os
 import struct
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from socket import socket
@@ -123,6 +123,50 @@ class Spool:
         self._file.close()
 
 
+def motion_of(put: Put, node: Node, own: Sequence[str] | None) -> Motion:
+    """The motion that is asked for, checked against the moot; ``own`` are the labels of the node's model."""
+    others = node.seat.n - 1
+    if others < 1:
+        raise ValueError("a moot must have two participants at least: add others to the roster")
+    k, alpha = default_query(node.seat.n, put.k, put.alpha)
+    if not 1 <= k <= others:
+        raise ValueError(f"k must satisfy 1 <= k <= {others}, the number of others: got k={k}")
+    least = faults(node.seat.n) + 1
+    if put.least_voters is not None and not least <= put.least_voters <= others + 1:
+        raise ValueError(
+            f"least_voters must satisfy {least} <= least_voters <= {others + 1}, from one more than may "
+            f"lie to all participants: got least_voters={put.least_voters}"
+        )
+    labels = put.labels or tuple(own or ())
+    if not labels:
+        raise ValueError("the node's model does not say which labels there are: give --labels a,b,...")
+    motion = Motion(
+        moot=bytes.fromhex(node.roster.digest),
+        asker=node.seat.place,
+        nonce=os.urandom(16),
+        created=node.transport.clock(),
+        seconds=put.seconds,
+        protocol=put.protocol,
+        k=k,
+        alpha=alpha,
+        beta=put.beta,
+        rounds=put.rounds,
+        pace=put.pace,
+        weighted=put.weighted,
+        trust=put.trust,
+        labels=labels,
+        inputs=put.inputs,
+        columns=put.columns,
+        dtype=put.dtype,
+        chunk_rows=put.chunk_rows,
+        chunks=put.chunks,
+        least_voters=put.least_voters or 0,
+        schema=put.schema,
+    )
+    motion.check()
+    return motion
+
+
 class ControlServer:
     """Answers those who want to put a motion."""
 
@@ -173,7 +217,7 @@ class ControlServer:
                 _write(writer, self._look())
                 await writer.drain()
                 return
-            motion = self._motion(asked)
+            motion = motion_of(asked, self._node, self._labels)
             spool = await self._receive(asked, motion, reader)
             inputs, spool = spool, None
             await self._play(motion, inputs, writer)
@@ -195,48 +239,6 @@ class ControlServer:
         except TimeoutError:
             self._node.counts["refused_door_late"] += 1
             raise ValueError(f"a client must show the token within {TOKEN_SECONDS:.0f} s") from None
-
-    def _motion(self, put: Put) -> Motion:
-        others = self._node.seat.n - 1
-        if others < 1:
-            raise ValueError("a moot must have two participants at least: add others to the roster")
-        k, alpha = default_query(self._node.seat.n, put.k, put.alpha)
-        if not 1 <= k <= others:
-            raise ValueError(f"k must satisfy 1 <= k <= {others}, the number of others: got k={k}")
-        least = faults(self._node.seat.n) + 1
-        if put.least_voters is not None and not least <= put.least_voters <= others + 1:
-            raise ValueError(
-                f"least_voters must satisfy {least} <= least_voters <= {others + 1}, from one more than may "
-                f"lie to all participants: got least_voters={put.least_voters}"
-            )
-        labels = put.labels or tuple(self._labels or ())
-        if not labels:
-            raise ValueError("the node's model does not say which labels there are: give --labels a,b,...")
-        motion = Motion(
-            moot=bytes.fromhex(self._node.roster.digest),
-            asker=self._node.seat.place,
-            nonce=os.urandom(16),
-            created=self._node.transport.clock(),
-            seconds=put.seconds,
-            protocol=put.protocol,
-            k=k,
-            alpha=alpha,
-            beta=put.beta,
-            rounds=put.rounds,
-            pace=put.pace,
-            weighted=put.weighted,
-            trust=put.trust,
-            labels=labels,
-            inputs=put.inputs,
-            columns=put.columns,
-            dtype=put.dtype,
-            chunk_rows=put.chunk_rows,
-            chunks=put.chunks,
-            least_voters=put.least_voters or 0,
-            schema=put.schema,
-        )
-        motion.check()
-        return motion
 
     async def _receive(self, put: Put, motion: Motion, reader: asyncio.StreamReader) -> Spool:
         row = motion.columns * np.dtype(motion.dtype).itemsize

@@ -72,9 +72,12 @@ def remove_door(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def own_token(folder: Path) -> str:
-    """The node's token, made at its first start; whoever can read the file may put motions."""
-    path = folder / TOKEN
+def own_token(folder: Path, name: str = TOKEN) -> str:
+    """The node's token, made at its first start; whoever can read the file may put motions.
+
+    Another name is another token, for less: the page has one that may only read.
+    """
+    path = folder / name
     with (
         suppress(FileExistsError),
         os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file,
@@ -87,9 +90,10 @@ def read_token(path: Path) -> str:
     """The token in a file; ValueError if there is none."""
     token = path.read_text(encoding="ascii", errors="replace").strip()
     if len(token) != 48 or token.strip("0123456789abcdef"):
+        kind = path.name if path.name.startswith(TOKEN) else TOKEN
         raise ValueError(
             f"{path} must hold a token, 48 digits and letters a to f: it does not; copy it from the file "
-            f"{TOKEN} of the node's folder, or delete that one and start the node again for a new token"
+            f"{kind} of the node's folder, or delete that one and start the node again for a new token"
         )
     return token
 

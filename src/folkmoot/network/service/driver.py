@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,10 @@ from folkmoot.votes import UNCOLOURED
 MOST_KEPT: Final = 64  # sessions, with those that are over and may still be asked about
 BATCH_SECONDS: Final = 0.25  # what others have signed is stored in batches; it can be had again
 LINGER: Final = 60.0  # seconds after the end of a motion in which others may still ask about it
+
+
+# Told what was settled: a session, or None if it is who can be reached. It looks, and changes nothing.
+Observer: TypeAlias = Callable[[Session | None], None]
 
 
 class AnyVoter(Protocol):
@@ -112,6 +116,7 @@ class Driver:
     ) -> None:
         self.running: dict[bytes, Running] = {}
         self.broken = False  # nothing can be stored, so nothing may be said
+        self.observers: list[Observer] = []
         self._seat, self._roster, self._storage = parts.seat, parts.roster, parts.storage
         self._transport, self._votes, self._rng = parts.transport, parts.votes, parts.rng
         self._members = [participant.fingerprint for participant in parts.roster]
@@ -199,6 +204,8 @@ class Driver:
                 running.cancel()
             running.wake = session.wake
             running.cancel = self._transport.later(session.wake, lambda: self.tick(running))
+        for observer in self.observers:
+            observer(session)
 
     def _keep(self, running: Running, saves: list[Save]) -> None:
         """Store at once what this node says itself, and all at the end; what others signed soon."""

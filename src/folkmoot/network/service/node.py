@@ -22,7 +22,7 @@ from folkmoot.network.service.admission import (
     Taken,
 )
 from folkmoot.network.service.drawing import Drawing, relayed_size
-from folkmoot.network.service.driver import Driver, Inputs, Parts, Running
+from folkmoot.network.service.driver import Driver, Inputs, Observer, Parts, Running
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.closing import RELAYED_BYTES
 from folkmoot.network.session.minutes import Ended
@@ -55,6 +55,7 @@ class Node:
         self.counts: Counter[str] = Counter()
         self.by_peer: list[Counter[str]] = [Counter() for _ in range(seat.n)]
         self.since = self.transport.now()
+        self.seen: list[float | None] = [None] * seat.n  # when each last said something, by the clock of now
         self._members = [participant.fingerprint for participant in roster]
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
@@ -112,6 +113,14 @@ class Node:
         running = self._running.get(name)
         return None if running is None else running.session
 
+    def observe(self, observer: Observer) -> None:
+        """Call ``observer`` whenever a session was settled, or who can be reached has changed."""
+        self._driver.observers.append(observer)
+
+    def _tell_observers(self) -> None:
+        for observer in self._driver.observers:
+            observer(None)
+
     # ---- what the asker's door calls ---------------------------------------------------------
 
     def propose(
@@ -150,6 +159,7 @@ class Node:
             self.refuse(peer, "malformed")
             return
         self.health.alive(peer)
+        self.seen[peer] = self.transport.now()
         if type(message) is m.Answer or type(message) is m.Ask:  # nine frames of ten
             running = self._running.get(message.motion)
             if running is not None:
@@ -183,6 +193,7 @@ class Node:
     def reached(self, peer: int) -> None:
         """A peer is there (again): if it was away when this node put a motion, it has not heard of it."""
         self.health.alive(peer)
+        self._tell_observers()
         for running in self._driver.under_way():
             session = running.session
             if session.motion.asker == self.seat.place and peer not in session.commits:
@@ -192,6 +203,7 @@ class Node:
         """A peer that cannot be connected to is benched, and nobody waits for it."""
         now = self.transport.now()
         self.health.failed(peer, now, 1.0)
+        self._tell_observers()
         for running in list(self._running.values()):
             running.session.tick(now)
             self._driver.settle(running)

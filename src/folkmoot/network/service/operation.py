@@ -12,11 +12,11 @@ import os
 import random
 import signal
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from folkmoot.adversaries import ATTACKS, Adversary
 from folkmoot.network.membership import identity
@@ -31,7 +31,7 @@ from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.policy import Policy
-from folkmoot.network.service.status import status
+from folkmoot.network.service.status import Status, status
 from folkmoot.network.service.voter import Voter
 from folkmoot.network.session.drill import PLAYABLE, Liar
 from folkmoot.network.session.minutes import Seat
@@ -66,12 +66,36 @@ class Settings:
     schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
 
 
+class Face(Protocol):
+    """Something that shows a node to people or programs, beside its door; on the node's own loop."""
+
+    address: str  # HOST:PORT
+    option: str  # that asked for it
+
+    async def open(self, shown: Shown) -> str:
+        """Begin; returns where it is."""
+
+    async def close(self) -> None:
+        """End, whoever is still looking."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a face may show and use."""
+
+    node: Node
+    folder: Path
+    labels: Sequence[str] | None  # of the node's own model
+    look: Callable[[], Status]
+    log: Journal
+
+
 class NodeError(RuntimeError):
     """Something went wrong while the node was running; the message says what, in one line."""
 
 
-def run(settings: Settings, journal: Journal | None = None) -> None:
-    """Run a node until SIGINT or SIGTERM."""
+def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face] = ()) -> None:
+    """Run a node until SIGINT or SIGTERM, with what else shows it."""
     log = journal or Journal(settings.log_level)
     os.umask(0o077)  # what a node stores is its owner's business
     me = identity.load(settings.folder)
@@ -88,7 +112,9 @@ def run(settings: Settings, journal: Journal | None = None) -> None:
         storage = Storage(settings.folder / DATABASE)
         try:
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
-                runner.run(_serve(settings, me, roster, place, model, storage, log, adversary, holdout))
+                runner.run(
+                    _serve(settings, me, roster, place, model, storage, log, adversary, holdout, faces)
+                )
         except sqlite3.Error as error:
             raise NodeError(_disk_trouble(settings.folder, error)) from None
         finally:
@@ -106,6 +132,7 @@ async def _serve(
     log: Journal,
     adversary: Adversary | None,
     holdout: Holdout | None,
+    faces: Sequence[Face],
 ) -> None:
     labels = labels_of(model, settings)
     loop = asyncio.get_running_loop()
@@ -117,8 +144,13 @@ async def _serve(
         seat, roster, storage, mesh, Voter(model), random.SystemRandom(), adversary, holdout or Holdout()
     )
     node = Node(parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels)
-    door = ControlServer(node, settings.folder, labels, lambda: status(node, mesh, settings.disk))
+
+    def look() -> Status:
+        return status(node, mesh, settings.disk)
+
+    door = ControlServer(node, settings.folder, labels, look)
     servers = []
+    opened: list[Face] = []
     delay = LoopDelay()
     tasks: list[asyncio.Task[None]] = []
     try:
@@ -137,6 +169,11 @@ async def _serve(
             participants=len(roster), model=settings.model, loop=type(loop).__module__.split(".")[0],
         )  # fmt: skip
         node.start()
+        for face in faces:
+            shown = Shown(node, settings.folder, labels, look, log)
+            opened.append(face)
+            where = await _bound(face.open(shown), face.address, face.option)
+            log.write("info", "page open", node=me.name, address=where)
         tasks.append(loop.create_task(_tend(node, Watermarks(settings.disk, LEAST_FREE), log)))
         # What is loaded stays: the collector need not look at it again and again.
         gc.collect()
@@ -146,6 +183,8 @@ async def _serve(
     finally:
         for task in tasks:
             task.cancel()
+        for face in opened:
+            await face.close()
         door.close()
         with suppress(sqlite3.Error):
             node.stop()

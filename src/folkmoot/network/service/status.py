@@ -24,6 +24,7 @@ class PeerStatus(msgspec.Struct, frozen=True):
     frames: int  # that came from it since the start
     refused: int  # of its messages that were not acted on
     abstained: int  # motions since the start in which it had no vote on some inputs
+    seen: float | None = None  # when it last said something, in seconds since 1970; None: not since the start
 
 
 class MotionStatus(msgspec.Struct, frozen=True):
@@ -79,6 +80,7 @@ def status(node: Node, mesh: Mesh, disk: int) -> Status:
                 frames=node.by_peer[peer]["frames"],
                 refused=node.by_peer[peer]["refused"],
                 abstained=node.by_peer[peer]["abstained"],
+                seen=_clock_time(node, peer),
             )
             for peer, member in enumerate(node.roster)
             if peer != place
@@ -101,6 +103,11 @@ def status(node: Node, mesh: Mesh, disk: int) -> Status:
         disk=(node.storage.used(), disk),
         has_room=node.storage.has_room,
     )
+
+
+def _clock_time(node: Node, peer: int) -> float | None:
+    seen = node.seen[peer]
+    return None if seen is None else round(node.transport.clock() - (node.transport.now() - seen), 3)
 
 
 def as_dict(value: Status) -> dict[str, Any]:

@@ -50,6 +50,7 @@ class Ended:
 
     rounds: int
     queries: int
+    series: bytes = b""  # its rounds, packed
 
 
 Save: TypeAlias = Voted | m.Commit | m.Close | Evidence | Ended

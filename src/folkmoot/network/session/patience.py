@@ -77,7 +77,7 @@ class Patience:
         self.reveal_by = end - (1.0 - REVEAL_SHARE) * seconds
         self.talk_by = end - (1.0 - TALK_SHARE) * seconds
         self.next_try = now
-        self._seconds, self._began = seconds, now
+        self._seconds, self.began = seconds, now
         self._health = health
         self._tries = [0] * n
         self._most_since: float | None = None  # when all but f had given what they owe
@@ -108,7 +108,7 @@ class Patience:
 
         A second at the least, a tenth of the motion at the most.
         """
-        return since + min(max(since - self._began, LEAST_AGAIN), MOST_AGAIN * self._seconds)
+        return since + min(max(since - self.began, LEAST_AGAIN), MOST_AGAIN * self._seconds)
 
     @property
     def grace(self) -> float:

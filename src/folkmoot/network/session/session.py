@@ -21,8 +21,10 @@ from folkmoot.network.session.minutes import Ended, Memory, Minutes, Seat
 from folkmoot.network.session.patience import Health, Patience
 from folkmoot.network.session.phases import WITH_TRUST, WITHOUT_TRUST, Event, Part, Phase, Table
 from folkmoot.network.session.revealing import Revealing
+from folkmoot.network.session.series import Rounds
 from folkmoot.network.session.stance import Stance
 from folkmoot.network.session.talking import OwnChange, Talking
+from folkmoot.network.session.view import View, shares_of
 from folkmoot.network.session.voting import Fetching, Voting
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import Motion
@@ -53,6 +55,7 @@ class Session:
         self.commits, self.closes = self.minutes.commits, self.minutes.closes
         self.cheats, self.late = self.minutes.cheats, self.minutes.late
         self.wake = now
+        self._shares: tuple[int, dict[str, float]] = (0, {})  # after which round, and what was held then
         self._patience = Patience(motion.seconds, health, seat.n, now, end)
         # Salts come from the caller's source, which is a secret one in earnest. Whom to ask need only be
         # unknown to others, and is drawn a thousand times as often.
@@ -75,7 +78,7 @@ class Session:
         """Who plays which phase, and by which table they follow each other."""
         minutes, patience = self.minutes, self._patience
         self._table: Table = WITH_TRUST if self.motion.trust else WITHOUT_TRUST
-        stance = Stance(minutes, rule)
+        stance = self._stance = Stance(minutes, rule)
         self._voting = Voting(minutes, patience, stance, self._secrets, Fetching(self.motion))
         self._gathering = Gathering(minutes, patience)
         self._comparing = Comparing(minutes, self._secrets)
@@ -119,6 +122,35 @@ class Session:
     def refusals(self) -> dict[int, str]:
         """Who said that it takes no part, and why; without those who have closed all the same."""
         return {place: why for place, why in self.minutes.refusals.items() if place not in self.closes}
+
+    def view(self) -> View:
+        """What this node sees of the motion now; a copy, which stays as it is."""
+        motion = self.motion
+        asked, answers = self._talking.latest
+        if self._shares[0] != self.rounds:  # many may look at one round, and inputs may be many
+            self._shares = (self.rounds, shares_of(answers, motion.labels))
+        return View(
+            motion=self.name.hex(),
+            asker=motion.asker,
+            phase=self.phase.value,
+            inputs=motion.inputs,
+            round=self.rounds,
+            rounds=motion.rounds,
+            end=self.end,
+            committed=tuple(sorted(self.commits)),
+            closed=tuple(sorted(self.closes)),
+            accused=tuple(sorted(self.cheats)),
+            late=tuple(sorted(self.late)),
+            refused=self.refusals,
+            asked=tuple(asked),
+            heard=len(answers),
+            shares=self._shares[1],
+            held=shares_of([self._stance.colours], motion.labels),
+        )
+
+    def played(self) -> Rounds:
+        """The rounds of this node so far, within their budget."""
+        return self._talking.series.kept()
 
     def verdict(self) -> Verdict:
         """What the closes that this node holds come to."""
@@ -205,6 +237,6 @@ class Session:
         if self.phase is Phase.OVER:
             self.wake = float("inf")
             self._talking.stop()
-            self.minutes.saves.append(Ended(self.rounds, self.queries))
+            self.minutes.saves.append(Ended(self.rounds, self.queries, self._talking.series.packed()))
         else:
             self._parts[self.phase].begin(now)

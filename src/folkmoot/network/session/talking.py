@@ -15,6 +15,7 @@ from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import BEFORE_THE_TALK, Event, Phase
 from folkmoot.network.session.punctuality import Punctuality
+from folkmoot.network.session.series import Series
 from folkmoot.network.session.stance import Stance, is_first
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.testimony import Testimony
@@ -52,6 +53,8 @@ class Talking:
         weights: Sequence[float] | None,
     ) -> None:
         self.rounds = self.queries = 0
+        self.series = Series(patience.began)
+        self.latest: tuple[list[int], list[Colours]] = ([], [])  # who was asked last, and what was answered
         self.changes: list[OwnChange] = []
         self._noted: Counter[int] = Counter()  # changes by input
         self._minutes, self._patience, self._stance, self._rng = minutes, patience, stance, rng
@@ -226,16 +229,22 @@ class Talking:
         self._waiting = set()
         self.rounds += 1
         self._schedule_round(now)
+        changed = self._heed()
+        heard = {peer: self._testimony.packed(peer) for peer in self._answers}
+        self.series.add(now, self._asked, heard, changed)
+        self.latest = (self._asked, list(self._answers.values()))
+
+    def _heed(self) -> int:
+        """Let what was heard count; on how many inputs that changed this node's mind."""
         if not self._answers:
-            return
+            return 0
         self._stance.heard_somebody = True
         first = [held for peer, held in self._answers.items() if peer in self._unmoved]
         self._stance.settle_threshold(first or list(self._answers.values()))
-        if not self._nothing_new():
-            self._react()
+        return 0 if self._nothing_new() else self._react()
 
-    def _react(self) -> None:
-        """Let the protocol's rule say what follows from the answers."""
+    def _react(self) -> int:
+        """Let the protocol's rule say what follows from the answers; on how many inputs that is new."""
         stance, classes = self._stance, self._minutes.motion.classes
         rule = stance.rule.scaled(self._places + 1)
         order = [*self._answers, *(p for p in self._asked if p not in self._answers)][: self._places]
@@ -251,9 +260,11 @@ class Talking:
             for answer, fine in zip(answers, near, strict=True)
         ]
         stance.opinions.react(winners(heard, rule.alpha, classes, asked=self._places, weights=weights))
-        if not np.array_equal(stance.opinions.colours, stance.colours):
+        changed = int(np.count_nonzero(stance.opinions.colours != stance.colours))
+        if changed:
             self._note(stance.opinions.colours, rule.alpha, near)
             stance.change_to(stance.opinions.colours)
+        return changed
 
     def _note(self, after: Colours, alpha: int, near: Bools) -> None:
         """Remember what the answers of this round have changed, as far as there is room."""

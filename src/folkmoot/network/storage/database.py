@@ -19,8 +19,14 @@ import msgspec
 
 from folkmoot.network.wire.motion import motion_name, read_header
 
-CHILDREN: Final = ("voted", "commits", "closes", "evidence", "truths")  # tables with rows of a motion
-_VERSION: Final = 2
+CHILDREN: Final = (
+    "voted",
+    "commits",
+    "closes",
+    "evidence",
+    "truths",
+    "series",
+)  # tables with rows of a motion
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL);
 CREATE TABLE motions (
@@ -47,6 +53,9 @@ CREATE INDEX seals_until ON seals (until, motion);
 CREATE INDEX motions_opened ON motions (opened, name);
 CREATE INDEX motions_open ON motions (opened, name) WHERE closed IS NULL
 """
+_SERIES: Final = "CREATE TABLE series (motion BLOB PRIMARY KEY, rounds BLOB NOT NULL)"
+_STEPS: Final = (_SCHEMA, _SEALS, _SERIES)  # what each version added to the one before; the first is 1
+_VERSION: Final = len(_STEPS)
 
 
 class DamagedError(ValueError):
@@ -81,19 +90,18 @@ class Database:
             return
         with self.writing():
             (version,) = self.one("PRAGMA user_version")
-            if version not in (0, 1, _VERSION):
+            if not 0 <= version <= _VERSION:
                 raise ValueError(
                     f"{self.path} was written by another version of folkmoot (schema {version}, "
                     f"this one reads {_VERSION})"
                 )
-            for statement in (_SCHEMA if version == 0 else "").split(";"):
-                self._db.execute(statement)
-            if version < _VERSION:
-                for statement in _SEALS.split(";"):
+            for step in _STEPS[version:]:
+                for statement in step.split(";"):
                     self._db.execute(statement)
+            if version < 2:
                 for (name,) in self.all("SELECT name FROM motions"):
                     self.seal(name)
-                self._db.execute(f"PRAGMA user_version = {_VERSION}")
+            self._db.execute(f"PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:
         """Close the file."""

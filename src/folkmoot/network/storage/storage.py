@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from folkmoot.network.session.minutes import Ended, Memory, Save, Voted
+from folkmoot.network.session.series import Rounds, read_series
 from folkmoot.network.storage.database import CHILDREN, Database
 from folkmoot.network.storage.retention import Watermarks
 from folkmoot.network.wire import messages as m
@@ -56,6 +57,12 @@ class Held:
     closes: dict[int, m.Close]
     evidence: list[tuple[int, Evidence]]
     truths: dict[int, str]
+    series: bytes = b""  # this node's own rounds, packed
+
+    @property
+    def rounds(self) -> Rounds:
+        """The rounds that this node asked, as far as they were kept."""
+        return read_series(self.series)
 
     @property
     def committed(self) -> set[int]:
@@ -128,6 +135,8 @@ class Storage:
         elif isinstance(record, Ended):
             query = "UPDATE motions SET closed = ?, summary = ? WHERE name = ? AND closed IS NULL"
             self._db.change_motion(motion, query, time.time(), json.dumps(dict(summary or {})), motion)
+            if record.series:
+                self._db.add("series", motion, record.series, verb="INSERT OR IGNORE")
         else:
             self._db.add(
                 "evidence", motion, statements.accused(record), statements.kind(record),
@@ -181,6 +190,11 @@ class Storage:
             name, header, signature, list(fingerprints), list(names), opened, ends, closed, details
         )
 
+    def mark(self, name: bytes) -> bytes:
+        """A few bytes that are others as soon as anything that is stored of a motion is; none if unknown."""
+        row = self._db.one("SELECT seal FROM seals WHERE motion = ?", name)
+        return b"" if row is None else bytes(row[0])
+
     def held(self, motion: bytes) -> Held:
         """What is stored of a motion; nothing if it is not known."""
         if not self.knows(motion):
@@ -193,6 +207,7 @@ class Storage:
             {node: _close(frame) for _, node, frame in rows["closes"]},
             [(node, statements.read_evidence(data)) for _, node, _, data, _ in rows["evidence"]],
             {place: label for _, place, label in rows["truths"]},
+            b"".join(data for _, data in rows["series"]),
         )
 
     def memory(self, motion: bytes) -> Memory:

@@ -141,6 +141,11 @@ def read_evidence(data: bytes) -> Evidence:
     return evidence
 
 
+def evidence_file(fingerprint: str, evidence: Evidence) -> bytes:
+    """A file of evidence against whoever has this certificate; ``folkmoot evidence`` verifies it."""
+    return _ENCODER.encode((fingerprint, write_evidence(evidence)))
+
+
 def kind(evidence: Evidence) -> str:
     """What it shows, in words."""
     return str(type(evidence).__struct_config__.tag)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from folkmoot.network import Batch, Column
 from folkmoot.network.service.schema_files import read_schema
-from folkmoot.network.wire.schema import Schema, described
-from folkmoot.tabular import open_table
+from folkmoot.network.wire.batch import Batch
+from folkmoot.network.wire.schema import Column, Schema, described
+from folkmoot.tabular import Table, open_table, text_table
 
 
 def read_inputs(path: Path, schema: Path | None = None) -> Batch:
@@ -37,14 +37,23 @@ def _read_npy(path: Path, declared: Schema) -> Batch:
 
 def _read_table(path: Path, declared: Schema) -> Batch:
     with open_table(path, header=False) as table:
-        names = table.columns if any(table.columns) else []
-        unnamed = [number for number, name in enumerate(names, start=1) if not name]
-        if unnamed:
-            raise ValueError(
-                f"{path}: column {unnamed[0]} must have a name, as the others have: or leave it out"
-            )
-        schema = declared or tuple(Column(name) for name in names)
-        if declared and names:
-            schema = described(names, declared, f"{path} does not have the columns of the schema")
-        rows = [np.array(table.reals(line, cells)) for line, cells in table.rows()]
+        return _inputs_of(table, declared)
+
+
+def inputs_in_text(data: bytes, name: str) -> Batch:
+    """The inputs in a table that was sent as text: what ``read_inputs`` makes of a file with these bytes."""
+    with text_table(data, name, header=False) as table:
+        return _inputs_of(table, ())
+
+
+def _inputs_of(table: Table, declared: Schema) -> Batch:
+    path = table.path
+    names = table.columns if any(table.columns) else []
+    unnamed = [number for number, name in enumerate(names, start=1) if not name]
+    if unnamed:
+        raise ValueError(f"{path}: column {unnamed[0]} must have a name, as the others have: or leave it out")
+    schema = declared or tuple(Column(name) for name in names)
+    if declared and names:
+        schema = described(names, declared, f"{path} does not have the columns of the schema")
+    rows = [np.array(table.reals(line, cells)) for line, cells in table.rows()]
     return Batch(np.stack(rows), str(path), schema)

@@ -1,0 +1,154 @@
+"""What is said over HTTP, as types: JSON is checked against them, and ``/openapi.json`` is made from them."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import msgspec
+
+from folkmoot.network.service.asking import Terms, Weights
+from folkmoot.network.storage.account import Account
+
+PER_INPUT: Final = ("decisions", "agreement", "first_votes", "majority", "why_undecided")
+
+
+class Live(msgspec.Struct, frozen=True):
+    """A motion under way, as this node sees it: its own questions, and what it was sent. It sees no more."""
+
+    phase: str
+    round: int
+    rounds: int
+    remaining: float  # seconds until the deadline
+    committed: list[str]
+    closed: list[str]
+    asked: list[str]  # in its latest round
+    heard: int  # how many of them answered
+    shares: dict[str, float]  # of their votes on all inputs, by label
+    held: dict[str, float]  # the same, of what this node holds
+
+
+# All of an account but what it says of each input, and how it stands while it is under way.
+Motion = msgspec.defstruct(
+    "Motion",
+    [(field.name, field.type) for field in msgspec.structs.fields(Account) if field.name not in PER_INPUT]
+    + [("decided", int), ("live", Live | None)],
+    frozen=True,
+)
+
+
+def motion(account: Account, live: Live | None) -> Any:
+    """An account without its inputs."""
+    said = {name: getattr(account, name) for name in Motion.__struct_fields__ if hasattr(account, name)}
+    return Motion(**said, decided=account.inputs - account.undecided, live=live)
+
+
+class Motions(msgspec.Struct, frozen=True):
+    """Some motions of this node, the newest last."""
+
+    motions: list[Motion]  # type: ignore[valid-type]
+    count: int  # of all that are stored
+    damaged: list[str]
+
+
+class Input(msgspec.Struct, frozen=True):
+    """What came of one input."""
+
+    input: int
+    decision: str | None
+    agreement: float
+    first_votes: dict[str, int]
+    majority: str | None
+    why_undecided: str | None
+
+
+class Inputs(msgspec.Struct, frozen=True):
+    """Some inputs of a motion; ``next`` is where the following ones begin."""
+
+    motion: str
+    inputs: list[Input]
+    count: int
+    next: int | None
+
+
+class Round(msgspec.Struct, frozen=True):
+    """One round of this node."""
+
+    round: int
+    seconds: float  # since its part in the motion began
+    asked: list[str]
+    heard: list[str]
+    changed: int  # inputs on which it changed its mind
+    shares: dict[str, float]  # of the answers, by label; empty where they were not kept
+    answers: dict[str, str | None] | None = None  # to one input, with ?input=
+
+
+class Rounds(msgspec.Struct, frozen=True):
+    """The rounds of this node in a motion, as far as its budget of bytes kept them."""
+
+    motion: str
+    rounds: list[Round]
+    played: int  # how many there were
+
+
+class Column(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A column of the inputs."""
+
+    name: str
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Inputs and terms of a motion; null is a missing value. What is left out is as in ``folkmoot ask``."""
+
+    rows: list[list[float | None]]
+    columns: list[str | Column] = []
+    protocol: str = Terms.protocol
+    k: int | None = None
+    alpha: int | Literal["local"] | None = None
+    beta: int = Terms.beta
+    rounds: int = Terms.rounds
+    seconds: float = Terms.seconds
+    pace: float = Terms.pace
+    weights: Weights = Terms.weights
+    trust: bool = False
+    labels: list[str] | None = None
+    least_voters: int | None = None
+
+
+class Accepted(msgspec.Struct, frozen=True):
+    """A motion was put; look at ``location``."""
+
+    motion: str
+    location: str
+
+
+class Truth(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was right on one input."""
+
+    input: int
+    label: str
+
+
+class Truths(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What was right."""
+
+    truths: list[Truth]
+
+
+class Record(msgspec.Struct, frozen=True):
+    """How often a participant's first vote was right, where the truth is known."""
+
+    right: int
+    voted: int
+    accuracy: float
+
+
+class Told(msgspec.Struct, frozen=True):
+    """Truths were stored."""
+
+    motion: str
+    told: int
+    records: dict[str, Record]
+    warning: str = ""
