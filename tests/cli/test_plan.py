@@ -129,12 +129,10 @@ def test_the_plot_is_a_picture(suffix: str, tmp_path: Path) -> None:
 def test_the_plot_goes_into_axes_that_are_given() -> None:
     from matplotlib.figure import Figure
 
-    from folkmoot.report.plan_figure import plan_figure
-
     found = plan(15, 0.8, byzantine=1, protocol="slush", target=0.9)
     figure = Figure()
     left, right = figure.subplots(1, 2)
-    assert plan_figure(found, ax=right) is figure
+    assert found.plot(ax=right) is figure
     assert not left.lines
     told = right.lines[-3:]
     drawn = [tuple(line.get_xydata()[0]) for line in right.lines]

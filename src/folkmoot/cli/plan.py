@@ -113,9 +113,7 @@ def plan(
     else:
         print_table(found.title, found.header, found.rows, found.notes)
     if path:
-        from folkmoot.report.plan_figure import plan_figure
-
-        save_picture(plan_figure(found), path)
+        save_picture(found.plot(), path)
 
 
 def _table(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from folkmoot.comparison.printing import as_text, plus_minus, size
 from folkmoot.planning.limits import BreaksAt, Target
 from folkmoot.planning.setting import IN_TIME, PlannedSetting
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _HEADER: Final = ("protocol", "k", "alpha", "rounds", "accuracy", "agreement", "in time", "messages", "bytes")
 
@@ -130,6 +133,23 @@ class Plan:
 
     def __str__(self) -> str:
         return as_text(self.title, self.header, self.rows, self.notes)
+
+    def plot(self, ax: Any = None) -> Figure:
+        """Draw what accuracy costs: the settings of each protocol, the majority and the mean participant.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw. Default: a figure of its own.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
+        from folkmoot.planning.picture import draw_plan
+
+        return draw_plan(self, ax)
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, for JSON."""

@@ -12,10 +12,10 @@ from folkmoot.comparison.how_sure.scores import TITLES
 from folkmoot.comparison.report import TIES_SHARE
 from folkmoot.convergence import draw_convergence
 from folkmoot.learning.labels import as_truth
+from folkmoot.palette import BLUE, ORANGE, PALE, PURPLE, RED
 from folkmoot.report import curves
 from folkmoot.report.curves import Curve, Look
 from folkmoot.report.page import Page
-from folkmoot.report.palette import BLUE, ORANGE, PALE, PURPLE, RED
 from folkmoot.report.who_section import add_who
 from folkmoot.runs.shown_rows import READ_BACKWARDS
 from folkmoot.runs.study import PEER_REVIEWED, Study

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, RED
 from folkmoot.paper.femnist.byzantine_sweep import Sweep
 from folkmoot.paper.femnist.ensemble import LOCAL, LOCAL_TEST, MAJORITY, SLUSH
 from folkmoot.paper.femnist.test_sets import Ensemble, OnTestSet, on_writers
-from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, RED
 
 # The paper's colours: majority black, Slush red, local Slush blue.
 STYLES: Final[dict[str, dict[str, Any]]] = {

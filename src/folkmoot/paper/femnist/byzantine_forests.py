@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 import numpy as np
 
 from folkmoot.arrays import Floats
+from folkmoot.palette import panels
 from folkmoot.paper.experiment import Experiment, Plan, Result
 from folkmoot.paper.femnist.accuracy_panels import draw_sweep
 from folkmoot.paper.femnist.byzantine_sweep import (
@@ -34,7 +35,6 @@ from folkmoot.paper.femnist.single_writers import votes_cell
 from folkmoot.paper.femnist.test_sets import counted, in_a_word, members_of, on_writers
 from folkmoot.paper.femnist.writer_votes import MemberVotes
 from folkmoot.paper.femnist.writers import notes_on_writers, sizes_of_test_sets
-from folkmoot.report.palette import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

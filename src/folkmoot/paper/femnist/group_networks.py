@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 import numpy as np
 
 from folkmoot.arrays import Floats
+from folkmoot.palette import panels
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.paper.femnist.accuracy_panels import draw_sweep, draw_test, draw_validation, span
 from folkmoot.paper.femnist.byzantine_sweep import (
@@ -42,7 +43,6 @@ from folkmoot.paper.femnist.test_sets import (
 )
 from folkmoot.paper.femnist.writer_votes import MemberVotes, joined
 from folkmoot.paper.femnist.writers import letters_of_test_sets, notes_on_groups, sizes_of_test_sets
-from folkmoot.report.palette import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict
 
 from folkmoot.comparison.printing import times
+from folkmoot.palette import panels
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.paper.femnist.accuracy_panels import draw_test, draw_validation, span
 from folkmoot.paper.femnist.ensemble import BEYOND, LOCAL, LOCAL_TEST, PAPER, SLUSH, Lead, TalkSettings
@@ -20,7 +21,6 @@ from folkmoot.paper.femnist.test_sets import (
 )
 from folkmoot.paper.femnist.writer_votes import FAMILIES, MemberVotes, fit_family
 from folkmoot.paper.femnist.writers import notes_on_writers
-from folkmoot.report.palette import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,10 +9,10 @@ import numpy as np
 
 from folkmoot.arrays import Ints
 from folkmoot.datasets import femnist_counts
+from folkmoot.palette import BLUE, ORANGE, panels
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.paper.femnist.writer_votes import HELD_OUT
 from folkmoot.paper.femnist.writers import LETTERS, choose, group, notes_on_groups
-from folkmoot.report.palette import BLUE, ORANGE, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
 from folkmoot.paper.peer_review.beside import Forest, Listened
 from folkmoot.paper.peer_review.goals import MOST_LIARS, base, mean_of
 from folkmoot.paper.peer_review.lies import LIES, lie_named
@@ -14,7 +15,6 @@ from folkmoot.paper.peer_review.points import VOTINGS, Point
 from folkmoot.paper.peer_review.shown_rows import ALL
 from folkmoot.paper.trust.attacks import NOBODY
 from folkmoot.paper.trust.goals import NAMES
-from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

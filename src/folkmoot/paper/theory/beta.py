@@ -20,10 +20,10 @@ from folkmoot.checks import least_alpha
 from folkmoot.comparison import RuleName
 from folkmoot.comparison.printing import plus_minus
 from folkmoot.datasets import beta_accuracies, beta_parameters
+from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, panels
 from folkmoot.paper.compared import compared
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.protocols import Slush, SnowProtocol, named_protocol
-from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, panels
 from folkmoot.sampling import Everyone
 from folkmoot.theory import LocalSlushChain
 from folkmoot.thresholds import StrongConfidence

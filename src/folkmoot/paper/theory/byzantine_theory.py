@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from folkmoot.checks import least_alpha
+from folkmoot.palette import GREY, SERIES, panels
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.report.palette import GREY, SERIES, panels
 from folkmoot.theory import SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
 
 if TYPE_CHECKING:

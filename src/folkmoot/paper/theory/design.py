@@ -13,8 +13,8 @@ import numpy as np
 from scipy.stats import binom
 
 from folkmoot.checks import least_alpha
+from folkmoot.palette import SERIES, panels
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.report.palette import SERIES, panels
 from folkmoot.sampling import Others
 from folkmoot.theory import SlushChain
 

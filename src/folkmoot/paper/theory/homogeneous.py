@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
 
+from folkmoot.palette import GREY, SERIES, panels
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.report.palette import GREY, SERIES, panels
 from folkmoot.theory import SlushChain, accuracy_gap, threshold_accuracy
 from folkmoot.theory.votes_law import log_votes_law
 

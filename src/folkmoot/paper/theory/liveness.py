@@ -14,9 +14,9 @@ import numpy as np
 
 from folkmoot.adversaries import PerfectlyMalicious, Stalling
 from folkmoot.datasets import homogeneous_votes
+from folkmoot.palette import SERIES, panels
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
 from folkmoot.protocols import named_protocol
-from folkmoot.report.palette import SERIES, panels
 from folkmoot.simulation import deliberate
 
 if TYPE_CHECKING:

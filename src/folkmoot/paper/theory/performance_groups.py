@@ -20,8 +20,8 @@ import numpy.typing as npt
 from scipy.special import expit, xlog1py, xlogy
 
 from folkmoot.arrays import Floats
+from folkmoot.palette import GREY, SERIES, panels
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.report.palette import GREY, SERIES, panels
 from folkmoot.theory import SlushChain, performance_groups_bound
 from folkmoot.theory.votes_law import log_choose
 

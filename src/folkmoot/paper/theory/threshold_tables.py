@@ -15,8 +15,8 @@ import numpy as np
 from scipy.special import betainc, expit, logit
 
 from folkmoot.checks import required_votes
+from folkmoot.palette import BLUE, GREY, RED, SERIES, panels
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.report.palette import BLUE, GREY, RED, SERIES, panels
 from folkmoot.theory import SlushChain, threshold_accuracy
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
 from folkmoot.paper.femnist.ensemble import MAJORITY, SLUSH
 from folkmoot.paper.femnist.writer_votes import CASE
 from folkmoot.paper.trust.attacks import ATTACKS, CLIQUE, NOBODY, STEALTHY, WRONG
 from folkmoot.paper.trust.curves import TrustCurve, find
 from folkmoot.paper.trust.goals import NAMES
 from folkmoot.paper.trust.points import ALONE, DAWID_SKENE, PER_CLASS, TALKED, UNGUARDED
-from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, PALE, RED
+from folkmoot.pictures import canvas
 from folkmoot.protocols import PROTOCOLS
-from folkmoot.report.palette import BLUE, GREEN, GREY, ORANGE, PALE, RED, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from folkmoot.planning import Plan
+    from folkmoot.planning.plan_table import Plan
 
 
-def plan_figure(plan: Plan, ax: Any = None) -> Figure:
+def draw_plan(plan: Plan, ax: Any = None) -> Figure:
     """Accuracy against messages, a line a protocol, into new axes or into ``ax``."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-    if ax is None:
-        _, (ax,) = panels(1, 1, size=(6.6, 4.2))
+    figure, ax = canvas(ax, (6.6, 4.2))
+    ax.spines[["top", "right"]].set_visible(False)
     for colour, marker, name in zip((BLUE, RED, GREEN), "os^", PROTOCOLS, strict=False):
         ours = sorted((each for each in plan.settings if each.protocol == name), key=lambda e: e.messages)
         if not ours:
@@ -55,5 +56,4 @@ def plan_figure(plan: Plan, ax: Any = None) -> Figure:
     liars = f", {plan.byzantine} Byzantine" if plan.byzantine else ""
     ax.set_title(f"{plan.n} participants{liars}", fontsize=10, loc="left")
     ax.legend(frameon=False, fontsize=8, loc="center right")
-    figure: Figure = ax.figure
     return figure
