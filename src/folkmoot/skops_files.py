@@ -32,7 +32,7 @@ def read_skops(
     except OSError:
         raise
     except Exception as error:  # not a zip file, no schema in it, a schema of something else
-        raise ValueError(f"{what} {path} must be a file of skops.io.dump: {told(error)}") from error
+        raise ValueError(f"{what} {path} must be a file that skops wrote: {told(error)}") from error
     if not strange:
         try:
             check_buffers(found)

@@ -91,7 +91,7 @@ def test_a_third_of_liars_cannot_move_an_opening_out_of_the_honest_range(attack:
 def test_errors_are_those_of_models_that_had_not_seen_the_rows() -> None:
     groups = np.arange(442) % 6
     moot = ConsensusRegressor([LinearRegression()], weights="holdout", random_state=0).fit(X, Y, groups)
-    squares, rows = moot.checked_[:2]
+    squares, rows = moot.checked_.squares, moot.checked_.rows
     assert rows.tolist() == np.bincount(groups).tolist()
     for i in range(6):
         own = groups == i
@@ -176,6 +176,15 @@ def test_peer_review_by_hand() -> None:
     openings = np.stack([each.estimate(said[:, 400:])[:, 0] for each in reviews])
     found = moot.predict(X[400:])  # one round of the trimmed mean brings all together
     np.testing.assert_allclose(found, np.sort(openings, axis=0)[2:-2].mean(axis=0))
+
+
+def test_another_fit_learns_anew() -> None:
+    groups = np.arange(200) % 5
+    moot = ConsensusRegressor([Ridge(0.1)], weights="peer-review", random_state=0)
+    for sign in (1, -1):
+        moot.fit(X[:200], sign * Y[:200], groups)
+        assert moot.reviews()[0].checked.truth.mean() * sign > 0
+        assert list(moot.checked_.learnt) == [(0, 1, 2, 3, 4, 1)]  # kept with its rows, and with no others
 
 
 def test_peer_review_without_groups_and_after_fit() -> None:

@@ -109,7 +109,7 @@ def plan(
             **given,
         )
     if json:
-        print_json(found.as_dict() | {"warnings": lines})
+        print_json(found.to_dict() | {"warnings": lines})
     else:
         print_table(found.title, found.header, found.rows, found.notes)
     if path:

@@ -8,7 +8,8 @@ and all answers are kept.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -26,7 +27,8 @@ PEER_REVIEW: Final = "peer-review"
 WEIGHTS: Final = ("holdout", PEER_REVIEW)
 
 
-class Checked(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Checked:
     """What each participant has seen of all."""
 
     squares: Floats
@@ -39,6 +41,11 @@ class Checked(NamedTuple):
     """(row, output): with peer review, the numbers that their owners publish."""
     publisher: Ints | None = None
     """(row,): whose they are; -1 where all rows are everybody's."""
+    learnt: dict[tuple[int, ...], list[NumberReview]] = field(default_factory=dict, init=False, repr=False)
+    """What reviews have learnt from these rows so far, by who was there and how many may lie."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"learnt": {}}
 
 
 class CheckingEstimator(ConsensusEstimator):
@@ -92,24 +99,19 @@ class CheckingEstimator(ConsensusEstimator):
 
     def _reviews_among(self, there: list[int], trim: int) -> list[NumberReview]:
         """The rules of those who are there, learnt from all rows that they have answered and published."""
-        answers, truth, publisher = self.checked_[2:]
+        seen = self.checked_
+        answers, truth, publisher = seen.answers, seen.truth, seen.publisher
         if answers is None or truth is None or publisher is None:
             raise ValueError(f"weights={PEER_REVIEW!r} must be given before fit, which shows rows")
-        known = self.__dict__.setdefault("_reviewed", {})
-        key = (*there, trim, id(answers))
-        if key not in known:
+        key = (*there, trim)
+        if key not in seen.learnt:
             place = np.full(len(answers) + 1, PUBLIC)  # the last is that of public rows
             place[there] = np.arange(len(there))
             kept = (publisher == PUBLIC) | np.isin(publisher, there)
             kept &= np.isfinite(answers[there]).all(axis=(0, 2))
             checked = CheckedNumbers(answers[there][:, kept], truth[kept], place[publisher[kept]], trim)
-            known.clear()
-            known[key] = review_numbers(checked)
-        return list(known[key])
-
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        return {key: value for key, value in state.items() if key != "_reviewed"}
+            seen.learnt[key] = review_numbers(checked)
+        return list(seen.learnt[key])
 
     def _check_prefit(self, X: Any, y: Array, groups: Any) -> None:
         """Measure models that came fitted on these rows: everybody's, or each one's own."""

@@ -151,8 +151,8 @@ class Plan:
 
         return draw_plan(self, ax)
 
-    def as_dict(self) -> dict[str, Any]:
-        """The fields by name, for JSON."""
+    def to_dict(self) -> dict[str, Any]:
+        """Make plain values of it, for JSON."""
         return asdict(self)
 
 

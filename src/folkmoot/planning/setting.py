@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from folkmoot.protocols import SnowProtocol, named_protocol
@@ -90,10 +90,6 @@ class PlannedSetting:
     def rule(self) -> SnowProtocol[Any]:
         """The protocol itself, for ``deliberate`` and ``ConsensusClassifier``."""
         return named_protocol(self.protocol, self.k, self.alpha, beta=self.beta)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields by name."""
-        return asdict(self)
 
 
 def usable(settings: Sequence[PlannedSetting]) -> list[PlannedSetting]:

@@ -322,7 +322,7 @@ def test_what_is_no_model() -> None:
         with pytest.raises(FileNotFoundError, match=spec.replace(".", r"\.")):
             load_model(spec)
     for spec, message in [
-        ("junk.skops", r"junk\.skops must be a file of skops\.io\.dump: BadZipFile"),
+        ("junk.skops", r"junk\.skops must be a file that skops wrote: BadZipFile"),
         ("junk.onnx", r"junk\.onnx must be an ONNX model: "),
         ("junk.pkl", r"junk\.pkl must be a pickle that can be loaded here: "),
     ]:
