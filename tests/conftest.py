@@ -1,4 +1,4 @@
-"""One hypothesis profile, one thread a process, and compiled code that is kept and never older than its source."""
+"""One hypothesis profile, one thread a process, compiled code that is kept and never older than its source."""
 
 import hashlib
 import os
@@ -19,9 +19,9 @@ settings.load_profile("folkmoot")
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-# Bytecode is kept, whatever the environment says: else every worker rewrites the assertions of all tests anew (12
-# of its 21 seconds of processor time before the first test), and every process that a test starts compiles all
-# of the package.
+# Bytecode is kept, whatever the environment says: else every worker rewrites the assertions of all tests
+# anew (12 of its 21 seconds of processor time before the first test), and every process that a test starts
+# compiles all of the package.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
