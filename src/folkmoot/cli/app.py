@@ -15,6 +15,7 @@ from folkmoot.cli.network import (
     local,
     manage_roster,
     motions,
+    node_page,
     node_status,
     run_node,
     verify,
@@ -46,6 +47,7 @@ app.command()(verify.verify)
 init_node.app.command()(run_node.run)
 init_node.app.command()(run_node.check)
 init_node.app.command()(node_status.status)
+init_node.app.command()(node_page.page)
 
 
 def _show_version(wanted: bool) -> None:
