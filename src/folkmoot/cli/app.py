@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import deliberate, demo, learn, plan, predict, reproduce, theory
+from folkmoot.cli import deliberate, demo, doctor, learn, plan, predict, reproduce, theory
 from folkmoot.cli.network import (
     ask,
     evidence,
@@ -43,6 +43,7 @@ app.command()(motions.motions)
 app.command()(motions.truth)
 app.command()(evidence.evidence)
 app.command()(verify.verify)
+app.command()(doctor.doctor)
 init_node.app.command()(run_node.run)
 init_node.app.command()(run_node.check)
 init_node.app.command()(node_status.status)

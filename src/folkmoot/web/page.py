@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from folkmoot.extras import to_install
 from folkmoot.network.membership.fields import is_everywhere, parse_address
 from folkmoot.network.service.door import TOKEN, own_token
 
@@ -64,7 +65,7 @@ class Page:
         for package in ("starlette", "uvicorn"):
             if importlib.util.find_spec(package) is None:
                 raise ModuleNotFoundError(
-                    f'--page needs {package}, which is not installed: pip install "folkmoot[page]"',
+                    f"--page needs {package}, which is not installed: {to_install('page')}",
                     name=package,
                 )
         self._api: Any = None
