@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, TextIO, TypeAlias
 
+from folkmoot.extras import to_install
+
 Row: TypeAlias = tuple[int, Sequence[str]]  # the line it stands in, and its cells without spaces around them
 
 _SEPARATORS: Final = ("\t", ";", ",")  # in the order in which they are tried
@@ -225,7 +227,7 @@ class _ParquetTable(Table):
             import pyarrow.parquet as parquet
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
-                f'{path}: parquet files need pyarrow: pip install "folkmoot[data]"',
+                f"{path}: parquet files need pyarrow: {to_install('data')}",
                 name=error.name,
             ) from None
         self._damage = (pyarrow.ArrowException, OSError)

@@ -62,6 +62,10 @@ COMMANDS: Final = {
         "folkmoot.cli.network.verify:verify",
         "Verify the certificate of a motion, by signatures alone: what was decided, and who signed it.",
     ),
+    "doctor": Entry(
+        "folkmoot.cli.doctor:doctor",
+        "Look at versions, extras, compiler cache, clock, limits, and nodes' ports and permissions.",
+    ),
     "theory": Entry(
         "folkmoot.cli.theory:app",
         "The exact theory of consensus learning with Slush: probabilities, not estimates.",

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from folkmoot.extras import to_install
 from folkmoot.network.membership.fields import is_everywhere, parse_address
 from folkmoot.network.storage.journal import Journal
 
@@ -64,7 +65,7 @@ class Site:
         for package in ("starlette", "uvicorn"):
             if importlib.util.find_spec(package) is None:
                 raise ModuleNotFoundError(
-                    f'{option} needs {package}, which is not installed: pip install "folkmoot[page]"',
+                    f"{option} needs {package}, which is not installed: {to_install('page')}",
                     name=package,
                 )
         self._server: Any = None
