@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import deliberate, demo, learn, plan, predict, reproduce, theory
+from folkmoot.cli import deliberate, demo, federated, learn, plan, predict, reproduce, theory
 from folkmoot.cli.network import (
     ask,
     evidence,
@@ -29,6 +29,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(theory.app, name="theory")
+app.add_typer(federated.app, name="federated")
 app.add_typer(init_node.app, name="node")
 app.add_typer(manage_roster.app, name="roster")
 app.command()(demo.demo)
