@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import FloatRect, Page
 
 ROOT = Path(__file__).parents[1]
 DIGIT = 22  # among those on the page: a close one, right with trust and wrong without it
@@ -69,10 +69,11 @@ def seen(page: Page) -> Image.Image:
     ring = page.locator(".ring").bounding_box()
     if top is None or ring is None:
         raise SystemExit("the player shows no ring: was its script changed?")
-    area = {"x": 0, "y": top["y"] - 8, "width": 1100, "height": ring["y"] + ring["height"] - top["y"] + 16}
+    high = ring["y"] + ring["height"] - top["y"] + 16
+    area: FloatRect = {"x": 0, "y": top["y"] - 8, "width": 1100, "height": high}
     picture = Image.open(io.BytesIO(page.screenshot(clip=area, full_page=True))).convert("RGB")
-    high = round(picture.height * WIDTH / picture.width)
-    return picture.resize((WIDTH, high), Image.Resampling.LANCZOS)
+    size = (WIDTH, round(picture.height * WIDTH / picture.width))
+    return picture.resize(size, Image.Resampling.LANCZOS)
 
 
 def main(path: str = str(ROOT / "docs" / "images" / "player.gif")) -> None:
