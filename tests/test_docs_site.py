@@ -21,7 +21,11 @@ sys.path[:0] = [str(DOCS / "_ext"), str(ROOT / "benchmarks")]
 PAGES = [*DOCS.glob("*.md"), *DOCS.glob("theorems/*.md")]
 # The first page, the pages that list others, and those that show a file from above docs/.
 OF_THEMSELVES = {"index", "tutorials", "how-to", "reference", "explanation", "project", "README"}
-OF_THE_ROOT = {"contributing": "../CONTRIBUTING.md", "changelog": "../CHANGELOG.md"}
+OF_THE_ROOT = {
+    "contributing": "../CONTRIBUTING.md",
+    "changelog": "../CHANGELOG.md",
+    "security": "../SECURITY.md",
+}
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
