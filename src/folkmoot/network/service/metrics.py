@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from folkmoot import __version__
+from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.door import limited
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.node import Node
@@ -35,6 +36,9 @@ def metrics(node: Node, mesh: Mesh, delay: LoopDelay) -> str:
     reasons = {f'{{why="{name.removeprefix("refused_")}"}}': count for name, count in sorted(refused.items())}
     lines += _metric("folkmoot_refused_total", "counter", "What was not acted on, by reason.", reasons)
     lines += _metric("folkmoot_participants", "gauge", "Participants in the roster.", {"": node.seat.n})
+    lines += _metric(
+        "folkmoot_quorum", "gauge", "Participants that must sign the same.", {"": quorum(node.seat.n)}
+    )
     connected = len(mesh.connected())
     lines += _metric("folkmoot_peers_connected", "gauge", "Peers with a connection.", {"": connected})
     benched = len(node.health.benched(mesh.now()))
