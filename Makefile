@@ -57,6 +57,7 @@ test-slow: $(VENV)/slow
 	$(BIN)/pytest -n auto -m slow
 
 bench: $(VENV)/dev
+	$(BIN)/python benchmarks/startup.py --json
 	$(BIN)/python benchmarks/theory.py --json
 	$(BIN)/python benchmarks/simulation.py --json
 	$(BIN)/python benchmarks/learning.py --json
