@@ -62,6 +62,14 @@ COMMANDS: Final = {
         "folkmoot.cli.network.verify:verify",
         "Verify the certificate of a motion, by signatures alone: what was decided, and who signed it.",
     ),
+    "doctor": Entry(
+        "folkmoot.cli.doctor:doctor",
+        "Look at versions, extras, compiler cache, clock, limits, and nodes' ports and permissions.",
+    ),
+    "federated": Entry(
+        "folkmoot.cli.federated:app",
+        "Federated moots: each node chooses who decides for it; what that can bear.",
+    ),
     "theory": Entry(
         "folkmoot.cli.theory:app",
         "The exact theory of consensus learning with Slush: probabilities, not estimates.",

@@ -59,6 +59,17 @@ def show_lines() -> bool:
     return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
+def on_terminal() -> bool:
+    """Whether what is said on stdout is read by a person, and by nobody else."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def say_secret(line: str) -> None:
+    """Print a line that holds a token: on a terminal only, never into a pipe, a file or a log."""
+    if on_terminal():
+        say(line)
+
+
 def warn(line: str) -> None:
     """One line on stderr that something is worth knowing."""
     say(f"folkmoot: warning: {line}", error=True)
