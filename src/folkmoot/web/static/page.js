@@ -4,10 +4,10 @@ const Page = (() => {
   const { bare, plain } = Parts;
   const { many, short } = Words;
   const $ = (id) => document.getElementById(id);
-  const LISTED = 60; // motions
+  const LISTED = 40; // motions
   const LOOKED = 1000; // milliseconds between two looks at what events do not tell of a motion under way
 
-  const state = { access: null, moot: null, motions: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, heard: 0, there: false };
+  const state = { access: null, moot: null, motions: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
   let link = null;
   let due = false;
   let timer = 0;
@@ -35,8 +35,22 @@ const Page = (() => {
     if (error instanceof Link.Refusal && error.status === 401) return ask(error.message);
     state.tell(error instanceof Link.Refusal ? error.message : "The node did not answer.", true);
   };
-  state.choose = (name) => { state.chosen = name; changed(); };
-  state.follow = async (name) => { await motion(name); state.choose(name); };
+  // Somebody who looks at a motion that is over is left alone; else what is new is shown.
+  state.choose = (name) => {
+    state.chosen = name;
+    state.pinned = name !== null && !state.live.has(name);
+    changed();
+  };
+  state.unpin = () => {
+    state.chosen = state.under || state.motions.at(-1).motion;
+    state.pinned = false;
+    changed();
+  };
+  state.follow = async (name) => {
+    await motion(name);
+    state.choose(name);
+    state.pinned = false; // and of what comes next
+  };
   state.recorded = (records) => { state.records = { ...state.records, ...records }; changed(); };
 
   // ---- what is asked for ---------------------------------------------------------------------
@@ -83,7 +97,7 @@ const Page = (() => {
     state.under = null;
     listed.motions.forEach(keep);
     state.count = listed.count;
-    if (!state.motions.some((each) => each.motion === state.chosen)) state.chosen = state.motions.length ? state.motions[state.motions.length - 1].motion : null;
+    if (!state.motions.some((each) => each.motion === state.chosen)) state.chosen = state.motions.length ? state.motions.at(-1).motion : null;
     changed();
   }
 
@@ -93,7 +107,7 @@ const Page = (() => {
     moot(data) { state.moot = data; state.heard = Date.now(); },
     opened(data) {
       motion(data.motion).catch(state.failed);
-      if (!state.live.size) state.chosen = data.motion;
+      if (!state.pinned && !state.live.size) state.chosen = data.motion;
       state.tell(`${plain(data.asker)} puts ${many(data.inputs, "input")} to the moot.`);
     },
     progress(data) {
@@ -146,7 +160,7 @@ const Page = (() => {
   function lookAtOne(prefix) {
     end();
     Link.through(prefix);
-    Object.assign(state, { access: null, moot: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null });
+    Object.assign(state, { access: null, moot: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false });
     Motion.forget();
     Ask.forget();
     $("all").hidden = true;
@@ -190,6 +204,7 @@ const Page = (() => {
     $("seen-by").replaceChildren(...choices.map(([value, text]) => Parts.html("option", { value, text })));
     look("");
   }
+  $("follow").addEventListener("click", () => state.unpin());
   $("seen-by").addEventListener("change", () => look($("seen-by").value));
 
   function end() {
