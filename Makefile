@@ -50,7 +50,7 @@ test: $(VENV)/dev
 	@PYTHONPATH=tests $(BIN)/python -m support.compile_kernels & \
 	$(MAKE) --no-print-directory check && wait && $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-$(VENV)/slow: $(VENV)/dev
+$(VENV)/slow: $(VENV)/dev $(VENV)/docs
 	@$(INSTALL) --editable '.[dev,ray,torch]'
 	@touch $@
 

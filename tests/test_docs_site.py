@@ -108,6 +108,14 @@ def test_the_page_of_commands_has_what_their_help_has(command: str) -> None:
     assert options <= set(re.findall(r"(?<![\w-])--[a-z][\w-]*", shown))
 
 
+def test_the_page_of_commands_says_defaults_and_names() -> None:
+    from command_line import Commands
+
+    sections = {section["names"][0]: section.astext() for section in Commands.run(None)}  # type: ignore[arg-type]
+    assert "[default: folkmoot-demo]" in sections["folkmoot demo"]
+    assert "One of: slush, snowflake, snowball." in sections["folkmoot deliberate"]
+
+
 def test_metrics_that_pages_name_are_metrics_of_a_node() -> None:
     from folkmoot.network.service.metrics import METRICS
 
