@@ -46,8 +46,9 @@ check: $(VENV)/dev
 # tests, which share what they set up, and helps the others when it is done.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)')
 
+# Beside the checks, what every worker would else do at the same time: tests and kernels are compiled.
 test: $(VENV)/dev
-	@PYTHONPATH=tests $(BIN)/python -m support.compile_kernels & \
+	@{ $(BIN)/pytest --collect-only -q >/dev/null; PYTHONPATH=tests $(BIN)/python -m support.compile_kernels; } & \
 	$(MAKE) --no-print-directory check && wait && $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 $(VENV)/slow: $(VENV)/dev $(VENV)/docs

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Final, Literal, NamedTuple
 
 from folkmoot import __version__
+from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.door import limited
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.node import Node
@@ -39,6 +40,7 @@ METRICS: Final = {
     **{f"folkmoot_{name}_total": Described("counter", text) for name, text in _COUNTED.items()},
     "folkmoot_refused_total": Described("counter", "What was not acted on, by reason.", "why"),
     "folkmoot_participants": Described("gauge", "Participants in the roster."),
+    "folkmoot_quorum": Described("gauge", "Participants that must sign the same."),
     "folkmoot_peers_connected": Described("gauge", "Peers with a connection."),
     "folkmoot_peers_benched": Described("gauge", "Peers not asked at present."),
     "folkmoot_motions_open": Described("gauge", "Motions under way."),
@@ -76,6 +78,7 @@ def metrics(node: Node, mesh: Mesh, delay: LoopDelay) -> str:
         **{f"folkmoot_{name}_total": {"": counts[name]} for name in _COUNTED},
         "folkmoot_refused_total": {name.removeprefix("refused_"): count for name, count in refused.items()},
         "folkmoot_participants": {"": node.seat.n},
+        "folkmoot_quorum": {"": quorum(node.seat.n)},
         "folkmoot_peers_connected": {"": len(mesh.connected())},
         "folkmoot_peers_benched": {"": len(node.health.benched(mesh.now()))},
         "folkmoot_motions_open": {"": node.open_motions},
