@@ -52,13 +52,18 @@ class Pages(SphinxDirective):
 
 
 def _on_the_site(text: str, up: str = "") -> str:
-    """Links that leave docs/ for a file which has a page here lead to that page."""
+    """Links that leave docs/ lead to the page of that file; to a text without a page, to the file."""
 
     def page(found: re.Match[str]) -> str:
-        link = found["path"].removeprefix(up)
-        return f"]({up}{ELSEWHERE[link]}{found['place'] or ''})" if link in ELSEWHERE else found[0]
+        label, link, place = found["label"], found["path"].removeprefix(up), found["place"] or ""
+        if link in ELSEWHERE:
+            return f"[{label}]({up}{ELSEWHERE[link]}{place})"
+        if link.startswith("../") and link.endswith(".md"):
+            return f"{{download}}`{label.replace('`', '')} <{found['path']}>`"
+        return found[0]
 
-    return re.sub(r"\]\((?P<path>\.\./[^)#\s]+?)/?(?P<place>#[^)\s]*)?\)", page, text)
+    link = r"\[(?P<label>[^\]]+)\]\((?P<path>\.\./[^)#\s]+?)/?(?P<place>#[^)\s]*)?\)"
+    return re.sub(link, page, text)
 
 
 def _prepare(_app: Sphinx, docname: str, source: list[str]) -> None:
