@@ -57,6 +57,8 @@ def show_colours() -> bool:
 def show_lines() -> bool:
     """Whether stdout can hold the characters of which boxes are drawn."""
     return (sys.stdout.encoding or "").lower().startswith("utf")
+
+
 def on_terminal() -> bool:
     """Whether what is said on stdout is read by a person, and by nobody else."""
     return sys.stdout is not None and sys.stdout.isatty()
