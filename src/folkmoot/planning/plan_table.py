@@ -122,7 +122,7 @@ class Plan:
             f"mean participant {self.mean_participant:.4f}, majority of all first votes "
             f"{self.majority:.4f}{plus_minus(self.majority_error)}",
             f"everybody tells everybody once: {told.messages:,} messages, {size(told.bytes)}; that is "
-            + ("cheaper, and gives the majority" if told.cheaper else "dearer than the first"),
+            + ("cheaper, and gives the majority" if told.cheaper else "more expensive than the first"),
             _breaks_in_words(self.breaks_at, self.byzantine),
         ]
         if self.target is not None:

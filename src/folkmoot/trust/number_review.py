@@ -179,7 +179,7 @@ class NumberReview(ShownView):
     def estimate(self, values: Floats) -> Floats:
         """Make one number of everybody's.
 
-        Who is further from the others than on checked rows, by twice the usual, is not heard.
+        A participant further from the others than on checked rows, by twice the usual, is not heard.
 
         Parameters
         ----------
