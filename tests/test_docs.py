@@ -13,7 +13,7 @@ from support.command import run, run_script
 ROOT = Path(__file__).parents[1]
 BETWEEN = "\x1e"  # printed after each block
 LENIENT = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/theorems/*.md")]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_the_architecture_page_names_every_module() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
     for module in (ROOT / "src" / "folkmoot").rglob("*.py"):
-        one_idea_a_file = {"adversaries", "numbers", "baselines", "report"}
+        one_idea_a_file = {"adversaries", "numbers", "partitions", "baselines", "report"}
         if module.name in ("__init__.py", "__main__.py") or module.parent.name in one_idea_a_file:
             continue
         assert module.name in page, module

@@ -5,6 +5,7 @@ from . import accuracy as accuracy
 from . import adversaries as adversaries
 from . import aggregation as aggregation
 from . import baselines as baselines
+from . import clustering as clustering
 from . import comparison as comparison
 from . import datasets as datasets
 from . import explanation as explanation
@@ -18,6 +19,9 @@ from . import simulation as simulation
 from . import theory as theory
 from . import trust as trust
 from .checks import ByzantineThresholdWarning as ByzantineThresholdWarning
+from .clustering import Clustering as Clustering
+from .clustering import ClusteringWarning as ClusteringWarning
+from .clustering import cluster as cluster
 from .comparison import Report as Report
 from .comparison import compare as compare
 from .explanation import Explanation as Explanation
