@@ -1,4 +1,4 @@
-"""One hypothesis profile, one thread a process, compiled code kept and never older than its source."""
+"""One hypothesis profile, one thread a process, compiled code that is kept, never older than its source."""
 
 import hashlib
 import os
