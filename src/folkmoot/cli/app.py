@@ -68,7 +68,7 @@ COMMANDS: Final = {
     ),
     "federated": Entry(
         "folkmoot.cli.federated:app",
-        "Federated moots: each node chooses who decides for it; what that can bear.",
+        "Federated moots: each node chooses who decides for it; what that tolerates.",
     ),
     "theory": Entry(
         "folkmoot.cli.theory:app",
