@@ -8,6 +8,7 @@ import typer
 
 from folkmoot import __version__
 from folkmoot.cli import deliberate, demo, learn, plan, predict, reproduce, theory
+from folkmoot.cli.chain import app as chain
 from folkmoot.cli.network import (
     ask,
     evidence,
@@ -31,6 +32,7 @@ app = typer.Typer(
 app.add_typer(theory.app, name="theory")
 app.add_typer(init_node.app, name="node")
 app.add_typer(manage_roster.app, name="roster")
+app.add_typer(chain.app, name="chain")
 app.command()(demo.demo)
 app.command(cls=ListingCommand)(learn.learn)
 app.command()(predict.predict)
