@@ -53,6 +53,8 @@ class Feed:
         self._node, self._look, self._ledger = node, look, ledger
         self.closed = False
         self.streams = 0
+        self.version = 0  # another one at once when a motion has come a step on, or somebody came or went
+        self._stands: dict[bytes, tuple[Phase, int, int]] = {}
         self._ring: deque[Event] = deque(maxlen=KEPT)
         self._serial = 0
         self._loop = asyncio.get_running_loop()
@@ -102,6 +104,14 @@ class Feed:
     def _settled(self, session: Session | None) -> None:
         if session is not None:
             self._dirty[session.name] = session
+            stands = (session.phase, len(session.closes), len(session.cheats))
+            if self._stands.get(session.name) != stands:
+                self._stands[session.name] = stands
+                self.version += 1
+                if len(self._stands) > _MOST_KNOWN:
+                    del self._stands[next(iter(self._stands))]
+        else:  # somebody came or went
+            self.version += 1
         if self._timer is None and not self.closed:
             self._timer = self._loop.call_later(LOOKED, self._publish_news)
 
