@@ -52,7 +52,7 @@ test: $(VENV)/dev
 	@{ $(BIN)/pytest --collect-only -q >/dev/null; PYTHONPATH=tests $(BIN)/python -m support.compile_kernels; } & \
 	$(MAKE) --no-print-directory check && wait && $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-$(VENV)/slow: $(VENV)/dev
+$(VENV)/slow: $(VENV)/dev $(VENV)/docs
 	@$(INSTALL) --editable '.[dev,ray,torch]'
 	@touch $@
 
