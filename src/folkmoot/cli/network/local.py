@@ -27,10 +27,10 @@ PAGE: Final = "page.json"  # in the folder: the address and the token
 
 def local(
     nodes: Annotated[int, typer.Option("--nodes", help="Processes, each a participant.", **INT)] = 25,
-    byzantine: Annotated[int, typer.Option("--byzantine", help="So many of them lie.", **INT)] = 0,
+    byzantine: Annotated[int, typer.Option("--byzantine", help="How many of them lie.", **INT)] = 0,
     attack: Annotated[str, typer.Option("--attack", help="How they lie.")] = "malicious",
-    kill: Annotated[int, typer.Option("--kill", help="Kill so many during the talk.", **INT)] = 0,
-    pause: Annotated[int, typer.Option("--pause", help="Stop so many during the talk.", **INT)] = 0,
+    kill: Annotated[int, typer.Option("--kill", help="How many to kill during the talk.", **INT)] = 0,
+    pause: Annotated[int, typer.Option("--pause", help="How many to pause during the talk.", **INT)] = 0,
     inputs: Annotated[int, typer.Option("--inputs", help="Digits put to the moot.", **INT)] = 100,
     trust: Annotated[
         bool, typer.Option("--trust", help="Each learns whom to trust, from rows that it held out.")
