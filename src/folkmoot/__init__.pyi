@@ -26,6 +26,7 @@ from .comparison import Report as Report
 from .comparison import compare as compare
 from .explanation import Explanation as Explanation
 from .learning import ConsensusClassifier as ConsensusClassifier
+from .learning import ConsensusClusterer as ConsensusClusterer
 from .learning import ConsensusRegressor as ConsensusRegressor
 from .outcome import Outcome as Outcome
 from .planning import Plan as Plan

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_OBJECTS: Final = 5000  # evidence accumulation beyond that would need gigabytes
 _MOST_CLUSTERS: Final = 20  # that the eigengap is looked for among
-_STARTS: Final = 8  # of k-means on clusters, which are few
+_STARTS: Final = 3  # of k-means on clusters, which are few
 _STEPS: Final = 50  # of k-means on objects, from there
 
 

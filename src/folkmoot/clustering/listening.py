@@ -26,7 +26,7 @@ from folkmoot.partitions import Crossing, cross
 _BY_CHANCE: Final = 0.02
 _LIKENESS: Final = 4  # the power of A by which copies are told from peers
 _AGAIN: Final = 2
-ENOUGH_VOICES: Final = 3.0
+ENOUGH_VOICES: Final = 2.5  # three, to the nearest: three that are weighed a little differently are enough
 
 
 @dataclass(frozen=True, eq=False)
