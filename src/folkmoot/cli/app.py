@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from folkmoot import __version__
-from folkmoot.cli import deliberate, demo, learn, plan, predict, reproduce, theory
+from folkmoot.cli import cluster, deliberate, demo, learn, plan, predict, reproduce, theory
 from folkmoot.cli.network import (
     ask,
     evidence,
@@ -36,6 +36,7 @@ app.command(cls=ListingCommand)(learn.learn)
 app.command()(predict.predict)
 app.command()(reproduce.reproduce)
 app.command(cls=ListingCommand)(deliberate.deliberate)
+app.command()(cluster.cluster)
 app.command(cls=ListingCommand)(plan.plan)
 app.command()(local.local)
 app.command(cls=ListingCommand)(ask.ask)
