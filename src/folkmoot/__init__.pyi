@@ -9,6 +9,7 @@ from . import clustering as clustering
 from . import comparison as comparison
 from . import datasets as datasets
 from . import explanation as explanation
+from . import federated as federated
 from . import learning as learning
 from . import network as network
 from . import planning as planning

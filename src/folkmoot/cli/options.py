@@ -88,13 +88,13 @@ class ListingCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """As usual, with the names in place of ``{protocols}`` and ``{attacks}``."""
-        from folkmoot.adversaries import ATTACKS
-        from folkmoot.protocols import PROTOCOLS
+        naming = [option for option in self.params if "{" in (getattr(option, "help", None) or "")]
+        if naming:
+            from folkmoot.adversaries import ATTACKS
+            from folkmoot.protocols import PROTOCOLS
 
-        for option in self.params:
-            text = getattr(option, "help", None)
-            if text:
-                named = text.replace("{protocols}", ", ".join(PROTOCOLS))
+            for option in naming:
+                named = vars(option)["help"].replace("{protocols}", ", ".join(PROTOCOLS))
                 vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
         super().format_help(ctx, formatter)
 

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from folkmoot import checks
 from folkmoot.accuracy import softmax
 from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
-from folkmoot.trust.blend import forecast, shares, smoothed
+from folkmoot.trust.blend import forecast, shares, sharpest, smoothed
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, check_ballots
 from folkmoot.trust.panel import Panel, Rule, told
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
@@ -28,7 +28,6 @@ from folkmoot.votes import UNCOLOURED
 
 SWEEPS: Final = 3
 _REACHED: Final = 0.5  # of what a rule is worth on its own side, it must be worth on the other
-_SHARPNESS: Final[Floats] = np.geomspace(0.1, 50.0, 64)
 
 # Given who is accepted, (participant,): another voter's answers to the checked rows, each by a model that had
 # not seen its publisher's rows, as ``centred`` makes votes, (row, colour).
@@ -429,17 +428,6 @@ def _knows(own: int, panel: Panel, recognition: float) -> bool:
 
 
 def _sharpness(rule: Rule, checked: CheckedAnswers) -> float:
-    """What makes scores logarithms of odds: by the likelihood of rows that the scores had not seen.
-
-    A label that was randomised is likely as it was told, not as it is.
-    """
-    scores, right = rule.unseen.astype(np.float64), checked.truth[rule.rows]
+    """What makes scores logarithms of odds, by rows that the scores had not seen."""
     kept = np.where(checked.publisher[rule.rows] == PUBLIC, 1.0, checked.kept)
-    other = (1 - kept) / (checked.classes - 1)
-    places = np.arange(len(right))
-
-    def fit(each: float) -> float:
-        likely = softmax(each * scores)[places, right]
-        return float(np.log(likely * (kept - other) + other + 1e-12).sum())
-
-    return float(max(_SHARPNESS.tolist(), key=fit))
+    return sharpest(rule.unseen.astype(np.float64), checked.truth[rule.rows], kept)

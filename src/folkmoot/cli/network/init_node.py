@@ -22,6 +22,14 @@ Folder = Annotated[
 ]
 
 
+def check_node(folder: Path) -> None:
+    """ValueError unless a node was made in a folder."""
+    from folkmoot.network.membership.identity import SETTINGS
+
+    if not (folder / SETTINGS).is_file():
+        raise ValueError(f"there is no node in {folder}: give the folder that folkmoot node init has made")
+
+
 @app.callback()
 def node() -> None:
     """A participant on a machine of its own: its key, its model, its place in the network."""

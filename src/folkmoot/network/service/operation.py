@@ -86,6 +86,7 @@ class Shown:
     node: Node
     folder: Path
     labels: Sequence[str] | None  # of the node's own model
+    model: Model
     look: Callable[[], Status]
     log: Journal
 
@@ -170,7 +171,7 @@ async def _serve(
         )  # fmt: skip
         node.start()
         for face in faces:
-            shown = Shown(node, settings.folder, labels, look, log)
+            shown = Shown(node, settings.folder, labels, model, look, log)
             opened.append(face)
             where = await _bound(face.open(shown), face.address, face.option)
             log.write("info", "page open", node=me.name, address=where)

@@ -1,0 +1,19 @@
+"""What to type when a package of an extra is not installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+
+@contextmanager
+def needed(extra: Literal["chain", "chain-local"]) -> Iterator[None]:
+    """Imports inside; ModuleNotFoundError with the line to type if one is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'folkmoot chain needs {error.name}, which is not installed: pip install "folkmoot[{extra}]"',
+            name=error.name,
+        ) from None
