@@ -10,7 +10,7 @@ DEMO := build/demo
 help:
 	@echo "make demo       set up, then show what folkmoot does (report in $(DEMO))"
 	@echo "make test       set up, then run the checks and all tests (a few minutes)"
-	@echo "make check      ruff, mypy --strict and the import layers"
+	@echo "make check      ruff, mypy --strict, the import layers, docstrings and spelling"
 	@echo "make test-slow  the studies that take longer"
 	@echo "make bench      speed, as JSON and into benchmarks/results.json"
 	@echo "make docs       set up, then make the site (docs/_build/html; a few minutes)"
@@ -41,6 +41,7 @@ check: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docstrings.py
+	$(BIN)/codespell
 
 # One worker more than cores: many tests wait for processes, sockets and clocks. Each takes a row of neighbouring
 # tests, which share what they set up, and helps the others when it is done.
@@ -51,7 +52,7 @@ test: $(VENV)/dev
 	@{ $(BIN)/pytest --collect-only -q >/dev/null; PYTHONPATH=tests $(BIN)/python -m support.compile_kernels; } & \
 	$(MAKE) --no-print-directory check && wait && $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-$(VENV)/slow: $(VENV)/dev
+$(VENV)/slow: $(VENV)/dev $(VENV)/docs
 	@$(INSTALL) --editable '.[dev,ray,torch]'
 	@touch $@
 

@@ -1,6 +1,5 @@
 """One hypothesis profile, one thread a process, compiled code that is kept, never older than its source."""
 
-import hashlib
 import os
 import sys
 from pathlib import Path
@@ -25,10 +24,6 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Numba looks at the file of a function only, not at what it calls: a kernel would go on with the old
-# streams.py. So compiled code is kept by the content of the whole package. Set before numba is imported.
-_ROOT = Path(__file__).parents[1]
-_CONTENT = hashlib.sha256()
-for _file in sorted((_ROOT / "src").rglob("*.py")):
-    _CONTENT.update(_file.read_bytes())
-os.environ["NUMBA_CACHE_DIR"] = str(_ROOT / "build" / "numba" / _CONTENT.hexdigest()[:16])
+# Compiled kernels are kept by the content of their source (folkmoot/compiling.py), here in the clone. Set
+# before numba is imported.
+os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / "build" / "numba")

@@ -96,7 +96,7 @@ def test_words_of_the_issue_are_in_the_glossary() -> None:
         assert 0 < len(text.split()) <= 60, title
 
 
-@pytest.mark.parametrize("query", ["choose k", "deploy", "soft voting", "cite", "prefit voting"])
+@pytest.mark.parametrize("query", ["choose k", "deploy", "notebook", "soft voting", "cite", "prefit voting"])
 def test_what_people_search_for_is_in_a_heading(query: str) -> None:
     headings = [
         line.lower()

@@ -6,8 +6,9 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -19,117 +20,115 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs" / "_build" / "html"
-pytestmark = pytest.mark.slow
+TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+BROKEN = "[...document.images].filter(i => i.complete && !i.naturalWidth).length"
+IDS = "[...document.querySelectorAll('[id]')].map(e => e.id)"
+WIDTHS = "[...document.querySelectorAll('math')].map(m => m.getBoundingClientRect().width)"
+LINKS = "[...document.querySelectorAll('main a[href]')].map(a => a.href)"
 
 
-@pytest.fixture(scope="module")
-def site() -> Path:
-    """The site as ``make docs`` makes it, from the beginning."""
+@pytest.mark.slow
+def test_the_site() -> None:
+    """One test, since the site is built once, whoever runs it."""
+    from playwright.sync_api import sync_playwright
+
+    executable = chromium()
+    build()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        every_page_opens_and_its_links_lead_somewhere(browser)
+        search_works(browser)
+        formulas_are_drawn(browser)
+        the_player_plays(browser)
+        the_first_page_fits_a_phone_in_the_dark(browser)
+        browser.close()
+
+
+def build() -> None:
+    """``make docs``, from the beginning."""
     for folder in ("_build", "api", "gallery"):
         shutil.rmtree(ROOT / "docs" / folder, ignore_errors=True)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     made = subprocess.run(
         ["make", "docs"],  # noqa: S607
         cwd=ROOT,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=1800,
     )
     assert made.returncode == 0, made.stdout + made.stderr
-    return SITE
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def page(browser: Browser, site: Path) -> Iterator[Page]:
-    """A page that fails on a line in the console, an error, a dialog, or a request outside the site."""
-    context = browser.new_context(viewport={"width": 1300, "height": 900})
-    looked = context.new_page()
+@contextmanager
+def opened(browser: Browser, **options: Any) -> Iterator[Page]:
+    """A tab that fails on an error or warning in the console, a dialog, or a request outside the site."""
+    context = browser.new_context(**({"viewport": {"width": 1300, "height": 900}} | options))
+    page = context.new_page()
     wrong: list[str] = []
-    looked.on("console", lambda line: wrong.append(line.text) if line.type in ("error", "warning") else None)
-    looked.on("pageerror", lambda error: wrong.append(f"error: {error}"))
-    looked.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
-    own = ("data:", "blob:", "about:", site.as_uri())
-    looked.on("request", lambda request: None if request.url.startswith(own) else wrong.append(request.url))
-    looked.on("requestfailed", lambda request: wrong.append(f"missing: {request.url}"))
-    yield looked
+    own = ("data:", "blob:", "about:", SITE.as_uri())
+    page.on("console", lambda line: wrong.append(line.text) if line.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: wrong.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: wrong.append(f"dialog: {dialog.message}"))
+    page.on("request", lambda request: None if request.url.startswith(own) else wrong.append(request.url))
+    page.on("requestfailed", lambda request: wrong.append(f"missing: {request.url}"))
+    yield page
     context.close()
     assert wrong == []
 
 
-def pages(site: Path) -> list[Path]:
-    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
-
-
-def test_every_page_opens_and_asks_nothing_of_anybody(page: Page, site: Path) -> None:
-    found = pages(site)
+def every_page_opens_and_its_links_lead_somewhere(browser: Browser) -> None:
+    found = [path for path in sorted(SITE.rglob("*.html")) if "_static" not in path.parts]
     assert len(found) > 250  # one for each public name alone is 190
-    for path in found:
-        page.goto(path.as_uri())
-        assert page.locator("h1").count() >= 1 or path.name in ("genindex.html", "search.html"), path
-        assert not page.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).length"), (
-            path
-        )
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wide <= 0, path
-
-
-def test_links_between_pages_lead_somewhere(page: Page, site: Path) -> None:
     known: dict[Path, set[str]] = {}
     links: dict[Path, list[str]] = {}
-    for path in pages(site):
-        page.goto(path.as_uri())
-        known[path] = set(page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)"))
-        links[path] = page.evaluate("[...document.querySelectorAll('main a[href]')].map(a => a.href)")
+    with opened(browser) as page:
+        for path in found:
+            page.goto(path.as_uri())
+            assert page.locator("h1").count() >= 1, path
+            assert not page.evaluate(BROKEN), path
+            assert page.evaluate(TOO_WIDE) <= 0, path
+            known[path], links[path] = set(page.evaluate(IDS)), page.evaluate(LINKS)
     for path, hrefs in links.items():
-        for href in hrefs:
-            if not href.startswith("file:"):
-                continue
-            parts = urlsplit(href)
+        for parts in (urlsplit(href) for href in hrefs if href.startswith("file:")):
             goal = Path(unquote(parts.path))
-            assert goal.exists(), f"{path.name} -> {href}"
+            assert goal.exists(), f"{path.name} -> {parts.path}"
             if parts.fragment and goal in known:
-                assert unquote(parts.fragment) in known[goal], f"{path.name} -> {href}"
+                assert unquote(parts.fragment) in known[goal], f"{path.name} -> {parts.path}#{parts.fragment}"
 
 
-def test_search_works_from_a_file(page: Page, site: Path) -> None:
-    page.goto(f"{(site / 'search.html').as_uri()}?q=supermajority")
-    page.wait_for_selector("#search-results li a", timeout=20_000)
-    titles = " ".join(page.locator("#search-results li a").all_inner_texts())
-    assert "supermajorit" in titles.lower() or "theory" in titles.lower()
+def search_works(browser: Browser) -> None:
+    with opened(browser) as page:
+        page.goto(f"{(SITE / 'search.html').as_uri()}?q=supermajority")
+        page.wait_for_selector("#search-results li a", timeout=20_000)
+        titles = " ".join(page.locator("#search-results li a").all_inner_texts())
+        assert "supermajorities" in titles
 
 
-def test_formulas_are_mathml_and_are_drawn(page: Page, site: Path) -> None:
-    page.goto((site / "theorems" / "slush-vs-delta-majority.html").as_uri())
-    assert page.locator("math").count() > 10
-    assert page.locator("math").first.bounding_box() is not None
-    assert "$" not in page.locator("main article").inner_text()
-    assert page.locator("script[src*=mathjax i]").count() == 0
+def formulas_are_drawn(browser: Browser) -> None:
+    with opened(browser) as page:
+        page.goto((SITE / "theorems" / "slush-vs-delta-majority.html").as_uri())
+        assert page.locator("math").count() > 10
+        sizes = page.evaluate(
+            "[...document.querySelectorAll('math')].map(m => m.getBoundingClientRect().width)"
+        )
+        assert min(sizes) > 3
+        assert "$" not in page.locator("main article").inner_text()
+        assert page.locator("script[src*=mathjax i]").count() == 0
 
 
-@pytest.mark.parametrize("name", ["index.html", "digits-in-ten-minutes.html"])
-def test_the_player_plays_on_the_page(page: Page, site: Path, name: str) -> None:
-    page.goto((site / name).as_uri())
-    page.locator("iframe").first.scroll_into_view_if_needed()
-    frame = page.frame_locator("iframe").first
-    frame.locator(".ring .dot").first.wait_for(timeout=20_000)
-    assert frame.locator(".ring .dot").count() >= 30
+def the_player_plays(browser: Browser) -> None:
+    for name in ("index.html", "digits-in-ten-minutes.html"):
+        with opened(browser) as page:
+            page.goto((SITE / name).as_uri())
+            page.locator("iframe").first.scroll_into_view_if_needed()
+            dots = page.frame_locator("iframe").first.locator(".ring .dot")
+            dots.first.wait_for(timeout=20_000)
+            assert dots.count() >= 30
 
 
-def test_the_first_page_is_readable_on_a_phone_and_in_the_dark(browser: Browser, site: Path) -> None:
-    context = browser.new_context(viewport={"width": 360, "height": 740}, color_scheme="dark")
-    looked = context.new_page()
-    looked.goto((site / "index.html").as_uri())
-    wide = looked.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert wide <= 0
-    assert looked.evaluate("document.documentElement.dataset.theme") == "dark"
-    context.close()
+def the_first_page_fits_a_phone_in_the_dark(browser: Browser) -> None:
+    with opened(browser, viewport={"width": 360, "height": 740}, color_scheme="dark") as page:
+        page.goto((SITE / "index.html").as_uri())
+        assert page.evaluate(TOO_WIDE) <= 0
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"

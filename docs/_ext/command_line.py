@@ -9,7 +9,6 @@ from io import StringIO
 from typing import Any
 
 from docutils import nodes
-from rich.text import Text
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.typing import ExtensionMetadata
@@ -31,11 +30,6 @@ def _inside(typed: str, command: Any, above: Any) -> Iterator[tuple[str, Any, An
             yield from _inside(f"{typed} {name}", command.get_command(context, name), context)
 
 
-def plain(text: str | None) -> str:
-    """A help text without the marks that colour it in a terminal."""
-    return Text.from_markup(inspect.cleandoc(text or "")).plain
-
-
 def _paragraphs(text: str) -> list[nodes.Node]:
     return [nodes.paragraph("", " ".join(part.split())) for part in text.split("\n\n") if part.strip()]
 
@@ -51,7 +45,7 @@ class Commands(SphinxDirective):
             section += nodes.title("", typed)
             usage = " ".join([typed, *command.collect_usage_pieces(context)])
             section += nodes.literal_block(usage, usage)
-            section += _paragraphs(plain(command.help))
+            section += _paragraphs(inspect.cleandoc(command.help or ""))
             with redirect_stdout(StringIO()):  # its help fills in the names of protocols and attacks
                 command.format_help(context, context.make_formatter())
             told = [param.get_help_record(context) for param in command.params]
@@ -66,7 +60,7 @@ def _options(told: list[tuple[str, str]]) -> nodes.Node:
     for typed, about in told:
         term = nodes.term("", "", nodes.literal("", typed))
         rows += nodes.definition_list_item(
-            "", term, nodes.definition("", nodes.paragraph("", " ".join(plain(about).split())))
+            "", term, nodes.definition("", nodes.paragraph("", " ".join(about.split())))
         )
     return rows
 

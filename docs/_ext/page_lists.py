@@ -52,22 +52,40 @@ class Pages(SphinxDirective):
 
 
 def _on_the_site(text: str, up: str = "") -> str:
-    """Links that leave docs/ for a file which has a page here lead to that page."""
+    """Links that leave docs/ lead to the page of that file; to a text without a page, to the file."""
 
     def page(found: re.Match[str]) -> str:
-        link = found["path"].removeprefix(up)
-        return f"]({up}{ELSEWHERE[link]}{found['place'] or ''})" if link in ELSEWHERE else found[0]
+        label, link, place = found["label"], found["path"].removeprefix(up), found["place"] or ""
+        if link in ELSEWHERE:
+            return f"[{label}]({up}{ELSEWHERE[link]}{place})"
+        if link.startswith("../") and link.endswith(".md"):
+            return f"{{download}}`{label.replace('`', '')} <{found['path']}>`"
+        return found[0]
 
-    return re.sub(r"\]\((?P<path>\.\./[^)#\s]+?)/?(?P<place>#[^)\s]*)?\)", page, text)
+    link = r"\[(?P<label>[^\]]+)\]\((?P<path>\.\./[^)#\s]+?)/?(?P<place>#[^)\s]*)?\)"
+    return re.sub(link, page, text)
 
 
 def _prepare(_app: Sphinx, docname: str, source: list[str]) -> None:
-    """A page of the repository becomes one of the site; README.md of a folder lists the folder's pages."""
+    """A page of the repository becomes one of the site.
+
+    One that is nothing but a link to a file above docs/ becomes that file; README.md of a folder lists the
+    folder's pages.
+    """
     if docname.startswith(("api/", "gallery/")):
         return
+    above = re.fullmatch(r"\[[^\]]+\]\(\.\./([A-Z]+\.md)\)\s*", source[0])
+    if above is not None:
+        text = (LIST.parents[1] / above[1]).read_text(encoding="utf-8")
+        source[0] = re.sub(r"\]\((?![a-z]+:|#)(docs/)?([^)\s]+)\)", _from_docs, text)
     source[0] = _on_the_site(source[0], "../" * docname.count("/"))
     if docname.endswith("/README"):
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
+
+
+def _from_docs(found: re.Match[str]) -> str:
+    """A link of a file above docs/, as it must be in docs/."""
+    return f"]({found[2]})" if found[1] else f"](../{found[2]})"
 
 
 def setup(app: Sphinx) -> ExtensionMetadata:

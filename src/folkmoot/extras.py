@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 __all__ = ["EXTRAS", "Extra", "ExtraName", "to_install"]
 
-ExtraName = Literal["boost", "data", "onnx", "page", "ray", "torch", "uvloop"]
+ExtraName = Literal["boost", "chain", "chain-local", "data", "onnx", "page", "ray", "torch", "uvloop"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Extra:
 
 EXTRAS: Final[dict[ExtraName, Extra]] = {
     "boost": Extra(("lightgbm", "xgboost"), "boosted trees in folkmoot reproduce"),
+    "chain": Extra(("eth_abi", "eth_account"), "the moot on a chain: its contract and its client"),
+    "chain-local": Extra(("eth_tester", "eth"), "a chain in the same process, to try that on"),
     "data": Extra(("pooch", "pyarrow"), "downloads of datasets, and parquet files"),
     "onnx": Extra(("onnxruntime",), "nodes with a model in an .onnx file"),
     "page": Extra(("starlette", "uvicorn"), "a node's page and HTTP API: folkmoot node run --page"),

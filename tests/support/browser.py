@@ -94,6 +94,14 @@ def listen(page: Page, heard: list[str]) -> None:
     page.on("dialog", dismiss)
 
 
+def violations(page: Page) -> list[str]:
+    """What axe-core finds wrong for people who read with their ears or by keyboard."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {[node['html'] for node in each['nodes'][:3]]}" for each in found]
+
+
 def _own(url: str, page: Path | str) -> bool:
     if isinstance(page, str):
         return url.startswith((f"{page.partition('#')[0]}", f"blob:{page.partition('#')[0]}"))

@@ -30,3 +30,9 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 @pytest.fixture
 def paged(nodes: Nodes) -> Paged:
     return Paged(nodes.settings[0].folder)
+
+
+@pytest.fixture
+def address(paged: Paged) -> str:
+    """Where its page is, as it is printed on a terminal."""
+    return f"{paged.url}/#token={paged.token}"

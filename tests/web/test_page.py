@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from support.browser import opened
 from support.command import run
+from support.live_page import LIVE, dropped, ready, table
 from support.network.paged import Paged
 from support.network.real_moot import until
 
@@ -20,24 +21,6 @@ if TYPE_CHECKING:
 
 LIAR = "node005"
 ROWS = [[float(i)] for i in range(30)]
-LIVE = 30_000  # milliseconds in which something must have happened
-
-
-@pytest.fixture
-def address(paged: Paged) -> str:
-    return f"{paged.url}/#token={paged.token}"
-
-
-def ready(page: Page) -> None:
-    page.wait_for_selector("#peers tbody tr")
-    page.wait_for_selector("#link.there")
-
-
-def table(page: Page, selector: str) -> list[list[str]]:
-    found: list[list[str]] = page.locator(f"{selector} tbody tr").evaluate_all(
-        "rows => rows.map(row => [...row.children].map(cell => cell.innerText.trim()))"
-    )
-    return found
 
 
 def test_a_motion_is_followed_until_the_liar_is_accused(
@@ -124,17 +107,6 @@ def test_the_page_says_when_the_node_is_gone_and_goes_on_when_it_is_back(
     new = Paged(nodes.settings[0].folder)
     until(lambda: all(peer["connected"] for peer in new.get("/v1/moot")["peers"]), "all are back")
     context.close()
-
-
-def dropped(page: Page, name: str, content: str) -> None:
-    """Drop a file where tables are taken."""
-    data: Any = page.evaluate_handle(
-        "([name, text]) => { const data = new DataTransfer();"
-        " data.items.add(new File([text], name, {type: 'text/csv'})); return data; }",
-        [name, content],
-    )
-    for kind in ("dragenter", "dragover", "drop"):
-        page.dispatch_event(".drop", kind, {"dataTransfer": data})
 
 
 def test_a_table_is_dropped_checked_put_and_answered(browser: Browser, address: str, paged: Paged) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,8 +25,10 @@ class InProcess:
     """
 
     def __init__(self, accounts: int = 10, balance: int = 10**24) -> None:
+        limit = sys.getrecursionlimit()
         with needed("chain-local"):
             from eth_tester import EthereumTester, PyEVMBackend
+        sys.setrecursionlimit(limit)  # py-evm raises it for everybody; calls here nest two deep
         state = PyEVMBackend.generate_genesis_state(num_accounts=accounts, overrides={"balance": balance})
         self._tester = EthereumTester(backend=PyEVMBackend(genesis_state=state))
         self._backend = self._tester.backend
@@ -64,7 +67,7 @@ class InProcess:
     def code(self, address: str) -> bytes:
         return bytes.fromhex(self._tester.get_code(checksummed(address))[2:])
 
-    def nonce(self, address: str) -> int:
+    def nonce(self, address: str, *, mined: bool = False) -> int:  # noqa: ARG002 (none waits here)
         return int(self._tester.get_nonce(checksummed(address)))
 
     def call(self, message: Message, tag: BlockTag = "latest") -> bytes:
@@ -97,7 +100,13 @@ class InProcess:
         return 10**9
 
     def send(self, signed: bytes) -> str:
-        return str(self._tester.send_raw_transaction("0x" + signed.hex()))
+        from eth_tester.exceptions import ValidationError as TesterError
+        from eth_utils.exceptions import ValidationError
+
+        try:
+            return str(self._tester.send_raw_transaction("0x" + signed.hex()))
+        except (ValidationError, TesterError) as error:
+            raise ValueError(f"the chain refused the transaction: {error}") from None
 
     def receipt(self, transaction: str) -> Receipt | None:
         from eth_tester.exceptions import TransactionNotFound

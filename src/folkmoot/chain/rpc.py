@@ -80,8 +80,8 @@ class Rpc(Protocol):
     def code(self, address: str) -> bytes:
         """The code at an address, empty where there is none."""
 
-    def nonce(self, address: str) -> int:
-        """Transactions that an address has sent, waiting ones included."""
+    def nonce(self, address: str, *, mined: bool = False) -> int:
+        """Transactions that an address has sent: waiting ones included, or those in blocks alone."""
 
     def call(self, message: Message, tag: BlockTag = "latest") -> bytes:
         """What a call returns; nothing is changed. RevertedError with the reason if it is refused."""

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from folkmoot.chain.extras import needed
-from folkmoot.chain.files import remove_durably, write_durably
 from folkmoot.chain.rpc import Block, Message, Receipt, RevertedError, Rpc
+from folkmoot.chain.seals import checksummed
+from folkmoot.durable import remove_file, replace_file
 
 Confirmations: TypeAlias = int | Literal["safe", "finalized"]
 
@@ -85,12 +86,13 @@ class Sender:
             raise ValueError(
                 f"{self.address} must hold {value + gas * fee} wei for this transaction: it holds {held}"
             )
+        nonce = self.rpc.nonce(self.address)
         signed = self._account.sign_transaction(
             {
                 "type": 2,
                 "chainId": self.chain_id,
-                "nonce": self.rpc.nonce(self.address),
-                "to": to if to is not None else "",
+                "nonce": nonce,
+                "to": checksummed(to) if to is not None else "",
                 "data": data,
                 "value": value,
                 "gas": gas,
@@ -100,8 +102,9 @@ class Sender:
         )
         raw, name = bytes(signed.raw_transaction), "0x" + bytes(signed.hash).hex()
         if self.outbox is not None:
-            note = {"chain": self.chain_id, "hash": name, "raw": "0x" + raw.hex()}
-            write_durably(self.outbox, json.dumps(note).encode())
+            note = {"chain": self.chain_id, "nonce": nonce, "hash": name, "raw": "0x" + raw.hex()}
+            self.outbox.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            replace_file(self.outbox, json.dumps(note).encode(), new_mode=0o600)
         self.rpc.send(raw)
         return self._received(name, Message(self.address, to, data, value, gas))
 
@@ -118,18 +121,14 @@ class Sender:
         if self.rpc.receipt(note["hash"]) is None:
             try:
                 self.rpc.send(bytes.fromhex(note["raw"][2:]))
-            except ValueError:  # known already, or its nonce was taken in between
-                if self.rpc.receipt(note["hash"]) is None and self._passed(note["raw"]):
-                    remove_durably(self.outbox)
+            except (
+                ValueError
+            ):  # known already and waiting; or another one has its nonce, and it will never count
+                taken = self.rpc.nonce(self.address, mined=True) > note["nonce"]
+                if taken and self.rpc.receipt(note["hash"]) is None:
+                    remove_file(self.outbox)
                     return None
         return self._received(note["hash"], None)
-
-    def _passed(self, raw: str) -> bool:
-        """Another transaction took the nonce: this one will never be in a block."""
-        from eth_account.typed_transactions import TypedTransaction
-
-        nonce = TypedTransaction.from_bytes(bytes.fromhex(raw[2:])).as_dict()["nonce"]
-        return self.rpc.nonce(self.address) > int(nonce)
 
     def _received(self, name: str, message: Message | None) -> Receipt:
         receipt, waited = self.rpc.receipt(name), 0.05
@@ -144,7 +143,7 @@ class Sender:
             waited = min(2.0, waited * 1.5)
             receipt = self.rpc.receipt(name)
         if self.outbox is not None:
-            remove_durably(self.outbox)
+            remove_file(self.outbox)
         if not receipt.succeeded:
             raise RevertedError(self._reason(message, receipt))
         return receipt

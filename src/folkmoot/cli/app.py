@@ -72,7 +72,11 @@ COMMANDS: Final = {
     ),
     "federated": Entry(
         "folkmoot.cli.federated:app",
-        "Federated moots: each node chooses who decides for it; what that can bear.",
+        "Federated moots: each node chooses who decides for it; what that tolerates.",
+    ),
+    "chain": Entry(
+        "folkmoot.cli.chain.app:app",
+        "The moot on a chain: test sets, stakes, past performance and rewards (docs/chain.md).",
     ),
     "theory": Entry(
         "folkmoot.cli.theory:app",

@@ -20,11 +20,11 @@ NOT_FINISHED = 3
 SHOWN = 6  # names of a set that are printed
 
 app = typer.Typer(
-    help="Federated moots: each node chooses who decides for it; what that can bear.", no_args_is_help=True
+    help="Federated moots: each node chooses who decides for it; what that tolerates.", no_args_is_help=True
 )
 
 Seconds = Annotated[
-    float, typer.Option("--seconds", help="How long to search; what is open then is said.", **FLOAT)
+    float, typer.Option("--seconds", help="How long to search; what was not finished is named.", **FLOAT)
 ]
 
 
@@ -184,7 +184,7 @@ def _notes(listed: NodeList) -> list[str]:
         "without_quorum_set": "without a quorum set: in no quorum",
         "never_satisfied": "with a threshold beyond the members: in no quorum",
         "validators_without_entry": "named but without an entry: never answer, thresholds stay",
-        "not_in_own_set": "not in the own set: counted only by others",
+        "not_in_own_set": "not in its own set: counted only by others",
         "inactive": "not active: " + ("never answer" if listed.active_only else "counted all the same"),
     }
     return [

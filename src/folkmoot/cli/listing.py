@@ -94,11 +94,8 @@ class ListingGroup(TyperGroup):
 
         width, box, colours = get_terminal_size().columns, show_lines(), show_colours()
         known: list[Any] = self.get_params(ctx)
-        options = [
-            (", ".join(option.opts), option.display_type_rich(ctx=ctx), getattr(option, "help", None) or "")
-            for option in known
-        ]
-        named = max(len(name) for name, _, _ in options), max(len(kind) for _, kind, _ in options)
+        options = [(", ".join(option.opts), getattr(option, "help", None) or "") for option in known]
+        named = max(len(name) for name, _ in options)
         longest = max(map(len, self.ENTRIES))
         usage = self.get_usage(ctx).removeprefix("Usage: ")
         drawn = [
@@ -109,10 +106,7 @@ class ListingGroup(TyperGroup):
             "",
             *_panel(
                 "Options",
-                [
-                    ([(f"{name:{named[0]}}", CYAN), (f"{kind:{named[1]}}", YELLOW)], text)
-                    for name, kind, text in options
-                ],
+                [([(f"{name:{named}}", CYAN)], text) for name, text in options],  # all of them flags
                 width, box, colours,
             ),
             *_panel(

@@ -59,15 +59,18 @@ def show_lines() -> bool:
     return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
-def on_terminal() -> bool:
-    """Whether what is said on stdout is read by a person, and by nobody else."""
-    return sys.stdout is not None and sys.stdout.isatty()
+def on_terminal(*, error: bool = False) -> bool:
+    """Whether what is said on stdout (or stderr) is read by a person, and by nobody else."""
+    stream = sys.stderr if error else sys.stdout
+    return stream is not None and stream.isatty()
 
 
-def say_secret(line: str) -> None:
-    """Print a line that holds a token: on a terminal only, never into a pipe, a file or a log."""
-    if on_terminal():
-        say(line)
+def say_secret(line: str, *, error: bool = False) -> bool:
+    """Print a line that holds a token: on a terminal only, never into a pipe, a file or a log; was it?"""
+    seen = on_terminal(error=error)
+    if seen:
+        say(line, error=error)
+    return seen
 
 
 def warn(line: str) -> None:

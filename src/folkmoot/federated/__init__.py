@@ -1,4 +1,4 @@
-"""Who decides for whom, by each node's own choice: quorum sets, and what a moot of them can bear."""
+"""Who decides for whom, by each node's own choice: quorum sets, and what a moot of them tolerates."""
 
 from folkmoot.federated.analysis import Analysis, analyse
 from folkmoot.federated.node_list import NodeList, read_nodes

@@ -1,4 +1,4 @@
-"""analyse(): what a system of quorum sets can bear, and what to change if it is too little."""
+"""analyse(): what a system of quorum sets tolerates, and what to change if it is too little."""
 
 from __future__ import annotations
 

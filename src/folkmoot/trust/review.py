@@ -23,6 +23,7 @@ from folkmoot.trust.blend import forecast, shares, sharpest, smoothed
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, check_ballots
 from folkmoot.trust.panel import Panel, Rule, told
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
+from folkmoot.trust.shown import ShownView, yes
 from folkmoot.trust.vetting import BELIEVED, attainable, believed, more_than_chance, permutation_z
 from folkmoot.votes import UNCOLOURED
 
@@ -47,7 +48,7 @@ class ExpertVoter(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class PeerReview:
+class PeerReview(ShownView):
     """One participant's rule, learnt from checked answers: what speaks for each colour, and how much.
 
     Parameters
@@ -105,6 +106,9 @@ class PeerReview:
     why: str
     panel: Panel
     rule: Rule
+
+    def _beside(self) -> dict[str, list[str]]:
+        return {"its rows accepted": yes(self.accepted), "heard": yes(~self.muted)}
 
     def scores(self, votes: npt.ArrayLike, expert: Singles | None = None) -> Singles:
         """Say how much speaks for each colour.

@@ -18,6 +18,11 @@ POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+_HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",  # no other site holds on to its window
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 _KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _OWN: Final = (
     "page.html", "page.css", "icon.svg", "link.js", "words.js", "moot.js", "motion.js", "decisions.js",
@@ -36,9 +41,7 @@ def routes() -> list[Route]:
 async def _send(request: Request) -> Response:
     name = FILES[request.scope["path"]]
     kind = _KINDS[name.rpartition(".")[2]]
-    return Response(
-        _content(name), media_type=f"{kind}; charset=utf-8", headers={"Content-Security-Policy": POLICY}
-    )
+    return Response(_content(name), media_type=f"{kind}; charset=utf-8", headers=_HEADERS)
 
 
 @cache

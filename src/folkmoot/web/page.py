@@ -40,7 +40,7 @@ class Page:
     option = "--page"
 
     def __init__(
-        self, address: str, behind_tls: str | None = None, tell: Callable[[str], None] | None = None
+        self, address: str, behind_tls: str | None = None, tell: Callable[[str], object] | None = None
     ) -> None:
         self.address, self._tell = address, tell
         self._site = Site(address, behind_tls)

@@ -42,17 +42,18 @@ def init(
         str, typer.Option("--name", help="1 to 64 letters, digits, '-', '_', '.'.", show_default=False)
     ],
     organisation: Annotated[
-        str, typer.Option("--organisation", help="Whom it belongs to; any text.", show_default=False)
+        str,
+        typer.Option("--organisation", help="The organisation it belongs to; any text.", show_default=False),
     ] = "",
     listen: Annotated[
-        str, typer.Option("--listen", metavar="HOST:PORT", help="Where it waits for others.")
+        str, typer.Option("--listen", metavar="HOST:PORT", help="HOST:PORT where it waits for others.")
     ] = "127.0.0.1:7654",
     address: Annotated[
         list[str] | None,
         typer.Option(
             "--address",
             metavar="HOST:PORT",
-            help="Where others reach it; may be repeated.",
+            help="HOST:PORT where others reach it; may be repeated.",
             show_default="that of --listen",
         ),
     ] = None,

@@ -301,7 +301,7 @@ def _write_page(path: Path, storage: Storage, stored: StoredMotion) -> None:
 
 
 def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> None:
-    from folkmoot.network.membership.fields import replace_file
+    from folkmoot.durable import replace_file
     from folkmoot.network.storage.certificate import write_certificate
 
     if not path.parent.is_dir():

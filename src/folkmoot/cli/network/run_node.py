@@ -157,9 +157,7 @@ def check(
     roster: RosterFile = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model", help="The model it is to run, if it is to be tried.", show_default="as in node.toml"
-        ),
+        typer.Option("--model", help="A model to try as well.", show_default="as in node.toml"),
     ] = None,
     allow: Allow = None,
     trust_pickle: TrustPickle = False,

@@ -6,9 +6,7 @@ Every failure is one line that shows the value and says what was expected.
 from __future__ import annotations
 
 import ipaddress
-import os
 import re
-import tempfile
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -163,28 +161,6 @@ def toml_string(text: str) -> str:
 def toml_strings(texts: Iterable[str]) -> str:
     """An array of strings, on one line."""
     return "[" + ", ".join(toml_string(each) for each in texts) + "]"
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Write beside the file, then put it in its place in one step; modes and links stay as they are."""
-    place = path.resolve()
-    mode = place.stat().st_mode & 0o777 if place.exists() else 0o644
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            os.fchmod(file.fileno(), mode)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    folder = os.open(place.parent, os.O_RDONLY)  # the new name itself is on the disk only after this
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _escaped(character: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from folkmoot.durable import replace_file
 from folkmoot.network.membership.certificates import check_certificate, fingerprint_of, key_of
 from folkmoot.network.membership.fields import (
     check_addresses,
@@ -23,7 +24,6 @@ from folkmoot.network.membership.fields import (
     check_name,
     check_organisation,
     parse_toml,
-    replace_file,
     toml_string,
     toml_strings,
 )
@@ -35,7 +35,7 @@ HEADER = """\
 
 
 def faults(n: int) -> int:
-    """The most liars that n participants bear: the largest f with f < n/5."""
+    """The most liars that n participants tolerate: the largest f with f < n/5."""
     if n < 1:
         raise ValueError(f"n must satisfy n >= 1: got n={n}")
     return (n + 4) // 5 - 1

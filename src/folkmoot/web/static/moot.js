@@ -3,7 +3,7 @@
 const Moot = (() => {
   const { html, plain, percent } = Parts;
   const { many, short, time, ago, clock, fresh, head, cell, ring, saving } = Words;
-  const KEY = [["there", "", "connected"], ["committed", "•", "has committed its votes"], ["closed", "✓", "has signed its answers"], ["benched", "…", "benched: did not answer lately"], ["away", "?", "away: no connection"], ["accused", "!", "accused: there is evidence"]];
+  const KEY = [["there", "", "connected"], ["committed", "•", "has committed its votes"], ["closed", "✓", "has signed its answers"], ["benched", "…", "benched: did not answer lately"], ["away", "?", "away: no connection"], ["accused", "", "accused: there is evidence"]];
 
   const accusedBy = (state) => {
     const found = new Map();

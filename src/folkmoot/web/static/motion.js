@@ -101,7 +101,7 @@ const Motion = (() => {
     html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${many(motion.inputs, "input")}, ${many(motion.labels.length, "label")}.` });
 
   function drawList(state) {
-    const rows = [...state.motions].reverse().slice(0, 60).map((motion) => {
+    const rows = [...state.motions].reverse().slice(0, 40).map((motion) => {
       const live = motion.state === "open" && state.live.get(motion.motion);
       const chosen = motion.motion === state.chosen;
       const pick = button(short(motion.motion), () => state.choose(motion.motion), { class: "pick", "data-key": motion.motion, "aria-pressed": String(chosen), "aria-label": `look at motion ${short(motion.motion)}` });
@@ -114,6 +114,7 @@ const Motion = (() => {
     });
     fresh(document.getElementById("motions"), rows.length ? [head("motion", "asked by", "when", "inputs", "state"), html("tbody", {}, rows)] : []);
     const more = state.count - rows.length;
+    document.getElementById("follow").hidden = !state.pinned;
     document.getElementById("motions-note").textContent = rows.length
       ? `${many(state.live.size, "motion")} under way.${more > 0 ? ` ${many(more, "older motion")}: folkmoot motions lists them.` : ""}`
       : "None yet.";

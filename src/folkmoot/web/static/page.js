@@ -4,10 +4,10 @@ const Page = (() => {
   const { bare, plain } = Parts;
   const { many, short } = Words;
   const $ = (id) => document.getElementById(id);
-  const LISTED = 60; // motions
+  const LISTED = 40; // motions
   const LOOKED = 1000; // milliseconds between two looks at what events do not tell of a motion under way
 
-  const state = { access: null, moot: null, motions: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, heard: 0, there: false };
+  const state = { access: null, moot: null, motions: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
   let link = null;
   let due = false;
   let timer = 0;
@@ -35,8 +35,22 @@ const Page = (() => {
     if (error instanceof Link.Refusal && error.status === 401) return ask(error.message);
     state.tell(error instanceof Link.Refusal ? error.message : "The node did not answer.", true);
   };
-  state.choose = (name) => { state.chosen = name; changed(); };
-  state.follow = async (name) => { await motion(name); state.choose(name); };
+  // Somebody who looks at a motion that is over is left alone; else what is new is shown.
+  state.choose = (name) => {
+    state.chosen = name;
+    state.pinned = name !== null && !state.live.has(name);
+    changed();
+  };
+  state.unpin = () => {
+    state.chosen = state.under || state.motions.at(-1).motion;
+    state.pinned = false;
+    changed();
+  };
+  state.follow = async (name) => {
+    await motion(name);
+    state.choose(name);
+    state.pinned = false; // and of what comes next
+  };
   state.recorded = (records) => { state.records = { ...state.records, ...records }; changed(); };
 
   // ---- what is asked for ---------------------------------------------------------------------
@@ -83,7 +97,7 @@ const Page = (() => {
     state.under = null;
     listed.motions.forEach(keep);
     state.count = listed.count;
-    if (!state.motions.some((each) => each.motion === state.chosen)) state.chosen = state.motions.length ? state.motions[state.motions.length - 1].motion : null;
+    if (!state.motions.some((each) => each.motion === state.chosen)) state.chosen = state.motions.length ? state.motions.at(-1).motion : null;
     changed();
   }
 
@@ -93,7 +107,7 @@ const Page = (() => {
     moot(data) { state.moot = data; state.heard = Date.now(); },
     opened(data) {
       motion(data.motion).catch(state.failed);
-      if (!state.live.size) state.chosen = data.motion;
+      if (!state.pinned && !state.live.size) state.chosen = data.motion;
       state.tell(`${plain(data.asker)} puts ${many(data.inputs, "input")} to the moot.`);
     },
     progress(data) {
@@ -127,28 +141,71 @@ const Page = (() => {
     $("link").textContent = bare(words);
   }
 
-  function begin() {
+  // What streams have in common: whether somebody is there.
+  const following = (there, event) => ({
+    there() {
+      state.there = true;
+      status("live", "there");
+      there();
+    },
+    gone(wait, why) {
+      state.there = false;
+      status(`the node is gone${why ? ` (${why})` : ""}; trying again in ${wait} s`, "gone");
+    },
+    refused(error) { error.status === 401 ? ask(error.message) : state.failed(error); },
+    event,
+  });
+
+  // What one node sees: the page's own, or one of several behind it.
+  function lookAtOne(prefix) {
+    end();
+    Link.through(prefix);
+    Object.assign(state, { access: null, moot: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false });
+    Motion.forget();
+    Ask.forget();
+    $("all").hidden = true;
+    timer = setInterval(lookAgain, LOOKED);
+    link = Link.follow("/v1/events", following(() => refresh().catch(state.failed), ({ kind, data }) => {
+      if (HEARD[kind]) HEARD[kind](data);
+      changed();
+    }));
+  }
+
+  function lookAtAll() {
+    end();
+    Link.through("");
+    $("one").hidden = true;
+    $("all").hidden = false;
+    link = Link.follow("/v1/together/events", following(() => {}, ({ kind, data }) => { if (kind === "together") Together.draw(data, look); }));
+  }
+
+  function look(name) {
+    $("seen-by").value = name;
+    state.tell("");
+    if (name) lookAtOne(`/nodes/${encodeURIComponent(name)}`);
+    else lookAtAll();
+  }
+
+  async function begin() {
     end();
     $("door").hidden = true;
     status("looking for the node…", "");
-    timer = setInterval(lookAgain, LOOKED);
-    link = Link.follow("/v1/events", {
-      there() {
-        state.there = true;
-        status("live", "there");
-        refresh().catch(state.failed);
-      },
-      gone(wait, why) {
-        state.there = false;
-        status(`the node is gone${why ? ` (${why})` : ""}; trying again in ${wait} s`, "gone");
-      },
-      refused(error) { error.status === 401 ? ask(error.message) : state.failed(error); },
-      event({ kind, data }) {
-        if (HEARD[kind]) HEARD[kind](data);
-        changed();
-      },
-    });
+    Link.through("");
+    let access;
+    try {
+      access = await Link.get("/v1/access");
+    } catch (error) {
+      if (error instanceof Link.Refusal) return error.status === 401 ? ask(error.message) : state.failed(error);
+      return lookAtOne(""); // it is not there: wait for it
+    }
+    $("switch").hidden = !access.nodes;
+    if (!access.nodes) return lookAtOne("");
+    const choices = [["", "all together"], ...access.nodes.map((name) => [name, `what ${plain(name)} sees`])];
+    $("seen-by").replaceChildren(...choices.map(([value, text]) => Parts.html("option", { value, text })));
+    look("");
   }
+  $("follow").addEventListener("click", () => state.unpin());
+  $("seen-by").addEventListener("change", () => look($("seen-by").value));
 
   function end() {
     if (link) link.stop();
@@ -161,6 +218,8 @@ const Page = (() => {
   function ask(why = "") {
     end();
     $("one").hidden = true;
+    $("all").hidden = true;
+    $("switch").hidden = true;
     $("door").hidden = false;
     $("door-why").textContent = bare(why);
     status("", "");

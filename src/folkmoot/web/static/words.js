@@ -41,10 +41,11 @@ const Words = (() => {
   // Shares of labels, a line each.
   function bars(shares, labels, colours = labels) {
     const found = labels.filter((label) => shares[label]).sort((a, b) => shares[b] - shares[a]);
+    const narrow = found.every((label) => label.length < 4) ? " narrow" : "";
     const lines = found.slice(0, 8).map((label) => {
       const bar = html("span", { class: `bar ${shade(colours.indexOf(label))}` });
       bar.style.width = percent(shares[label], 2);
-      return html("div", { class: "line wide" }, [chip(label, colours), html("span", { class: "track" }, [bar]), html("span", { class: "many", text: percent(shares[label], 1) })]);
+      return html("div", { class: `line wide${narrow}` }, [chip(label, colours), html("span", { class: "track" }, [bar]), html("span", { class: "many", text: percent(shares[label], 1) })]);
     });
     if (found.length > 8) lines.push(html("p", { class: "soft small", text: `and ${many(found.length - 8, "label")} with less` }));
     return lines;
@@ -63,14 +64,14 @@ const Words = (() => {
   }
 
   // Shares by round, stacked; rounds: a list of shares by label, null where nothing is known.
-  function chart(rounds, labels, what) {
+  function chart(rounds, labels, what, numbered = true) {
     const box = { x: 34, y: 6, wide: 560, high: 110 };
     let before = {};
     const columns = rounds.map((shares) => labels.map((label) => (before = shares || before)[label] || 0));
     const drawing = svg("svg", { class: "rounds-chart", viewBox: "0 0 600 138", role: "img", "aria-label": what });
     drawing.append(...Parts.stacked(columns, labels.map((_, i) => i), 1, box));
     for (const [share, y] of [["100%", 12], ["50%", 64], ["0%", 116]]) drawing.append(svg("text", { class: "axis end", x: 30, y, text: share }));
-    for (const tick of Parts.ticks(rounds.length, 8))
+    for (const tick of numbered ? Parts.ticks(rounds.length, 8) : [])
       if (tick > 0) drawing.append(svg("text", { class: "axis mid", x: Parts.round(box.x + ((tick - 0.5) / rounds.length) * box.wide), y: 132, text: String(tick) }));
     return drawing;
   }

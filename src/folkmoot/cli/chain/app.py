@@ -1,0 +1,14 @@
+"""The commands of ``folkmoot chain``, in the order of a motion."""
+
+from __future__ import annotations
+
+import typer
+
+from folkmoot.cli.chain.local import local
+
+app = typer.Typer(
+    help="The moot on a chain: test sets, stakes, past performance and rewards (docs/chain.md).",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+app.command()(local)
