@@ -343,7 +343,7 @@ EXPERIMENT = Experiment(
         seeds=1,
         liars=(18,),
         attacks=("clique", "shifted", "adaptive"),
-        names=(DIGITS, CANCER, FEMNIST),
+        names=(DIGITS, CANCER),
         objects=600,
     ),
     cells=cells,

@@ -21,6 +21,7 @@ DIGITS, WINE, CANCER, FEMNIST, BLOBS, MOONS = (
 )
 ALL: Final = (DIGITS, WINE, CANCER, FEMNIST, BLOBS, MOONS)
 _WRITERS: Final = 150  # of FEMNIST, whose digits are drawn from
+_LEAST: Final = 20  # characters of a writer that is drawn
 _PIXELS: Final = 28
 _FEW_COLUMNS: Final = 3  # of which nobody is given only half
 
@@ -61,10 +62,16 @@ def load(name: str, data: str | None, seed: int, most: int) -> Objects:
 @lru_cache(maxsize=2)  # reading the file takes seconds
 def _femnist(data: str | None, seed: int, most: int) -> Objects:
     """Digits of many writers, in pixels of twice the width."""
-    from folkmoot.datasets import load_femnist
+    from folkmoot.datasets import femnist_counts, load_femnist
 
-    rows = load_femnist(data, task="characters", writers=_WRITERS, min_samples=20, seed=seed)
+    enough = int((femnist_counts(data)[1].sum(axis=1) >= _LEAST).sum())
+    if not enough:
+        raise ValueError(f"{data} must have writers with {_LEAST} characters or more: it has none")
+    writers = min(_WRITERS, enough)
+    rows = load_femnist(data, task="characters", writers=writers, min_samples=_LEAST, seed=seed)
     digits = np.flatnonzero(rows.y < 10)
+    if len(digits) < 200:
+        raise ValueError(f"{data} must hold 200 digits or more of {writers} writers: it has {len(digits)}")
     drawn = np.sort(np.random.default_rng([seed, 1]).permutation(digits)[: min(most, 1000)])
     half = _PIXELS // 2
     images = rows.X[drawn].reshape(-1, half, 2, half, 2).mean(axis=(2, 4)).reshape(len(drawn), -1)
