@@ -60,7 +60,7 @@ test-slow: $(VENV)/slow
 	$(BIN)/pytest -n auto -m slow
 
 # Each writes its part of benchmarks/results.json, from which docs/measurements.md is made.
-BENCHMARKS := startup theory simulation learning trust player network network_hostile network_largest page
+BENCHMARKS := startup theory simulation learning trust cluster player network network_hostile network_largest page
 
 bench: $(VENV)/dev
 	set -e; for each in $(BENCHMARKS); do $(BIN)/python benchmarks/$$each.py --json --record; done
