@@ -122,8 +122,8 @@ def _play_with(
                 bars.close()
                 told(result)
                 sys.stdout.flush()  # whoever reads a pipe has it now, not at the end
-                say("the nodes and their page stay until Ctrl-C", error=True)
-                with suppress(KeyboardInterrupt):
+                with suppress(KeyboardInterrupt):  # also one that comes as soon as it is asked for
+                    say("the nodes and their page stay until Ctrl-C", error=True)
                     Event().wait()
 
             play(config, seed, folder, progress, page, stay)
