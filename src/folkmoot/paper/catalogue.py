@@ -25,6 +25,7 @@ MODULES: Final = {
     "trust": "trust.against_liars",
     "peer-review": "peer_review.what_rows_buy",
     "improve": "improvement.improve",
+    "clusters": "clusters.agreed_clusters",
 }
 
 
