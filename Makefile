@@ -71,7 +71,7 @@ $(VENV)/docs: $(VENV)/base
 
 # -W: a warning is a failure; nitpicky (docs/conf.py): so is a name that leads nowhere.
 docs: $(VENV)/docs
-	$(BIN)/python -m sphinx -W --keep-going --quiet -j auto -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going --quiet -j auto -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 clean:
