@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -84,7 +85,7 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Builda
 class TestContainer:
     """One container for all of it."""
 
-    pytestmark = (pytest.mark.slow, pytest.mark.skipif(bool(LACKING), reason=LACKING))
+    pytestmark: ClassVar = [pytest.mark.slow, pytest.mark.skipif(bool(LACKING), reason=LACKING)]
 
     def test_a_node_is_made_checked_and_run_in_it(self, container: tuple[Buildah, str]) -> None:
         buildah, name = container
