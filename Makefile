@@ -60,7 +60,7 @@ test-slow: $(VENV)/slow
 	$(BIN)/pytest -n auto -m slow
 
 # Each writes its part of benchmarks/results.json, from which docs/measurements.md is made.
-BENCHMARKS := startup theory simulation learning trust player network network_hostile network_largest page
+BENCHMARKS := startup theory simulation learning trust cluster player network network_hostile network_largest page
 
 bench: $(VENV)/dev
 	set -e; for each in $(BENCHMARKS); do $(BIN)/python benchmarks/$$each.py --json --record; done
@@ -71,7 +71,7 @@ $(VENV)/docs: $(VENV)/base
 
 # -W: a warning is a failure; nitpicky (docs/conf.py): so is a name that leads nowhere.
 docs: $(VENV)/docs
-	$(BIN)/python -m sphinx -W --keep-going --quiet -j auto -b html docs docs/_build/html
+	$(BIN)/python -m sphinx -W --keep-going --quiet -j auto -b html -d docs/_build/doctrees docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
 clean:

@@ -74,7 +74,7 @@ print(json.dumps(found))
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     script = tmp_path_factory.mktemp("notebook") / "notebook.py"
     script.write_text(SCRIPT)
-    result = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=120)
+    result = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stderr
     found: dict[str, dict[str, Any]] = json.loads(result.stdout)
     return found

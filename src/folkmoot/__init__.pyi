@@ -44,7 +44,9 @@ from .simulation import Agreement as Agreement
 from .simulation import agree as agree
 from .simulation import deliberate as deliberate
 from .thresholds import StrongConfidence as StrongConfidence
+from .vote_files import PartitionTable as PartitionTable
 from .vote_files import VoteTable as VoteTable
+from .vote_files import read_partitions as read_partitions
 from .vote_files import read_votes as read_votes
 from .watching import play as play
 

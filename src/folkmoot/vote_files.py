@@ -1,6 +1,7 @@
 """Votes and truths in files: columns ``task, worker, label`` and ``task, label`` (crowd-kit's names).
 
-Labels are any strings; a vote that is not there is -1. ``folkmoot.tabular`` says what can be read.
+Clusterings are read in the same way, by columns ``object, participant, cluster``. Labels are any strings; a
+vote that is not there is -1. ``folkmoot.tabular`` says what can be read.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from folkmoot.arrays import Ints
+from folkmoot.partitions import numbered
 from folkmoot.tabular import Table, open_table, shortened
 from folkmoot.votes import UNCOLOURED, Votes
 
-__all__ = ["VoteTable", "read_votes"]
+__all__ = ["PartitionTable", "VoteTable", "read_partitions", "read_votes"]
 
 Source: TypeAlias = str | os.PathLike[str]
 
@@ -141,6 +143,103 @@ def read_votes(
     )
 
 
+@dataclass(frozen=True)
+class PartitionTable:
+    """Clusterings with the names of their rows (participants) and columns (objects).
+
+    Parameters
+    ----------
+    partitions : ndarray of int, shape (participant, object)
+        The cluster of each object by each participant, numbered for each by itself; -1 where it names none.
+    participants : list of str
+        The name of each row, sorted: numbers by value, then words.
+    objects : list of str
+        The name of each column, in the order in which the file first names them.
+    truth : ndarray of int, shape (object,), or None
+        The true cluster of each object, -1 where it is not known; None if no truth was read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot import PartitionTable
+    >>> table = PartitionTable(np.array([[0, 0], [0, 1]]), ["ann", "bob"], ["o1", "o2"], truth=None)
+    >>> table.participants
+    ['ann', 'bob']
+    """
+
+    partitions: Ints
+    participants: list[str]
+    objects: list[str]
+    truth: Ints | None
+
+
+def read_partitions(
+    path: Source,
+    truth: Source | None = None,
+    *,
+    object: str = "object",  # noqa: A002
+    participant: str = "participant",
+    cluster: str = "cluster",
+) -> PartitionTable:
+    """Read clusterings from a file with a row for each object and participant, and the truth from another.
+
+    A file is text with commas, semicolons or tabs between its cells, gzipped or not, or parquet. Clusters are
+    any strings, and mean nothing between participants. What a participant says nothing of, it has not seen.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file, with the columns ``object``, ``participant`` and ``cluster``. Further columns are ignored.
+    truth : str or path-like, optional
+        A file with the columns ``object`` and ``cluster``: the true clusters of the objects that it names.
+    object : str, default "object"
+        The name of the column of objects, in both files.
+    participant : str, default "participant"
+        The name of the column that says whose clustering it is.
+    cluster : str, default "cluster"
+        The name of the column of clusters, in both files.
+
+    Returns
+    -------
+    PartitionTable
+        The clusterings, with the names of participants and objects.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a cell is empty, a participant names two clusters for an object, or a truth is
+        of an object that nobody has seen. The message names the file and the line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from folkmoot import read_partitions
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "labels.csv")
+    ...     _ = path.write_text("object,participant,cluster\\no1,ann,x\\no1,bob,x\\no2,ann,y\\n")
+    ...     table = read_partitions(path)
+    >>> table.partitions
+    array([[ 0,  1],
+           [ 0, -1]])
+    """
+    cast = _cast(
+        path, {"object": object, "participant": participant, "cluster": cluster}, "names a cluster of"
+    )
+    told = _told(truth, "cluster", object, cluster, "object")
+    unknown = next((name for name in told if name not in cast.tasks), None)
+    if unknown is not None:
+        raise ValueError(f"{truth}: object {unknown!r} is not among the objects of {path}")
+    names = sorted(cast.workers, key=_natural)
+    said = np.full((len(names), len(cast.tasks)), UNCOLOURED, dtype=np.int64)
+    said[_places(cast.workers, names)[cast.by], cast.on] = cast.said
+    true: Ints | None = None
+    if truth is not None:
+        number = {name: i for i, name in enumerate(dict.fromkeys(told.values()))}
+        true = np.array([number[told[o]] if o in told else UNCOLOURED for o in cast.tasks], dtype=np.int64)
+    return PartitionTable(numbered(said), names, list(cast.tasks), true)
+
+
 class _Cast(NamedTuple):
     """Votes in the order of their rows; names are numbered in the order in which they occur."""
 
@@ -152,9 +251,12 @@ class _Cast(NamedTuple):
     said: Ints
 
 
-def _cast(path: Source, names: dict[str, str]) -> _Cast:
+def _cast(path: Source, names: dict[str, str], said_before: str = "has voted on") -> _Cast:
+    what, who, which = names
     if len(set(names.values())) < len(names):
-        raise ValueError(f"task, worker and label must be different columns: got {', '.join(names.values())}")
+        raise ValueError(
+            f"{what}, {who} and {which} must be different columns: got {', '.join(names.values())}"
+        )
     tasks: dict[str, int] = {}
     workers: dict[str, int] = {}
     labels: dict[str, int] = {}
@@ -174,7 +276,7 @@ def _cast(path: Source, names: dict[str, str]) -> _Cast:
         if first.size < on.size:
             again = np.setdiff1d(np.arange(on.size), first)[0]
             raise ValueError(
-                f"{table.where(lines[again])}: worker {[*workers][by[again]]!r} has voted on task "
+                f"{table.where(lines[again])}: {who} {[*workers][by[again]]!r} {said_before} {what} "
                 f"{[*tasks][on[again]]!r} already"
             )
     return _Cast(tasks, workers, labels, on, by, said)
@@ -189,18 +291,18 @@ def _check_columns(table: Table, names: dict[str, str]) -> None:
             )
 
 
-def _told(path: Source | None, what: str, task: str, label: str) -> dict[str, str]:
+def _told(path: Source | None, what: str, task: str, label: str, kind: str = "task") -> dict[str, str]:
     """The label of each task that a file of columns task,label names."""
     told: dict[str, str] = {}
     if path is None:
         return told
     with open_table(path) as table:
-        _check_columns(table, {"task": task, "label": label})
+        _check_columns(table, {kind: task, what if kind != "task" else "label": label})
         for line, cells in table.rows([task, label]):
             if "" in cells:
                 raise ValueError(f"{table.where(line)}: {label if cells[0] else task} is empty")
             if cells[0] in told:
-                raise ValueError(f"{table.where(line)}: task {cells[0]!r} has a {what} already")
+                raise ValueError(f"{table.where(line)}: {kind} {cells[0]!r} has a {what} already")
             told[cells[0]] = cells[1]
     return told
 

@@ -22,7 +22,7 @@ def modelled(
     return model
 
 
-@pytest.mark.parametrize(("labels", "inputs", "turns"), [(2, 256, 1), (3, 40, 2), (10, 300, 2), (16, 257, 1)])
+@pytest.mark.parametrize(("labels", "inputs", "turns"), [(2, 256, 1), (3, 40, 1), (10, 300, 2), (16, 257, 1)])
 def test_a_motion_pays_by_points_and_leaves_nothing(
     world: World, labels: int, inputs: int, turns: int
 ) -> None:

@@ -13,7 +13,7 @@ from support.chain import STAKE, SUBJECT, World
 from support.oracles.moot_on_chain import MotionModel, RecordModel
 
 # The chain is put back to where it was after each example, hence the fixture may be shared.
-FEW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @st.composite
@@ -96,7 +96,7 @@ def play(world: World, drawn: dict[str, Any]) -> None:
     assert world.contract.motions(motion.number).pool == 0
 
 
-@settings(FEW, max_examples=4)
+@settings(FEW, max_examples=3)
 @given(
     seed=st.integers(0, 10**6),
     labels=st.sampled_from([2, 3, 10]),

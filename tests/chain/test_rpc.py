@@ -86,7 +86,7 @@ def test_a_refusal_says_why_before_and_after_it_is_paid_for(contract: Contract, 
         contract.send("withdraw", people[0].address, gas=100_000)
     with pytest.raises(RevertedError, match="ran out of gas"):
         contract.send("withdraw", people[0].address, gas=22_100)
-    with pytest.raises(LookupError, match="no motion 99"):
+    with pytest.raises(ValueError, match="no motion 99"):
         contract.motions(99)
 
 

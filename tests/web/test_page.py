@@ -46,8 +46,10 @@ def test_a_motion_is_followed_until_the_liar_is_accused(
         assert sum(shares) == pytest.approx(100.0, abs=0.2)
         rounds = page.locator("#motion .meter .many").first
         first = rounds.inner_text()
+        page.locator("#motions .pick").first.focus()
         expect(rounds).not_to_have_text(first, timeout=LIVE)  # it goes on by itself
         assert page.locator(".wire.asked").count() > 0
+        assert page.evaluate("document.activeElement.dataset.key") == name  # who uses a keyboard stays there
 
         expect(page.locator("#motion-title")).to_have_text(f"Motion {name[:8]} is over", timeout=LIVE)
         expect(page.locator(f"#accused [data-who={LIAR}]")).to_be_visible(timeout=LIVE)
@@ -143,3 +145,8 @@ def test_a_table_is_dropped_checked_put_and_answered(browser: Browser, address: 
             who: said for who, said in right.items() if said
         }
         assert right["node001"].endswith("right")
+
+        page.locator("#motions .pick").last.press("Enter")  # an older one: what is new does not push it away
+        expect(page.locator("#motion-title")).not_to_have_text(f"Motion {newest['motion'][:8]} is over")
+        page.get_by_role("button", name="Follow what is new").press("Enter")
+        expect(page.locator("#motion-title")).to_have_text(f"Motion {newest['motion'][:8]} is over")

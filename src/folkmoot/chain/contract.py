@@ -9,7 +9,7 @@ from typing import Any
 from folkmoot.arrays import Bools, Ints
 from folkmoot.chain import interface
 from folkmoot.chain.ballots import check_size, pack, pack_mask
-from folkmoot.chain.rpc import Log, Message, Receipt, Rpc
+from folkmoot.chain.rpc import NOBODY, Log, Message, Receipt, Rpc
 from folkmoot.chain.seals import ZERO, checksummed, seal_ballot, seal_truth, subject_of
 from folkmoot.chain.sending import Cost, Sender
 
@@ -89,19 +89,27 @@ class Contract:
         """The same contract, called by somebody else."""
         return Contract(self.rpc, self.address, sender)
 
+    def check(self) -> None:
+        """ValueError unless this very contract is at the address."""
+        code = self.rpc.code(self.address)
+        if not code:
+            raise ValueError(f"there is no contract at {self.address} on chain {self.rpc.chain_id()}")
+        if not code.startswith(bytes.fromhex(interface.artifact()["bytecode_runtime"][2:])):
+            raise ValueError(f"the contract at {self.address} is another one than this folkmoot knows")
+
     # ---- reading
 
     def view(self, name: str, *arguments: object) -> Any:
         """What a view returns."""
-        caller = self.sender.address if self.sender is not None else "0x" + "00" * 20
+        caller = self.sender.address if self.sender is not None else NOBODY
         message = Message(caller, self.address, interface.calldata(name, arguments))
         return interface.returned(name, self.rpc.call(message))
 
     def motions(self, motion: int) -> Terms:
-        """A motion as it stands; LookupError if there is none."""
+        """A motion as it stands; ValueError if there is none."""
         found = self.view("motions", motion)
         if not found["inputs"]:
-            raise LookupError(f"there is no motion {motion}: there are {self.view('motion_count')}")
+            raise ValueError(f"there is no motion {motion}: there are {self.view('motion_count')}")
         found["deadlines"] = tuple(found["deadlines"])
         return Terms(motion, **found)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from folkmoot.chain.extras import needed
-from folkmoot.chain.rpc import Block, BlockTag, Log, Message, Receipt, RevertedError, reason_of
+from folkmoot.chain.rpc import NOBODY, Block, BlockTag, Log, Message, Receipt, RevertedError, reason_of
 from folkmoot.chain.seals import checksummed
 
 ROOM = 30_000_000  # gas of a block
@@ -135,8 +135,9 @@ class InProcess:
     def _asked(self, ask: Any, message: Message, tag: BlockTag) -> Any:
         from eth_tester.exceptions import TransactionFailed
 
+        nobody = message.sender == NOBODY  # py-evm has whoever asks pay for the gas
         asked: dict[str, Any] = {
-            "from": checksummed(message.sender),
+            "from": self._tester.get_accounts()[0] if nobody else checksummed(message.sender),
             "data": "0x" + message.data.hex(),
             "value": message.value,
             "gas": message.gas or ROOM,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+NOBODY = "0x" + "00" * 20  # who reads without an address of its own
 BlockTag: TypeAlias = int | Literal["latest", "safe", "finalized"]
 
 

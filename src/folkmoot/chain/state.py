@@ -59,7 +59,7 @@ class State:
     def save_ballot(self, ballot: SavedBallot) -> Path:
         """Write a ballot down; another ballot of the same participant in the same motion is refused."""
         path = self._place / f"ballot-{ballot.motion}-{checksummed(ballot.who)}.json"
-        if path.exists() and self._ballot(path).votes.tolist() != ballot.votes.tolist():
+        if path.exists() and read_ballot(path).votes.tolist() != ballot.votes.tolist():
             raise ValueError(
                 f"{path} holds another ballot for motion {ballot.motion}: a participant commits once; "
                 "remove the file only if that commitment was never sent"
@@ -77,7 +77,7 @@ class State:
     def ballots(self) -> Iterator[SavedBallot]:
         """All ballots, by motion."""
         paths = sorted(self._place.glob("ballot-*.json"), key=lambda path: int(path.name.split("-")[1]))
-        return (self._ballot(path) for path in paths)
+        return (read_ballot(path) for path in paths)
 
     def save_truth(self, seal: bytes, truth: SavedTruth) -> Path:
         """Write a truth down under its seal."""
@@ -106,13 +106,17 @@ class State:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         replace_file(path, json.dumps(note).encode(), new_mode=0o600)
 
-    @staticmethod
-    def _ballot(path: Path) -> SavedBallot:
+
+def read_ballot(path: Path) -> SavedBallot:
+    """A ballot file, one's own or one that somebody gave."""
+    try:
         note = json.loads(path.read_bytes())
         return SavedBallot(
-            note["motion"],
-            note["who"],
+            int(note["motion"]),
+            checksummed(note["who"]),
             bytes.fromhex(note["salt"][2:]),
             np.array(note["votes"], dtype=np.int64),
-            note["open"],
+            bool(note["open"]),
         )
+    except (ValueError, KeyError, TypeError):
+        raise ValueError(f"{path} must be a ballot file that folkmoot chain commit wrote") from None

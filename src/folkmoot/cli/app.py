@@ -32,6 +32,10 @@ COMMANDS: Final = {
         "folkmoot.cli.deliberate:deliberate",
         "Let the workers of a vote file talk until they agree, beside every centralised answer.",
     ),
+    "cluster": Entry(
+        "folkmoot.cli.cluster:cluster",
+        "Let participants agree on one clustering, from everybody's in a file, beside what a centre does.",
+    ),
     "plan": Entry(
         "folkmoot.cli.plan:plan",
         "Choose protocol, k, alpha and rounds: what they give, what they cost, and where they break.",

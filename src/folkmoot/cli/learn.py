@@ -10,12 +10,14 @@ import typer
 from folkmoot.cli.learn_checks import (
     MOOT_FILE,
     PREDICTIONS,
+    check_improving,
     check_numbers,
     check_score,
     check_showing,
     check_trim,
     check_voting,
     new_folder,
+    pool_of,
 )
 from folkmoot.cli.learn_output import learned_dict, print_learned, truths, write_answers, write_learned
 from folkmoot.cli.options import (
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
     from folkmoot.protocols import SnowProtocol
     from folkmoot.runs.number_study import NumberStudy
-    from folkmoot.runs.study import Study
+    from folkmoot.runs.study import Pool, Study
 
 
 def learn(
@@ -128,7 +130,7 @@ def learn(
         str | None,
         typer.Option(
             "--check-rows",
-            help="How many each shows, inputs and labels: at most half of its rows; or 'all'.",
+            help="How many each shows, inputs and labels (with --improve inputs): at most half; or 'all'.",
             show_default="10",
         ),
     ] = None,
@@ -149,6 +151,20 @@ def learn(
             show_default=False,
         ),
     ] = None,
+    improve: Annotated[
+        Path | None,
+        typer.Option(
+            "--improve",
+            help="Agree on labels for the rows of this file, and fit every model again to its own and these.",
+            show_default=False,
+        ),
+    ] = None,
+    safe: Annotated[
+        bool,
+        typer.Option(
+            "--safe", help="With --improve: keep an old model unless its own rows bear out the new."
+        ),
+    ] = False,
     score: Annotated[
         str | None,
         typer.Option(
@@ -190,7 +206,8 @@ def learn(
     from folkmoot import checks
     from folkmoot.datasets import read_table
 
-    showing = check_showing(peer_review, check_rows, privacy, expert)
+    showing = check_showing(peer_review, check_rows, privacy, expert, improve is not None)
+    check_improving(improve, safe)
     if trust and peer_review:
         raise ValueError("--trust learns from votes alone and --peer-review from shown rows: leave one out")
     if task not in (None, "classification", "regression"):
@@ -216,7 +233,7 @@ def learn(
             "--protocol": protocol != "slush", "--alpha": alpha is not None, "--beta": beta != 20,
             "--voting": voting != "labels", "--pool": pool != "mean", "--trust": trust,
             "--check-rows": check_rows is not None, "--privacy": privacy is not None, "--no-refit": not refit,
-            "--expert": expert is not None,
+            "--expert": expert is not None, "--improve": improve is not None,
         }  # fmt: skip
         check_numbers(target, about_classes)
         moot = _moot_of_numbers(table, model, k, trim, peer_review, holdout, rounds, jobs, seed)
@@ -248,7 +265,8 @@ def learn(
 
     counts = liar_counts(everyone) if byzantine is None else liar_counts(everyone, most=most)
     scores = check_score(score)
-    _study(moot, table, counts, repeats, scores, folder, about_the_table, save, json, participants)
+    rest = None if improve is None else pool_of(improve, table, showing, safe)
+    _study(moot, table, counts, repeats, scores, folder, about_the_table, save, json, participants, rest)
 
 
 def _rule(participants: int, protocol: str, k: int | None, alpha: str | None, beta: int) -> SnowProtocol[Any]:
@@ -321,6 +339,7 @@ def _study(
     save: bool,
     json: bool,
     participants: bool,
+    pool: Pool | None,
 ) -> None:
     """Fit the moot, compare it, write everything and print what came of it."""
     from folkmoot.learning import ConsensusClassifier
@@ -335,7 +354,9 @@ def _study(
     with collected_warnings() as warnings, progress_bars() as progress:
         if isinstance(moot, ConsensusClassifier):
             wanted = scores or None
-            result = study(moot, table, counts, watched=0, repeats=repeats, scoring=wanted, progress=progress)
+            result = study(
+                moot, table, counts, watched=0, repeats=repeats, scoring=wanted, progress=progress, pool=pool
+            )
         else:
             result = number_study(moot, table, counts, scoring=scores, progress=progress)
         answers = learned.answers(table.X_test)

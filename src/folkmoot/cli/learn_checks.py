@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from folkmoot.cli.study_output import PARTICIPANTS, REPORT, RESULTS, check_folder, check_new
+
+if TYPE_CHECKING:
+    from folkmoot.datasets import MootData
+    from folkmoot.runs.study import Pool
 
 FOLDER: Final = "folkmoot-learn"
 PREDICTIONS: Final = "predictions.csv"
@@ -46,13 +50,44 @@ def check_numbers(target: str, about_classes: Mapping[str, bool]) -> None:
         )
 
 
+def check_improving(improve: Path | None, safe: bool) -> None:
+    """The file of a pool must be there; ``--safe`` is about it."""
+    if improve is None:
+        if safe:
+            raise ValueError(
+                "--safe is for models that are fitted again: add --improve POOL.csv, or leave it out"
+            )
+        return
+    if improve.is_dir():
+        raise ValueError(f"--improve must name a table without labels: {improve} is a folder")
+    with improve.open("rb"):  # named, if it is not there, before anything is fitted
+        pass
+
+
+def pool_of(improve: Path, table: MootData, check_rows: int | Literal["all"], safe: bool) -> Pool:
+    """The rows to agree on, read as those of the table are."""
+    from folkmoot.datasets.layout import read_rows
+    from folkmoot.runs.study import Pool
+
+    if table.layout is None:
+        raise ValueError("the rows must come from a table")
+    X, _ = read_rows(improve, table.layout)
+    return Pool(str(improve), X, check_rows, safe)
+
+
 def check_showing(
-    peer_review: bool, check_rows: str | None, privacy: float | None, expert: str | None
+    peer_review: bool,
+    check_rows: str | None,
+    privacy: float | None,
+    expert: str | None,
+    improve: bool = False,
 ) -> int | Literal["all"]:
-    """How many rows each shows; nobody shows any unless ``--peer-review`` asks for it."""
+    """How many rows each shows; nobody shows any unless ``--peer-review`` or ``--improve`` asks for it."""
     from folkmoot import checks
 
     given = {"--check-rows": check_rows, "--privacy": privacy, "--expert": expert}
+    if improve:
+        del given["--check-rows"]
     lonely = next((option for option, value in given.items() if value is not None), None)
     if not peer_review and lonely is not None:
         raise ValueError(f"{lonely} is for rows that are shown: add --peer-review, or leave it out")

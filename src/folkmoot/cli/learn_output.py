@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from folkmoot.arrays import Array, Ints
     from folkmoot.comparison import NumberReport, Report
     from folkmoot.datasets import MootData
+    from folkmoot.learning.improvement import Improvement
     from folkmoot.runs.learned import Answers
     from folkmoot.runs.number_study import NumberStudy
     from folkmoot.runs.study import Study
@@ -38,6 +39,8 @@ def learned_dict(study: Study | NumberStudy, warned: list[str]) -> dict[str, Any
         joining = study.report(0).joining
         found["joining"] = [] if joining is None else joining.to_list()
         found["scores"] = study.scores
+    elif study.improvement is not None:
+        found["improvement"] = study.improvement.to_dict()
     return found
 
 
@@ -65,6 +68,8 @@ def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool
     tested = f"{study.data.tested[0].upper()}{study.data.tested[1:]}."
     if isinstance(study, Study):
         shown = study.shown
+        if study.improvement is not None:
+            _print_improved(study.improvement)
         about = [] if shown is None else [str(shown)]
         helpful = [READ_BACKWARDS] if shown is not None and any(shown.anchored[1:]) else []
         print_study(
@@ -93,6 +98,23 @@ def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool
         say("")
         print_table("With nobody lying, by scikit-learn's scorers:", *study.score_cells())
     _print_who(report, whole)
+
+
+def _print_improved(found: Improvement) -> None:
+    """What the models gained on own rows, who kept an old one, and what everybody showed for it."""
+    (before, after), (least, least_after) = found.mean, found.worst
+    shown = max(each.shown for each in found.changes)
+    refused = [f"  {name} keeps its old model: {why}" for name, why in found.refused.items()]
+    more = [f"  ... and {len(refused) - 5} more"] if len(refused) > 5 else []
+    say(
+        f"Models fitted again to {found.inputs:,} rows whose labels they agreed on. Right on own rows, by "
+        f"models that have not seen them: {before:.3f} before, {after:.3f} after; worst {least:.3f}, "
+        f"{least_after:.3f}.",
+        f"Each showed at most {shown} of its labelled inputs, and no label.",
+        *refused[:5],
+        *more,
+        "",
+    )
 
 
 def _print_who(report: Report | NumberReport, whole: bool) -> None:

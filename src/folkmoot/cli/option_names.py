@@ -19,8 +19,11 @@ _CALLED: Final = {
     "task": "task_column",
     "worker": "worker_column",
     "label": "label_column",
+    "object": "object_column",
+    "participant": "participant_column",
+    "cluster": "cluster_column",
 }
-_CELLS: Final = ("task", "worker", "label")
+_CELLS: Final = ("task", "worker", "label", "object", "participant", "cluster")
 _VALUE: Final = r"'[^']*'|\"[^\"]*\"|\([^)]*\)|\[[^\]]*\]|[^\s,;:()]*[^\s,;:().]|"
 _CALL: Final = r"\b\w+\([^()]*\)"  # Slush(k=3, alpha=2) stays as it is
 _VERB: Final = r"(?:must|is|are|needs|names|says|takes|has)\b"

@@ -299,8 +299,11 @@ class Refitted:
     fault: str | None = None
 
 
-def refit(task: Task, old: Participant, X: Any, labels: Array | None) -> Refitted:
-    """Fit a clone to own rows and agreed ones; another, to the agreed ones alone, tells how good that is."""
+def refit(task: Task, old: Participant, X: Any, labels: Array | None, *, measure: bool = True) -> Refitted:
+    """Fit a clone to own rows and agreed ones; another, to the agreed ones alone, tells how good that is.
+
+    That second one is fitted if ``measure``.
+    """
     if labels is None:
         return Refitted(old)
     pool, own = rows_in(X), len(task.y)
@@ -310,19 +313,19 @@ def refit(task: Task, old: Participant, X: Any, labels: Array | None) -> Refitte
     )
     try:
         new = learnt_on(both, np.arange(own + pool))
-        without = learnt_on(both, np.arange(own, own + pool))
+        without = learnt_on(both, np.arange(own, own + pool)) if measure else None
     except (ValueError, TypeError, RuntimeError) as error:
         return Refitted(old, fault=f"its model cannot be fitted again: {first_sentence(error)}")
+    person = replace(
+        old, model=new.model, rows=own + pool, constant=new.constant, weighted=new.weighted, unrefitted=None
+    )
+    if without is None:
+        return Refitted(person)
     seen = measured(without, task.X, task.y)
     if seen.fault:
         return Refitted(old, fault=f"its new model cannot answer its own rows: {seen.fault}")
-    answers = without.predict(task.X)
-    right = np.asarray(answers) == task.y
-    person = replace(
-        old,
-        model=new.model, rows=own + pool, held_out=seen.held_out, right=seen.right, confusion=seen.confusion,
-        constant=new.constant, weighted=new.weighted, unrefitted=None,
-    )  # fmt: skip
+    right = np.asarray(without.predict(task.X)) == task.y
+    person = replace(person, held_out=seen.held_out, right=seen.right, confusion=seen.confusion)
     return Refitted(person, without, right)
 
 

@@ -24,6 +24,8 @@ MODULES: Final = {
     "design": "theory.design",
     "trust": "trust.against_liars",
     "peer-review": "peer_review.what_rows_buy",
+    "improve": "improvement.improve",
+    "clusters": "clusters.agreed_clusters",
 }
 
 

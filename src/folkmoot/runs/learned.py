@@ -28,6 +28,8 @@ _TYPES: Final = (
     "folkmoot.learning.check_rows.ShownRows",
     "folkmoot.learning.checking.Checked",
     "folkmoot.learning.classifier.ConsensusClassifier",
+    "folkmoot.learning.improvement.Change",
+    "folkmoot.learning.improvement.Improvement",
     "folkmoot.learning.participants.Participant",
     "folkmoot.learning.regressor.ConsensusRegressor",
     "folkmoot.protocols.slush.Slush",

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning import ConsensusClassifier
 from folkmoot.learning.base_learners import MIXED, models_for
 from folkmoot.learning.deliberation import SELF_ANCHORED
+from folkmoot.learning.improvement import Improvement
 from folkmoot.learning.labels import as_truth, check_labels
 from folkmoot.learning.peer_review import PEER_REVIEW
 from folkmoot.outcome import Outcome
@@ -31,6 +32,16 @@ from folkmoot.votes import vote_keys
 PEER_REVIEWED: Final = "peer review"  # its line, where the consensus is by something else
 _SHOWN: Final = "rows that everybody shows"
 _WATCHED: Final = 60  # inputs whose talk is drawn
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Unlabelled rows of a file that models are to improve by, and how: as ``improve`` takes it."""
+
+    name: str
+    X: Any
+    check_rows: int | Literal["all"]
+    safe: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +59,7 @@ class Study:
     shown: Shown | None = None  # where rows were shown
     talks: Mapping[str, Outcome] = field(default_factory=dict)  # to be played beside each other, by name
     images: Array | None = None  # (input, height, width): what they are about
+    improvement: Improvement | None = None  # where models were fitted again, by labels that they agreed on
 
     def report(self, byzantine: int) -> Report:
         """The report for one number of liars."""
@@ -63,11 +75,15 @@ def study(
     repeats: int = 10,
     scoring: Sequence[str] | None = None,
     progress: PartProgress | None = None,
+    pool: Pool | None = None,
 ) -> Study:
-    """Fit ``classifier`` on the training rows of ``data`` and report on its test rows."""
+    """Fit ``classifier`` on the training rows of ``data``, improve it by a pool, report on the test rows."""
     seconds = _fitted(classifier, data, progress)
+    if pool is not None:
+        classifier.improve(pool.X, pool.check_rows, pool.safe, progress=_saying("improving", progress))
     found = _compared(classifier, data, byzantine, watched, repeats, progress, scoring)
-    return replace(found, seconds_fitting=seconds)
+    gained = None if pool is None else classifier.improvement_
+    return replace(found, seconds_fitting=seconds, improvement=gained)
 
 
 def _fitted(classifier: ConsensusClassifier, data: MootData, progress: PartProgress | None) -> float:

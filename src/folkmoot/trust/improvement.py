@@ -41,6 +41,43 @@ _WORSE: Final = 0.2  # how likely as many rows lost, of those that changed, must
 Told = Callable[[Floats], Floats]
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """Which steps are taken; the defaults are the rule, and docs/improve-results.md shows what others lose.
+
+    Parameters
+    ----------
+    shrink : float, default 0
+        Standard errors by which a peer's mean on one's own rows is lowered before it becomes a weight.
+    ridge : bool, default True
+        Whether ridge regression moves the weights.
+    match : bool, default True
+        Whether the classes of the pool are scaled to one's own counts.
+    reviews : int, default 2
+        How often everybody reviews what all say, the first votes included.
+    talks : int, default 1
+        How often everybody then moves to the mean of what it hears.
+    soft : bool, default True
+        Whether probabilities are handed in and announced, and not the likeliest class alone.
+
+    Examples
+    --------
+    >>> from folkmoot.trust.improvement import Recipe
+    >>> Recipe(talks=3).reviews
+    2
+    """
+
+    shrink: float = 0.0
+    ridge: bool = True
+    match: bool = True
+    reviews: int = 2
+    talks: int = 1
+    soft: bool = True
+
+
+RULE: Final = Recipe()
+
+
 @dataclass(frozen=True, eq=False)
 class OwnRows:
     """What a participant knows by itself: which inputs are its check rows, their labels, its class counts.
@@ -136,7 +173,7 @@ class AgreedLabels:
 
 
 def agree_on_labels(
-    votes: Floats, rows: Sequence[OwnRows], pool: Ints, told: Told | None = None
+    votes: Floats, rows: Sequence[OwnRows], pool: Ints, told: Told | None = None, recipe: Recipe = RULE
 ) -> AgreedLabels:
     """Let everybody come to labels for a pool of inputs.
 
@@ -151,6 +188,8 @@ def agree_on_labels(
         Which of the inputs are to be labelled; the others are check rows.
     told : callable, optional
         Makes of answers, of the shape of ``votes``, what is heard of them: where some lie. Default: as is.
+    recipe : Recipe, optional
+        Which steps are taken. Default: all of the rule.
 
     Returns
     -------
@@ -174,14 +213,20 @@ def agree_on_labels(
     True
     """
     heard_of = told if told is not None else np.asarray
+    spoken = np.asarray if recipe.soft else _likeliest
     with threadpool_limits(1):  # the matrices are small
-        first = heard_of(votes)
-        voice = voices_in(first)
-        announced, _ = _reviewed_by_all(first, votes, rows, pool, voice)
-        heard = heard_of(announced)
-        again, reviews = _reviewed_by_all(heard, announced, rows, pool, voice)
-        last = heard_of(again)
-    chances = np.stack([talked(last, again[i], each.weights, i) for i, each in enumerate(reviews)])[:, pool]
+        held = spoken(votes)
+        heard = heard_of(held)
+        voice = voices_in(heard)
+        for turn in range(recipe.reviews):
+            if turn:
+                heard = heard_of(spoken(held))
+            reviews = _reviewed_by_all(heard, held, rows, pool, voice, recipe)
+            held = np.stack([each.answers for each in reviews])
+    for _ in range(recipe.talks):
+        heard = heard_of(spoken(held))
+        held = np.stack([talked(heard, held[i], each.weights, i) for i, each in enumerate(reviews)])
+    chances = held[:, pool]
     return AgreedLabels(
         chances.argmax(axis=2),
         chances,
@@ -190,16 +235,30 @@ def agree_on_labels(
     )
 
 
+def _likeliest(answers: Floats) -> Floats:
+    """The likeliest class of each answer alone; no answer stays none."""
+    named = np.eye(answers.shape[2])[answers.argmax(axis=2)]
+    return np.where(answers.any(axis=2, keepdims=True), named, 0.0)
+
+
 def _reviewed_by_all(
-    heard: Floats, own: Floats, rows: Sequence[OwnRows], pool: Ints, voice: Floats
-) -> tuple[Floats, list[Reviewed]]:
-    """What everybody makes of what is heard; ``own`` are the answers that each has given honestly."""
+    heard: Floats, own: Floats, rows: Sequence[OwnRows], pool: Ints, voice: Floats, recipe: Recipe
+) -> list[Reviewed]:
+    """What everybody makes of what is heard; ``own`` are the answers that each holds honestly."""
+    blocks = _blocks(heard)
     reviews = []
     for i, mine in enumerate(rows):
-        answers = heard.copy()
-        answers[i] = own[i]
-        reviews.append(review_answers(answers, i, mine, pool, voice))
-    return np.stack([each.answers for each in reviews]), reviews
+        public = blocks[:, :, i].copy()
+        blocks[:, :, i] = _blocks(own[i : i + 1])[:, :, 0]
+        reviews.append(_review(blocks, own[i], i, mine, pool, voice, recipe))
+        blocks[:, :, i] = public
+    return reviews
+
+
+def _blocks(answers: Floats) -> Floats:
+    """(input, class, participant): answers less 1/C."""
+    centre = centred(answers.astype(np.float32), answers.shape[2])
+    return np.ascontiguousarray(np.moveaxis(centre, 1, 2), dtype=np.float64)
 
 
 def voices_in(votes: Floats) -> Floats:
@@ -240,24 +299,27 @@ def review_answers(answers: Floats, own: int, rows: OwnRows, pool: Ints, voice: 
     Reviewed
         Its answers, ready to be announced, and the weights behind them.
     """
-    classes = answers.shape[2]
-    why_not = rows.why_not
-    alone = np.arange(len(answers)) == own
-    if why_not is not None:
-        return Reviewed(answers[own], alone.astype(np.float64), why_not)
-    blocks = np.moveaxis(centred(answers.astype(np.float32), classes).astype(np.float64), 1, 2)
+    return _review(_blocks(answers), answers[own], own, rows, pool, voice, RULE)
+
+
+def _review(
+    blocks: Floats, held: Floats, own: int, rows: OwnRows, pool: Ints, voice: Floats, recipe: Recipe
+) -> Reviewed:
+    classes = blocks.shape[1]
+    alone = (np.arange(blocks.shape[2]) == own).astype(np.float64)
+    if rows.why_not is not None:
+        return Reviewed(held, alone, rows.why_not)
     if len(rows.labels):
         right = blocks[rows.places, rows.labels]  # (row, participant)
-        weights = np.maximum(right.mean(axis=0), 0.0) * voice
+        doubt = right.std(axis=0) / np.sqrt(len(right)) if recipe.shrink else 0.0
+        weights = np.maximum(right.mean(axis=0) - recipe.shrink * doubt, 0.0) * voice
     else:
         weights = voice * blocks.any(axis=(0, 1))
     if not weights.any():
-        return Reviewed(
-            answers[own], alone.astype(np.float64), "nobody answers its own rows better than by chance"
-        )
+        return Reviewed(held, alone, "nobody answers its own rows better than by chance")
     weights = weights / weights.sum()
     scores, sharp = blocks @ weights, _UNTOLD
-    if len(rows.labels) > 1:
+    if recipe.ridge and len(rows.labels) > 1:
         loud = np.sqrt(voice)
         target = targets(rows.labels, classes).astype(np.float64)
         linear = fit_rows(blocks[rows.places] * loud, scores[rows.places], target, least=_LEAST_STRENGTH)
@@ -268,8 +330,11 @@ def review_answers(answers: Floats, own: int, rows: OwnRows, pool: Ints, voice: 
             scores[rows.places] = linear.unseen
             weights = by_rows
             sharp = sharpest(linear.unseen.astype(np.float64), rows.labels)
-    share = rows.counts + PSEUDO_COUNTS
-    return Reviewed(matched(softmax(sharp * scores), share / share.sum(), pool), weights, None)
+    chances = softmax(sharp * scores)
+    if recipe.match:
+        share = rows.counts + PSEUDO_COUNTS
+        chances = matched(chances, share / share.sum(), pool)
+    return Reviewed(chances, weights, None)
 
 
 def matched(chances: Floats, share: Floats, pool: Ints) -> Floats:

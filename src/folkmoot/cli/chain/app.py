@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from folkmoot.cli.chain import answering, participating, supplying
 from folkmoot.cli.chain.local import local
 
 app = typer.Typer(
@@ -11,4 +12,21 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
-app.command()(local)
+for command in (
+    local,
+    supplying.key,
+    supplying.deploy,
+    supplying.put,
+    supplying.fund,
+    participating.commit,
+    participating.reveal,
+    answering.post,
+    answering.dispute,
+    supplying.tell,
+    answering.score,
+    participating.claim,
+    participating.withdraw,
+    answering.record,
+    participating.watch,
+):
+    app.command()(command)

@@ -7,8 +7,8 @@ const Motion = (() => {
 
   const left = (live) => live.remaining - (performance.now() - live.at) / 1000;
 
-  function phases(motion, live) {
-    const names = Object.keys(PHASES).filter((name) => name !== "revealing" || live.phase === name || motion.wants_trust);
+  function phases(live) {
+    const names = Object.keys(PHASES).filter((name) => name !== "revealing" || live.reveals);
     const now = names.indexOf(live.phase);
     return html("ol", { class: "phases" }, names.map((name, i) =>
       html("li", { class: i < now ? "done" : i === now ? "now" : "", "aria-current": i === now ? "step" : null }, [html("b", { text: name }), html("span", { text: PHASES[name] })])));
@@ -23,7 +23,7 @@ const Motion = (() => {
   function underWay(state, motion, live) {
     const detail = live.detail;
     const parts = [
-      phases(motion, live),
+      phases(live),
       progress(["round", `${live.round} of ${live.rounds}`], live.round, live.rounds),
       progress(["time left", time(left(live))], left(live), motion.seconds || live.whole || live.remaining),
       html("p", { class: "counts", text: `${live.committed} of ${motion.participants} have committed their votes, ${live.closed} have signed their answers.` }),
@@ -45,7 +45,7 @@ const Motion = (() => {
       ["late", list(motion.late)],
       ["abstained", Object.entries(motion.abstained).slice(0, 6).map(([name, why]) => `${plain(name)}: ${bare(why)}`).join("; ")],
       ["refused", Object.entries(motion.refused).slice(0, 6).map(([name, why]) => `${plain(name)}: ${bare(why)}`).join("; ")],
-      ["rule", `${plain(motion.protocol)}, k = ${motion.k}, alpha = ${motion.alpha}; at least ${motion.least_voters} first votes, a quorum of ${motion.quorum}`],
+      ["rule", `${plain(motion.protocol)}, k = ${motion.k}, alpha = ${motion.alpha}; ${motion.quorum ? `at least ${motion.least_voters} first votes, a quorum of ${motion.quorum}` : "each node decides by those whom it trusts"}`],
       ["it took", `${motion.seconds.toFixed(1)} s, ${many(motion.rounds_played, "round")}, ${many(motion.queries, "question")} of this node`],
       ["columns", motion.columns.length ? list(motion.columns, 12) : "without names: nobody could check them"],
     ];

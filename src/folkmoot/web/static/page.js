@@ -72,9 +72,20 @@ const Page = (() => {
     progress({ motion: found.motion, ...live, committed: live.committed.length, closed: live.closed.length }).detail = live;
   }
 
+  // A motion that is new here: what its rounds were before somebody looked.
+  function begun(told) {
+    const live = { series: [], whole: told.remaining, detail: null, reveals: false };
+    if (told.round > 1)
+      Link.get(`/v1/motions/${told.motion}/rounds`).then(({ rounds }) => {
+        rounds.forEach(({ round, shares }) => { if (!live.series[round] && Object.keys(shares).length) live.series[round] = shares; });
+        changed();
+      }).catch(() => {});
+    return live;
+  }
+
   function progress(told) {
-    const known = state.live.get(told.motion) || { series: [], whole: told.remaining, detail: null };
-    const live = Object.assign(known, told, { at: performance.now(), detail: known.detail });
+    const known = state.live.get(told.motion) || begun(told);
+    const live = Object.assign(known, told, { at: performance.now(), detail: known.detail, reveals: known.reveals || told.phase === "revealing" });
     if (Object.keys(told.shares).length && told.round > 0) {
       while (live.series.length < told.round - 1) live.series.push(null);
       live.series[told.round - 1] = told.shares;

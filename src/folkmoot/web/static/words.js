@@ -67,7 +67,7 @@ const Words = (() => {
   function chart(rounds, labels, what, numbered = true) {
     const box = { x: 34, y: 6, wide: 560, high: 110 };
     let before = {};
-    const columns = rounds.map((shares) => labels.map((label) => (before = shares || before)[label] || 0));
+    const columns = Array.from(rounds, (shares) => labels.map((label) => (before = shares || before)[label] || 0));
     const drawing = svg("svg", { class: "rounds-chart", viewBox: "0 0 600 138", role: "img", "aria-label": what });
     drawing.append(...Parts.stacked(columns, labels.map((_, i) => i), 1, box));
     for (const [share, y] of [["100%", 12], ["50%", 64], ["0%", 116]]) drawing.append(svg("text", { class: "axis end", x: 30, y, text: share }));

@@ -1,0 +1,209 @@
+"""``folkmoot chain commit | reveal | claim | withdraw | watch``: what a participant types."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from folkmoot.cli.chain.amounts import shown_coins
+from folkmoot.cli.chain.session import (
+    Address,
+    ChainId,
+    Confirm,
+    DryRun,
+    Keystore,
+    Motion,
+    Passphrase,
+    Rpcs,
+    opened,
+    read_addresses,
+    read_labels,
+    say_receipts,
+    told,
+)
+from folkmoot.cli.network.durations import seconds_of
+from folkmoot.cli.options import Json
+from folkmoot.cli.output import print_json, say
+
+Open = Annotated[
+    bool,
+    typer.Option(
+        "--open", help="Take part although anybody may take a seat, the supplier's puppets included."
+    ),
+]
+
+
+def commit(
+    motion: Motion,
+    rpc: Rpcs,
+    contract: Address,
+    keystore: Keystore,
+    votes: Annotated[
+        Path,
+        typer.Option("--votes", help="Your labels, 0 to C - 1, one a line; - abstains.", show_default=False),
+    ],
+    roster: Annotated[
+        Path | None, typer.Option("--roster", help="The roster that was put, an address a line.")
+    ] = None,
+    open_seats: Open = False,
+    passphrase_file: Passphrase = None,
+    confirmations: Confirm = "safe",
+    chain_id: ChainId = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Take a seat: send the stake and the seal of your votes. Votes and salt are on disk before."""
+    from folkmoot.chain.keys import derived_salt
+    from folkmoot.chain.seals import ZERO, roster_proof, roster_root
+    from folkmoot.chain.state import SavedBallot
+    from folkmoot.chain.watching import check_open
+
+    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    terms = session.contract.motions(motion)
+    check_open(terms, open_seats)
+    cast = read_labels(votes, terms.labels, "a label")
+    if len(cast) != terms.inputs:
+        raise ValueError(f"{votes} must have a line for each of {terms.inputs} inputs: it has {len(cast)}")
+    proof: list[bytes] = []
+    if terms.roster != ZERO:
+        if roster is None:
+            raise ValueError(f"motion {motion} has a roster: give the file with --roster FILE")
+        members = read_addresses(roster)
+        if roster_root(members) != terms.roster:
+            raise ValueError(
+                f"{roster} must be the roster of motion {motion}: its Merkle root is another one"
+            )
+        proof = roster_proof(members, session.address)
+    sender = session.contract.sender
+    assert sender is not None  # noqa: S101 (the session made it)
+    salt = derived_salt(sender.key, sender.chain_id, session.contract.address, motion)
+    found: dict[str, object] = {}
+    if not dry_run:
+        saved = SavedBallot(motion, session.address, salt, cast, open_seats)
+        found["ballot_file"] = str(session.state.save_ballot(saved))
+    told(session, "commit", lambda: session.contract.commit(motion, cast, salt, proof), json, found)
+
+
+def reveal(
+    motion: Motion,
+    rpc: Rpcs,
+    contract: Address,
+    keystore: Keystore,
+    ballot: Annotated[
+        Path | None,
+        typer.Option("--ballot", help="Reveal for somebody else: the ballot file that was given to you."),
+    ] = None,
+    passphrase_file: Passphrase = None,
+    confirmations: Confirm = "safe",
+    chain_id: ChainId = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Open your seal, from the ballot that is on disk; or that of somebody who gave you the file."""
+    from folkmoot.chain.state import read_ballot
+
+    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    if ballot is not None:
+        saved = read_ballot(ballot)
+    else:
+        mine = [
+            each for each in session.state.ballots() if each.motion == motion and each.who == session.address
+        ]
+        if not mine:
+            raise ValueError(
+                f"there is no ballot of {session.address} for motion {motion} in {session.state.folder}"
+            )
+        (saved,) = mine
+    if saved.motion != motion:
+        raise ValueError(
+            f"{ballot} must be a ballot for motion {motion}: it is one for motion {saved.motion}"
+        )
+    told(session, "reveal", lambda: session.contract.reveal(motion, saved.votes, saved.salt, saved.who), json)
+
+
+def claim(
+    motion: Motion,
+    rpc: Rpcs,
+    contract: Address,
+    keystore: Keystore,
+    passphrase_file: Passphrase = None,
+    confirmations: Confirm = "safe",
+    chain_id: ChainId = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Credit everybody who revealed with stake and share, once the motion is over."""
+    from folkmoot.chain.history import History
+
+    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    terms = session.contract.motions(motion)
+    if terms.revealed == 0 and not terms.closed:  # nobody to pay: the supplier gets the deposit back
+        told(session, "close", lambda: session.contract.close(motion), json)
+        return
+    told(session, "claim", lambda: History(session.contract, motion).claim(), json)
+
+
+def withdraw(
+    rpc: Rpcs,
+    contract: Address,
+    keystore: Keystore,
+    to: Annotated[
+        str | None, typer.Option("--to", help="Another address than your own.", show_default=False)
+    ] = None,
+    passphrase_file: Passphrase = None,
+    confirmations: Confirm = "safe",
+    chain_id: ChainId = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Take all of your credit out of the contract."""
+    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    credit = session.contract.credit(session.address)
+    if credit == 0:
+        raise ValueError(f"{session.address} has no credit to withdraw")
+    told(session, "withdraw", lambda: session.contract.withdraw(to), json, {"amount": shown_coins(credit)})
+
+
+def watch(
+    rpc: Rpcs,
+    contract: Address,
+    keystore: Keystore,
+    open_seats: Open = False,
+    every: Annotated[str, typer.Option("--every", help="How often to look.")] = "15s",
+    once: Annotated[bool, typer.Option("--once", help="Do what is due now, then end.")] = False,
+    passphrase_file: Passphrase = None,
+    chain_id: ChainId = None,
+    json: Json = False,
+) -> None:
+    """Reveal, score and claim your ballots when it is time; start it again after a crash, and it goes on."""
+    from folkmoot.chain.watching import round_of
+
+    pause = seconds_of(every, "--every")
+    if pause < 0.05:
+        raise ValueError(f"--every must be at least 50ms: got {every!r}")
+    session = opened(rpc, contract, keystore, passphrase_file, "0", False, chain_id)
+    sender = session.contract.sender
+    assert sender is not None  # noqa: S101 (the session made it)
+    sender.finish()
+    if not any(True for _ in session.state.ballots()):
+        raise ValueError(
+            f"there is no ballot to watch in {session.state.folder}: folkmoot chain commit makes one"
+        )
+    last: dict[int, str] = {}
+    while True:
+        done, next_at = round_of(session.contract, session.state, allow_open=open_seats)
+        for step, receipts in done:
+            if receipts:
+                say_receipts(str(step.due), receipts, False, motion=step.ballot.motion)
+            elif last.get(step.ballot.motion) != step.why and not json:
+                say(f"motion {step.ballot.motion}: {step.why}")
+            last[step.ballot.motion] = step.why
+        busy = any(receipts for _, receipts in done)
+        if once or (next_at is None and not busy):
+            break
+        time.sleep(pause)
+    if json:
+        print_json({"motions": {str(number): why for number, why in last.items()}})

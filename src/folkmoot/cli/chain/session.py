@@ -1,0 +1,269 @@
+"""What the commands of ``folkmoot chain`` share: options, node, key, files, and how a call is shown."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from folkmoot.cli.chain.amounts import shown_coins
+from folkmoot.cli.options import INT, whole_number
+from folkmoot.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from folkmoot.arrays import Ints
+    from folkmoot.chain.contract import Contract
+    from folkmoot.chain.rpc import Receipt, Rpc
+    from folkmoot.chain.sending import Confirmations, Cost
+    from folkmoot.chain.state import State
+
+Rpcs = Annotated[
+    str,
+    typer.Option(
+        "--rpc", help="A node: http://127.0.0.1:8545, or what a provider gives.", show_default=False
+    ),
+]
+Address = Annotated[str, typer.Option("--contract", help="Where the contract is: 0x...", show_default=False)]
+Keystore = Annotated[
+    Path,
+    typer.Option("--keystore", help="The key that signs and pays: a V3 keystore file.", show_default=False),
+]
+Passphrase = Annotated[
+    Path | None,
+    typer.Option("--passphrase-file", help="A file whose first line opens it; else it is asked for."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, send nothing.")]
+Confirm = Annotated[
+    str,
+    typer.Option("--confirmations", help="Wait until it is so deep: safe, finalized, or a number of blocks."),
+]
+Motion = Annotated[
+    int, typer.Argument(metavar="MOTION", help="Its number.", show_default=False, parser=whole_number)
+]
+ChainId = Annotated[
+    int | None, typer.Option("--chain-id", help="Refuse a node of another chain.", show_default=False, **INT)
+]
+LONGEST_WAIT = 3600.0
+
+
+class Priced(Exception):  # noqa: N818 (no error: --dry-run ends here)
+    """What a call would have cost."""
+
+    def __init__(self, cost: Cost) -> None:
+        super().__init__()
+        self.cost = cost
+
+
+@dataclass
+class Session:
+    """A command's node, key, contract and files."""
+
+    rpc: Rpc
+    contract: Contract
+    address: str
+    state: State
+    confirmations: Confirmations
+    dry_run: bool
+
+    def wait(self, receipts: Sequence[Receipt]) -> None:
+        """Until the last of them is as deep as asked for."""
+        from folkmoot.chain.sending import confirmed
+
+        end = time.monotonic() + LONGEST_WAIT
+        for receipt in receipts[-1:]:
+            while not confirmed(self.rpc, receipt, self.confirmations):
+                if time.monotonic() > end:
+                    raise TimeoutError(
+                        f"transaction {receipt.transaction} is in block {receipt.block}, which is not "
+                        f"{self.confirmations} after an hour: give another --confirmations"
+                    )
+                time.sleep(1.0)
+
+
+def confirmations_of(text: str) -> Confirmations:
+    """What was typed for --confirmations."""
+    if text in ("safe", "finalized"):
+        return cast(Literal["safe", "finalized"], text)
+    if text.isascii() and text.isdigit():
+        return int(text)
+    raise ValueError(f"--confirmations must be safe, finalized or a number of blocks: got {text!r}")
+
+
+def read_passphrase(path: Path, file: Path | None, *, twice: bool = False) -> str:
+    """From a file, or typed; never from the command line."""
+    if file is not None:
+        lines = file.read_text().splitlines()
+        if not lines or not lines[0]:
+            raise ValueError(f"{file} must hold the passphrase in its first line: it is empty")
+        return lines[0]
+    if not sys.stdin.isatty():
+        raise ValueError("a passphrase must be typed at a terminal, or come from --passphrase-file FILE")
+    import getpass
+
+    typed = getpass.getpass(f"passphrase of {path}: ")
+    if twice and getpass.getpass("again: ") != typed:
+        raise ValueError("the two passphrases must be the same")
+    return typed
+
+
+def opened_rpc(url: str, chain_id: int | None) -> Rpc:
+    """The node, if it is one of the chain that is meant."""
+    from folkmoot.chain.http_rpc import HttpRpc
+
+    rpc = HttpRpc(url)
+    found = rpc.chain_id()
+    if chain_id is not None and found != chain_id:
+        raise ValueError(f"the node must be one of chain {chain_id}: it is one of chain {found}")
+    return rpc
+
+
+def reading(url: str, contract: str, chain_id: int | None = None) -> Contract:
+    """The contract, for reading alone; ValueError where there is another one, or none."""
+    from folkmoot.chain.contract import Contract
+
+    found = Contract(opened_rpc(url, chain_id), contract)
+    found.check()
+    return found
+
+
+def opened(
+    url: str,
+    contract: str | None,
+    keystore: Path,
+    passphrase_file: Path | None,
+    confirmations: str = "safe",
+    dry_run: bool = False,
+    chain_id: int | None = None,
+) -> Session:
+    """Node, key, contract and files; without a contract's address, one that is not made yet."""
+    from folkmoot.chain.contract import Contract
+    from folkmoot.chain.keys import read_keystore
+    from folkmoot.chain.rpc import NOBODY
+    from folkmoot.chain.sending import Sender
+    from folkmoot.chain.state import State
+
+    depth = confirmations_of(confirmations)
+    rpc = opened_rpc(url, chain_id)
+    here = contract or NOBODY
+    key = read_keystore(keystore, read_passphrase(keystore, passphrase_file))
+    state = State(keystore.with_name(keystore.name + ".moot"), rpc.chain_id(), here)
+
+    class Dry(Sender):
+        def send(self, to: str | None, data: bytes, value: int = 0, gas: int | None = None) -> Receipt:  # noqa: ARG002
+            raise Priced(self.cost(to, data, value))
+
+    sender = (Dry if dry_run else Sender)(rpc, key, state.outbox)
+    found = Contract(rpc, here, sender)
+    if contract is not None:
+        found.check()
+    return Session(rpc, found, sender.address, state, depth, dry_run)
+
+
+def told(
+    session: Session,
+    what: str,
+    call: Callable[[], Receipt | Sequence[Receipt]],
+    json: bool,
+    found: dict[str, object] | None = None,
+) -> None:
+    """Make a call, wait for it, and say what it took; with --dry-run, what it would cost.
+
+    The call may put what it found out into ``found``, which is shown as well.
+    """
+    try:
+        made = call()
+    except Priced as priced:
+        _say_cost(what, priced.cost, json)
+        return
+    receipts = list(made) if isinstance(made, Sequence) else [made]
+    session.wait(receipts)
+    say_receipts(what, receipts, json, **(found or {}))
+
+
+def say_receipts(what: str, receipts: Sequence[Receipt], json: bool, **more: Any) -> None:
+    """What calls took, for people or for programs."""
+    gas = sum(each.gas_used for each in receipts)
+    fee = sum(each.gas_used * each.gas_price for each in receipts)
+    if json:
+        print_json(
+            {
+                "call": what,
+                **more,
+                "transactions": [each.transaction for each in receipts],
+                "blocks": [each.block for each in receipts],
+                "gas": gas,
+                "fee": str(fee),
+            }
+        )
+        return
+    if not receipts:
+        say(f"{what}: nothing to do")
+        return
+    shown = "".join(f"; {name.replace('_', ' ')} {value}" for name, value in more.items())
+    say(f"{what}: {gas:,} gas, {shown_coins(fee)} coins{shown}")
+    say(*(f"  transaction {each.transaction} in block {each.block}" for each in receipts))
+
+
+def _say_cost(what: str, cost: Cost, json: bool) -> None:
+    if json:
+        print_json(
+            {
+                "call": what,
+                "dry_run": True,
+                "gas": cost.gas,
+                "gas_price": str(cost.gas_price),
+                "fee": str(cost.fee),
+                "value": str(cost.value),
+            }
+        )
+    else:
+        say(
+            f"{what} would take {cost.gas:,} gas at {shown_coins(cost.gas_price)} coins: "
+            f"{shown_coins(cost.fee)} coins, and send {shown_coins(cost.value)}; nothing was sent"
+        )
+
+
+def read_labels(path: Path, labels: int, what: str) -> Ints:
+    """Whole numbers 0 to labels - 1, one a line; an empty line or - is none (-1)."""
+    import numpy as np
+
+    found = []
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        typed = line.strip()
+        if typed in ("", "-", "-1"):
+            found.append(-1)
+        elif typed.isascii() and typed.isdigit() and int(typed) < labels:
+            found.append(int(typed))
+        else:
+            raise ValueError(f"{path}: line {number} must be {what}, 0 to {labels - 1}, or -: got {typed!r}")
+    if not found:
+        raise ValueError(f"{path} must have {what} in each line: it is empty")
+    return np.array(found, dtype=np.int64)
+
+
+def read_addresses(path: Path) -> list[str]:
+    """Addresses, one a line; what stands behind # is a note."""
+    from folkmoot.chain.seals import checksummed
+
+    found = []
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        typed = line.split("#")[0].strip()
+        if typed:
+            try:
+                found.append(checksummed(typed))
+            except ValueError as error:
+                raise ValueError(f"{path}: line {number}: {error}") from None
+    if not found:
+        raise ValueError(f"{path} must have an address in each line: it has none")
+    return found
+
+
+def random_salt() -> bytes:
+    """32 bytes that nobody can guess."""
+    return os.urandom(32)

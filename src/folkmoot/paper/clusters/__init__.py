@@ -1,0 +1,1 @@
+"""Clusters agreed among liars, beyond the paper."""
