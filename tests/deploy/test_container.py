@@ -109,9 +109,7 @@ class TestContainer:
 
     def test_it_starts_a_node_by_itself(self, container: tuple[Buildah, str]) -> None:
         buildah, name = container
-        told = json.loads(buildah(
-            "inspect", "--format", "{{json .OCIv1.Config}}", name
-        ).stdout)  # fmt: skip
+        told = json.loads(buildah("inspect", name).stdout)["OCIv1"]["config"]
         assert (told["Entrypoint"], told["Cmd"]) == (["folkmoot"], ["node", "run", "/var/lib/folkmoot/node"])
         assert (told["User"], told["StopSignal"]) == ("10654", "SIGTERM")
         assert list(told["Volumes"]) == ["/var/lib/folkmoot"]
