@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -84,7 +85,7 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Builda
 class TestContainer:
     """One container for all of it."""
 
-    pytestmark = (pytest.mark.slow, pytest.mark.skipif(bool(LACKING), reason=LACKING))
+    pytestmark: ClassVar = [pytest.mark.slow, pytest.mark.skipif(bool(LACKING), reason=LACKING)]
 
     def test_a_node_is_made_checked_and_run_in_it(self, container: tuple[Buildah, str]) -> None:
         buildah, name = container
@@ -108,9 +109,7 @@ class TestContainer:
 
     def test_it_starts_a_node_by_itself(self, container: tuple[Buildah, str]) -> None:
         buildah, name = container
-        told = json.loads(buildah(
-            "inspect", "--format", "{{json .OCIv1.Config}}", name
-        ).stdout)  # fmt: skip
+        told = json.loads(buildah("inspect", name).stdout)["OCIv1"]["config"]
         assert (told["Entrypoint"], told["Cmd"]) == (["folkmoot"], ["node", "run", "/var/lib/folkmoot/node"])
         assert (told["User"], told["StopSignal"]) == ("10654", "SIGTERM")
         assert list(told["Volumes"]) == ["/var/lib/folkmoot"]

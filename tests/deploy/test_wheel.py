@@ -10,6 +10,7 @@ import tarfile
 import time
 import tomllib
 import zipfile
+from contextlib import closing
 from email.message import Message
 from email.parser import Parser
 from http.client import HTTPConnection
@@ -146,7 +147,8 @@ def test_a_page_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
             time.sleep(0.1)
         told = json.loads((fresh.work / "north" / "page.json").read_text())
         answer = _get(told["url"], "/v1/moot", Authorization=f"Bearer {told['token']}")
-        assert [each["name"] for each in json.loads(answer)["participants"]] == ["north"]
+        found = json.loads(answer)
+        assert (found["node"], found["participants"]) == ("north", 1)
         page = _get(told["url"], "/").decode()
         files = set(re.findall(r'(?:src|href)="([^"#]+\.(?:js|css|svg))"', page))
         assert {Path(name).suffix for name in files} >= {".js", ".css"}
@@ -158,11 +160,12 @@ def test_a_page_from_the_wheel(wheel: Path, tmp_path: Path) -> None:
 
 
 def _get(url: str, path: str, **headers: str) -> bytes:
-    connection = HTTPConnection(url.removeprefix("http://"), timeout=20)
-    connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    assert answer.status == 200, path
-    return answer.read()
+    with closing(HTTPConnection(url.removeprefix("http://"), timeout=20)) as connection:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        data = answer.read()
+        assert answer.status == 200, path
+        return data
 
 
 # What each extra promises, as a piece of Python that prints "yes"; without the extra it must name the line.

@@ -6,13 +6,13 @@ import asyncio
 import importlib.util
 import ipaddress
 import json
-import os
 import socket
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from folkmoot.durable import replace_file
 from folkmoot.extras import to_install
 from folkmoot.network.membership.fields import is_everywhere, parse_address
 from folkmoot.network.storage.journal import Journal
@@ -96,8 +96,8 @@ class Site:
         self.address = with_token(called, ask)
         self._file = folder / PAGE
         self._file.unlink(missing_ok=True)
-        with os.fdopen(os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            json.dump({"url": f"http://{self.where}", "token": ask, "page": called}, file)
+        told = json.dumps({"url": f"http://{self.where}", "token": ask, "page": called})
+        replace_file(self._file, told.encode(), new_mode=0o600)  # whoever waits for it finds it whole
         return self.where
 
     async def close(self) -> None:

@@ -12,11 +12,21 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from folkmoot.network.service.door import LONGEST_PATH, MOST_VISITORS, Door, connect, door_of, socket_path
+from folkmoot.network.service.door import (
+    DOOR,
+    LONGEST_PATH,
+    MOST_VISITORS,
+    Door,
+    connect,
+    door_of,
+    socket_path,
+    write_door,
+)
 from folkmoot.runs.processes import Nodes, prepare
 from support.command import assert_refused, run, run_json
 from support.network.ports import held_port
@@ -33,6 +43,22 @@ def alone(tmp_path: Path) -> Iterator[Nodes]:
     nodes = prepare(tmp_path, ["shell_models:odd"] * 2, {})
     yield nodes
     nodes.stop()
+
+
+def test_whoever_waits_for_the_door_finds_its_file_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, real = [], os.fdopen
+
+    def fdopen(*arguments: Any, **options: Any) -> Any:
+        opened.append((tmp_path / DOOR).exists())  # while nothing is written yet
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(os, "fdopen", fdopen)
+    write_door(tmp_path, "127.0.0.1:1", "0" * 48)
+    assert opened == [False]
+    assert stat.S_IMODE((tmp_path / DOOR).stat().st_mode) == 0o600
+    assert door_of(str(tmp_path)) == Door("127.0.0.1:1", "0" * 48, os.getpid())
 
 
 def descriptors(pid: int) -> int:

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
+from folkmoot.durable import replace_file
 from folkmoot.network.membership.fields import parse_address
 
 DOOR: Final = "door.json"  # in the node's folder, mode 0600: where the door is, and the token
@@ -55,9 +56,9 @@ def socket_path(folder: Path) -> Path:
 
 
 def write_door(folder: Path, address: str, token: str) -> None:
-    """Tell clients that may read the folder where the door is."""
-    with os.fdopen(os.open(folder / DOOR, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(msgspec.json.encode(Door(address, token, os.getpid())))
+    """Tell clients that may read the folder where the door is; they find the file whole, or not at all."""
+    data = msgspec.json.encode(Door(address, token, os.getpid()))
+    replace_file(folder / DOOR, data, new_mode=0o600)
 
 
 def remove_door(folder: Path) -> None:
