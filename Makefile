@@ -4,15 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: help demo test test-slow check bench clean
+.PHONY: help demo test test-slow check bench docs clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo       set up, then show what folkmoot does (report in $(DEMO))"
 	@echo "make test       set up, then run the checks and all tests (a few minutes)"
-	@echo "make check      ruff, mypy --strict and the import layers"
+	@echo "make check      ruff, mypy --strict, the import layers, docstrings and spelling"
 	@echo "make test-slow  the studies that take longer"
-	@echo "make bench      speed, as JSON"
+	@echo "make bench      speed, as JSON and into benchmarks/results.json"
+	@echo "make docs       set up, then make the site (docs/_build/html; a few minutes)"
 	@echo "make clean      remove $(VENV) and build"
 
 # The versions that the tests ran with are in constraints.txt.
@@ -40,32 +41,38 @@ check: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docstrings.py
+	$(BIN)/codespell
 
 # One worker more than cores: many tests wait for processes, sockets and clocks. Each takes a row of neighbouring
 # tests, which share what they set up, and helps the others when it is done.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)')
 
+# Beside the checks, what every worker would else do at the same time: tests and kernels are compiled.
 test: $(VENV)/dev
-	@PYTHONPATH=tests $(BIN)/python -m support.compile_kernels & \
+	@{ $(BIN)/pytest --collect-only -q >/dev/null; PYTHONPATH=tests $(BIN)/python -m support.compile_kernels; } & \
 	$(MAKE) --no-print-directory check && wait && $(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-$(VENV)/slow: $(VENV)/dev
+$(VENV)/slow: $(VENV)/dev $(VENV)/docs
 	@$(INSTALL) --editable '.[dev,ray,torch]'
 	@touch $@
 
 test-slow: $(VENV)/slow
 	$(BIN)/pytest -n auto -m slow
 
+# Each writes its part of benchmarks/results.json, from which docs/measurements.md is made.
+BENCHMARKS := startup theory simulation learning trust player network network_hostile network_largest page
+
 bench: $(VENV)/dev
-	$(BIN)/python benchmarks/theory.py --json
-	$(BIN)/python benchmarks/simulation.py --json
-	$(BIN)/python benchmarks/learning.py --json
-	$(BIN)/python benchmarks/trust.py --json
-	$(BIN)/python benchmarks/player.py --json
-	$(BIN)/python benchmarks/network.py --json
-	$(BIN)/python benchmarks/network_hostile.py --json
-	$(BIN)/python benchmarks/network_largest.py --json
-	$(BIN)/python benchmarks/page.py --json
+	set -e; for each in $(BENCHMARKS); do $(BIN)/python benchmarks/$$each.py --json --record; done
+
+$(VENV)/docs: $(VENV)/base
+	@$(INSTALL) --editable '.[docs]'
+	@touch $@
+
+# -W: a warning is a failure; nitpicky (docs/conf.py): so is a name that leads nowhere.
+docs: $(VENV)/docs
+	$(BIN)/python -m sphinx -W --keep-going --quiet -j auto -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
 
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build docs/_build docs/api docs/gallery

@@ -1,11 +1,16 @@
-"""101 writers who do not share their handwriting learn to tell upper from lower case letters.
+"""
+101 writers and their letters
+=============================
 
-    python examples/femnist_letters.py [PATH [WRITERS [TEST_WRITERS]]]
+Learn what consensus is worth on real handwriting: 101 writers who share no letter tell upper from lower
+case.
+
+``python examples/femnist_letters.py [PATH [WRITERS [TEST_WRITERS]]]``
 
 PATH is a parquet file of flwrlabs/femnist, or LEAF's JSON, or a folder of either; without it the official
-file is downloaded once. Each writer trains a random forest on 80% of its letters (section 5.1 of the paper),
-learns from the others how good it is, and then trains it on all of them; the test set is all letters of 100
-other people.
+file is downloaded once. Each writer trains a random forest on 80% of its letters (section 5.1 of the
+paper), learns from the others how good it is, and then trains it on all of them; the test set is all
+letters of 100 other people.
 """
 
 import sys

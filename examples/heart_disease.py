@@ -1,6 +1,11 @@
-"""Four hospitals and one diagnosis: each trains on 70% of its own patients, all agree on the rest.
+"""
+Four hospitals and one diagnosis
+================================
 
-    python examples/heart_disease.py [FOLDER]
+Learn what four hospitals gain that measure differently: each trains on 70% of its own patients, all agree
+on the rest.
+
+``python examples/heart_disease.py [FOLDER]``
 
 FOLDER holds UCI's processed.cleveland.data, processed.hungarian.data, processed.switzerland.data and
 processed.va.data; without it they are downloaded once. The test set is the remaining 30% of all four

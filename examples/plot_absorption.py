@@ -1,6 +1,12 @@
-"""The picture of the README: how a small majority becomes certainty, and how small "impossible" is.
+"""
+How a small majority becomes certainty
+======================================
 
-python examples/plot_absorption.py [FILE]
+Learn how likely all participants are to end with the right answer, from any number of right first votes.
+
+A majority of one of 501 is a coin toss; 280 right votes are certainty, and the logarithms say how certain.
+
+``python examples/plot_absorption.py [FILE]``
 """
 
 from __future__ import annotations

@@ -1,10 +1,14 @@
-"""How many liars can the talk bear? Accuracy against the number of perfectly malicious participants.
+"""
+How many liars the talk bears
+=============================
+
+Learn how accuracy falls with the number of perfectly malicious participants, with a talk and with a centre.
 
 101 participants of different skill (mean 0.7) answer 1,000 inputs; then some turn perfectly malicious: they
 know the truth and always deny it. Slush (k = 10, alpha = 6), local Slush (alpha by strong confidence),
 Snowball (alpha = 6, beta = 10) and the centralised answers, on the same votes.
 
-python examples/plot_liars.py [FILE]
+``python examples/plot_liars.py [FILE]``
 """
 
 from __future__ import annotations

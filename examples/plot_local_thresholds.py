@@ -1,9 +1,13 @@
-"""Strong confidence, exactly: do thresholds of one's own beat a global one and the majority?
+"""
+Thresholds of their own, exactly
+================================
 
-31 participants with accuracies drawn from a beta distribution (mean 0.55); each asks for ceil(k p)
-equal answers before it gives up its own. No simulation: every number is the probability itself.
+Learn when thresholds of their own beat a global one and the majority: when participants differ in skill.
 
-python examples/plot_local_thresholds.py [FILE]
+31 participants with accuracies drawn from a beta distribution (mean 0.55); each asks for ceil(k p) equal
+answers before it gives up its own. No simulation: every number is the probability itself.
+
+``python examples/plot_local_thresholds.py [FILE]``
 """
 
 from __future__ import annotations

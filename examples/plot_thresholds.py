@@ -1,9 +1,14 @@
-"""Table 2 of the paper and beyond: up to which accuracy does Slush beat a 55% supermajority?
+"""
+Up to which accuracy Slush beats a supermajority
+================================================
 
-The paper prints 0.92, 0.88, 0.80, 0.73 for n = 51, 101, 201, 501 and asks whether the value stays above
-q = 0.55. The fall is where double precision ends; exactly, the threshold settles near 0.86.
+Learn up to which accuracy of the participants a talk beats a 55% supermajority, and where the paper's table
+stops.
 
-python examples/plot_thresholds.py [FILE]
+Table 2 of the paper prints 0.92, 0.88, 0.80, 0.73 for n = 51, 101, 201, 501 and asks whether the value
+stays above q = 0.55. The fall is where double precision ends; exactly, the threshold settles near 0.86.
+
+``python examples/plot_thresholds.py [FILE]``
 """
 
 from __future__ import annotations

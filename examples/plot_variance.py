@@ -1,10 +1,14 @@
-"""What a shared schedule does to the spread of an ensemble's accuracy.
+"""
+What a shared schedule does to the spread
+=========================================
 
-In a network one query carries all inputs, so all inputs hear the same askers ask the same peers. Each input's
-chances are untouched, but inputs now rise and fall together, and the accuracy over a batch spreads more than
-independent deliberations would. Seating the participants anew for each input undoes that.
+Learn why the accuracy over a batch varies more when one query carries all inputs, and how to undo that.
 
-python examples/plot_variance.py [FILE]
+In a network one query carries all inputs, so all inputs hear the same askers ask the same peers. Each
+input's chances are untouched, but inputs now rise and fall together, and the accuracy over a batch spreads
+more than independent deliberations would. Seating the participants anew for each input undoes that.
+
+``python examples/plot_variance.py [FILE]``
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 
@@ -10,24 +11,33 @@ import pytest
 from support.command import run, run_script
 
 ROOT = Path(__file__).parents[1]
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+BETWEEN = "\x1e"  # printed after each block
+LENIENT = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/theorems/*.md")]
 
 
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if "```python" in page.read_text()], ids=lambda p: p.name
 )
-def test_python_of_the_pages_runs(page: Path, tmp_path: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S)
+def test_python_of_the_pages_runs_and_prints_what_they_show(page: Path, tmp_path: Path) -> None:
+    """What a block prints is compared with the plain block that follows it, if one does."""
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", page.read_text(), flags=re.S)
     script = tmp_path / "page.py"
-    script.write_text("\n".join(blocks))
+    script.write_text("\n".join(f"{code}\nprint({BETWEEN!r})" for code, _ in blocks))
     result = run_script(script, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
+    printed = result.stdout.split(f"{BETWEEN}\n")
+    for (_, shown), got in zip(blocks, printed, strict=False):
+        if shown:
+            assert doctest.OutputChecker().check_output(shown, got, LENIENT), (
+                f"shown:\n{shown}\nprinted:\n{got}"
+            )
 
 
-def test_figures_in_the_readme_s_example_are_right(tmp_path: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
-    block = next(each for each in blocks if "# 0." in each)
-    script = tmp_path / "readme.py"
+def test_figures_of_theory_and_simulation_side_by_side_are_right(tmp_path: Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "theory.md").read_text(), flags=re.S)
+    block = next(each for each in blocks if "deliberate(" in each)
+    script = tmp_path / "side_by_side.py"
     script.write_text(block)
     result = run_script(script, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
@@ -48,7 +58,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_the_architecture_page_names_every_module() -> None:
     page = (ROOT / "docs" / "architecture.md").read_text()
     for module in (ROOT / "src" / "folkmoot").rglob("*.py"):
-        one_idea_a_file = {"adversaries", "numbers", "baselines", "report"}
+        one_idea_a_file = {"adversaries", "numbers", "partitions", "baselines", "report"}
         if module.name in ("__init__.py", "__main__.py") or module.parent.name in one_idea_a_file:
             continue
         assert module.name in page, module
@@ -66,8 +76,8 @@ def test_walks_are_short_and_their_files_are_there(walk: str, most: int) -> None
         assert (ROOT / "src" / "folkmoot" / file).is_file(), file
 
 
-def test_theory_and_plan_commands_of_the_readme_work() -> None:
-    page = (ROOT / "README.md").read_text()
+def test_theory_and_plan_commands_of_the_pages_work() -> None:
+    page = "".join((ROOT / "docs" / name).read_text() for name in ("theory.md", "choose-k-and-alpha.md"))
     commands = re.findall(r"^\$ folkmoot ((?:theory|plan) [^#\n]*)", page, flags=re.M)
     assert {command.split()[0] for command in commands} == {"theory", "plan"}
     for command in commands:

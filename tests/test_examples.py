@@ -14,9 +14,12 @@ from support.femnist_samples import make_rows, write_parquet
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("plot_*.py"))
 
 
+# Ten seconds and more of processor time; the site, built in the slow suite, has all of them.
+LONG = {"plot_crowd", "plot_peer_review", "plot_variance"}
+
+
 def _marked(path: Path) -> object:
-    """The picture of variances takes a quarter of a minute."""
-    marks = [pytest.mark.slow] if path.stem == "plot_variance" else []
+    marks = [pytest.mark.slow] if path.stem in LONG else []
     return pytest.param(path, marks=marks, id=path.stem)
 
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import folkmoot
+from folkmoot.cli.app import COMMANDS
 
 HEAVY = {"numpy", "scipy", "sklearn", "numba", "matplotlib", "rich", "typer", "msgspec", "cryptography"}
 
@@ -32,12 +33,28 @@ def test_importing_folkmoot_imports_next_to_nothing() -> None:
     assert len(loaded) < 40
 
 
-def test_help_needs_no_numbers() -> None:
+def test_the_list_of_commands_needs_none_of_them() -> None:
+    code = (
+        "import folkmoot.cli.main as cli; sys.argv = ['folkmoot', '--help']; sys.exit = lambda code: None; "
+        "cli.main()"
+    )
+    loaded = modules_after(code)
+    assert not HEAVY - {"typer"} & loaded
+    assert not {"markdown_it", "pygments", "rich", "typer.rich_utils"} & loaded
+    commands = {entry.where.partition(":")[0] for entry in COMMANDS.values()}
+    assert len(commands) > 10
+    assert not commands & loaded
+
+
+def test_a_command_and_its_help_need_no_other_and_no_numbers() -> None:
     code = (
         "from typer.testing import CliRunner; from folkmoot.cli.app import app; "
-        "CliRunner().invoke(app, ['--help'])"
+        "CliRunner().invoke(app, ['node', 'init', '--help'])"
     )
-    assert not HEAVY - {"rich", "typer"} & modules_after(code)
+    loaded = modules_after(code)
+    assert "folkmoot.cli.network.init_node" in loaded
+    assert not {"folkmoot.cli.demo", "folkmoot.cli.theory", "folkmoot.cli.network.ask"} & loaded
+    assert not HEAVY - {"rich", "typer"} & loaded
 
 
 def test_theory_needs_neither_compiler_nor_pictures() -> None:

@@ -5,9 +5,11 @@ from . import accuracy as accuracy
 from . import adversaries as adversaries
 from . import aggregation as aggregation
 from . import baselines as baselines
+from . import clustering as clustering
 from . import comparison as comparison
 from . import datasets as datasets
 from . import explanation as explanation
+from . import federated as federated
 from . import learning as learning
 from . import network as network
 from . import planning as planning
@@ -17,10 +19,14 @@ from . import simulation as simulation
 from . import theory as theory
 from . import trust as trust
 from .checks import ByzantineThresholdWarning as ByzantineThresholdWarning
+from .clustering import Clustering as Clustering
+from .clustering import ClusteringWarning as ClusteringWarning
+from .clustering import cluster as cluster
 from .comparison import Report as Report
 from .comparison import compare as compare
 from .explanation import Explanation as Explanation
 from .learning import ConsensusClassifier as ConsensusClassifier
+from .learning import ConsensusClusterer as ConsensusClusterer
 from .learning import ConsensusRegressor as ConsensusRegressor
 from .outcome import Outcome as Outcome
 from .planning import Plan as Plan

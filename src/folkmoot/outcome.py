@@ -21,6 +21,7 @@ from folkmoot.accuracy import share_right
 from folkmoot.answers import Answer, held_by_most
 from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
 from folkmoot.convergence import draw_convergence
+from folkmoot.notebook import titled
 from folkmoot.pictures import canvas
 from folkmoot.played import Played, Schedule
 from folkmoot.turns import Change, Turns
@@ -132,6 +133,24 @@ class Outcome:
         ):
             if given is not None and len(given) != many:
                 raise ValueError(f"{what} must hold one per {each} ({many}): got {len(given)}")
+
+    def _repr_html_(self) -> str:
+        """What it came to, in a notebook; with several repetitions, means over them."""
+        many, inputs = len(self.honest), self.decisions.shape[-1]
+        liars = many - int(self.honest.sum()) - len(self.faults)
+        rows = [
+            ("decided", f"{1 - np.mean(self.decision == UNCOLOURED):.3f} of the inputs"),
+            ("agreement", f"{self.agreement.mean():.3f} on average; it says nothing about who is right"),
+            ("settled", f"{np.mean(self.settled):.3f}"),
+            ("rounds", f"{np.mean(self.rounds):.1f} on average, {np.max(self.rounds, initial=0)} at most"),
+            ("queries", f"{np.mean(self.queries):,.0f}"),
+            *([("liars", f"{liars}, not counted above")] if liars else []),
+            *([("could not answer", str(len(self.faults)))] if self.faults else []),
+        ]
+        talk = f"; {self.protocol}" if self.protocol is not None else ""
+        then = [] if self.replay is None else ["plot(), play() and why(i) show how it came about"]
+        title = f"{many} participants, {inputs:,} inputs, {self.classes} classes{talk}"
+        return titled(title, ["the talk", ""], rows, then)
 
     # ---- how it was played -------------------------------------------------------------------
 

@@ -23,7 +23,8 @@ def canvas(ax: Any, size: tuple[float, float]) -> tuple[Figure, Any]:
     Returns
     -------
     tuple of matplotlib.figure.Figure and matplotlib.axes.Axes
-        The figure, which ``plot`` returns, and the axes to draw in.
+        The figure, which ``plot`` returns, and the axes to draw in. A figure of its own is a ``Picture``,
+        which a notebook shows.
 
     Raises
     ------
@@ -40,10 +41,11 @@ def canvas(ax: Any, size: tuple[float, float]) -> tuple[Figure, Any]:
     (True, True)
     """
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     if ax is None:
-        figure = Figure(figsize=size, layout="constrained")
+        from folkmoot.figure import Picture
+
+        figure = Picture(figsize=size, layout="constrained")
         return figure, figure.subplots()
     if not isinstance(ax, Axes):
         raise TypeError(

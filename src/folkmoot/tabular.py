@@ -20,7 +20,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Final, TypeAlias
+from typing import IO, Any, Final, TextIO, TypeAlias
+
+from folkmoot.extras import to_install
 
 Row: TypeAlias = tuple[int, Sequence[str]]  # the line it stands in, and its cells without spaces around them
 
@@ -225,7 +227,7 @@ class _ParquetTable(Table):
             import pyarrow.parquet as parquet
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
-                f'{path}: parquet files need pyarrow: pip install "folkmoot[data]"',
+                f"{path}: parquet files need pyarrow: {to_install('data')}",
                 name=error.name,
             ) from None
         self._damage = (pyarrow.ArrowException, OSError)
@@ -267,9 +269,20 @@ def write_table(path: str | os.PathLike[str], columns: Sequence[str], rows: Iter
     ``open_table`` takes it away again, so what was written is what is read.
     """
     with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow([_harmless(name) for name in columns])
-        writer.writerows([_harmless(cell) for cell in row] for row in rows)
+        _write(file, columns, rows)
+
+
+def table_text(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """The same as text, for whoever sends it."""
+    text = io.StringIO(newline="")
+    _write(text, columns, rows)
+    return text.getvalue()
+
+
+def _write(file: TextIO, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    writer = csv.writer(file)
+    writer.writerow([_harmless(name) for name in columns])
+    writer.writerows([_harmless(cell) for cell in row] for row in rows)
 
 
 def _harmless(cell: str) -> str:

@@ -21,8 +21,8 @@ from folkmoot.theory import SlushChain
 from support.network.moot_in_memory import Moot
 from support.statistics_of_agreement import assert_mean
 
-EACH = 40  # inputs of each start
-MOTIONS = 30
+EACH = 80  # inputs of each start
+MOTIONS = 18
 
 
 def votes_with(blue: list[int], n: int, rng: np.random.Generator) -> np.ndarray[Any, np.dtype[np.int8]]:
@@ -83,8 +83,8 @@ def test_other_protocols_decide_over_the_network_as_in_simulation(
     protocol: SnowProtocol[Any], name: str, classes: int
 ) -> None:
     n, rounds = 7, 40
-    votes = np.random.default_rng(5).integers(-1, classes, (n, 60)).astype(np.int8)
-    motions = 25
+    votes = np.random.default_rng(5).integers(-1, classes, (n, 120)).astype(np.int8)
+    motions = 15
     shares = np.empty((motions, classes))
     for motion in range(motions):
         held = held_at_the_end(

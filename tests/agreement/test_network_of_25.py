@@ -12,7 +12,7 @@ from folkmoot import Others
 from folkmoot.theory import SlushChain
 from support.statistics_of_agreement import assert_mean
 
-MOTIONS = 12
+MOTIONS = 8
 ROUNDS = 12
 
 

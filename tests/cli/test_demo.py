@@ -17,7 +17,7 @@ from support.page_data import held_in
 
 def test_demo(tmp_path: Path) -> None:
     out = tmp_path / "a" / "report"
-    result = run("demo", "--out", out, "--jobs", 2)
+    result = run("demo", "--out", out)
     assert result.returncode == 0, result.stderr
     header = next(line for line in result.stdout.splitlines() if "malicious  " in line)
     assert header.split() == ["malicious", "0", "5", "10", "15", "20", "30", "60"]

@@ -49,7 +49,7 @@ def accuracies(found: Any, place: int = 0) -> dict[str, float]:
 
 
 def test_table_for_people(table: Path) -> None:
-    result = run(*learn(table))
+    result = run(*learn(table, "--no-save"))
     assert result.returncode == 0, result.stderr
     assert "10 participants, 40 inputs, 2 classes; Slush, k=9, alpha=5" in result.stdout
     for name in ("mean participant", "best participant", "majority", "supermajority", "weighted majority",
@@ -59,11 +59,11 @@ def test_table_for_people(table: Path) -> None:
 
 
 def test_held_out_groups_take_no_part(table: Path) -> None:
-    found = run_json(*learn(table, "--test-groups", 0.5))
+    found = run_json(*learn(table, "--test-groups", 0.5, "--model", "tree"))
     report = found["reports"][0]
     assert (report["participants"], report["inputs"], found["training_rows"]) == (6, 120, 120)
     assert found["byzantine"] == [0, 1, 2]
-    assert accuracies(found)["consensus"] > 0.7
+    assert accuracies(found)["consensus"] > 0.7  # of 120 rows; a coin would have 0.5
     assert json.loads((table.parent / "out" / "results.json").read_text())["byzantine"] == [0, 1, 2]
 
 

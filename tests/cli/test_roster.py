@@ -44,7 +44,7 @@ def test_a_roster_grows_and_shrinks(tmp_path: Path, nodes: list[Identity]) -> No
         assert each.organisation in shown
         assert each.fingerprint[:16] in shown
         assert each.addresses[0] in shown
-    assert f"digest {whole.digest}\nquorum 4 of 6; bears 1 liar, fewer than n/5" in shown
+    assert f"digest {whole.digest}\nquorum 4 of 6; tolerates 1 liar, fewer than n/5" in shown
     told = run_json("roster", "show", path)
     assert (told["n"], told["digest"], told["quorum"], told["faults"]) == (6, whole.digest, 4, 1)
     assert told["participants"][5] == {

@@ -145,7 +145,14 @@ def test_those_who_were_near_on_the_own_rows_count_for_more() -> None:
     assert (lied <= said[2:].max(axis=0)).all()
 
 
-@pytest.mark.parametrize("column", [2, 8, 0], ids=["bmi", "s5", "age"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        pytest.param(2, id="bmi"),
+        pytest.param(8, id="s5", marks=pytest.mark.slow),
+        pytest.param(0, id="age", marks=pytest.mark.slow),
+    ],
+)
 def test_unlike_groups_of_patients_are_answered_better(column: int) -> None:
     """31 groups by one column; a quarter of them are new. docs/regression.md has more seeds and models."""
     place = np.argsort(np.argsort(X[:, column], kind="stable"), kind="stable")

@@ -25,15 +25,24 @@ pytestmark = pytest.mark.filterwarnings("ignore")
         ConsensusClassifier(MODELS),
         ConsensusClassifier(NAMED, protocol=Slush(2, StrongConfidence())),
         ConsensusClassifier(MODELS, protocol=Snowball(2, 2, 5), sampling=Everyone(), holdout=0),
-        ConsensusClassifier(MODELS, refit=False),
         ConsensusClassifier(MODELS, trust="self-anchored", holdout=None),
-        ConsensusClassifier(MODELS, voting="probabilities"),
         ConsensusClassifier([*MODELS, RidgeClassifier()], voting="probabilities", pool="log"),
         ConsensusRegressor([Ridge(), LinearRegression(), Ridge(alpha=2)]),
-        ConsensusRegressor([Ridge(), LinearRegression(), Ridge(alpha=2)], weights="holdout"),
         ConsensusRegressor([Ridge()] * 4, weights="holdout", holdout=0.2),
         ConsensusRegressor([("one", Ridge()), ("two", Lasso(0.01)), ("three", Ridge())], rule="median", k=1),
     ]
 )
 def test_contract(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.slow  # as above, but for one setting each
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [
+        ConsensusClassifier(MODELS, refit=False),
+        ConsensusClassifier(MODELS, voting="probabilities"),
+        ConsensusRegressor([Ridge(), LinearRegression(), Ridge(alpha=2)], weights="holdout"),
+    ]
+)
+def test_contract_in_neighbouring_settings(estimator: Any, check: Any) -> None:
     check(estimator)

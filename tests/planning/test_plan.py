@@ -297,11 +297,11 @@ def test_messages_and_bytes_are_those_of_the_operations_page() -> None:
     assert found.broadcast.cheaper
 
 
-def test_broadcast_is_dearer_among_many() -> None:
+def test_broadcast_costs_more_among_many() -> None:
     found = plan(101, 0.7, protocol="slush")
     assert found.broadcast.messages == 101 * 100
     assert not found.broadcast.cheaper
-    assert "dearer than the first" in str(found)
+    assert "more expensive than the first" in str(found)
 
 
 # ---- targets -------------------------------------------------------------------------------------

@@ -19,20 +19,11 @@ from folkmoot.player.page import SCRIPTS
 from folkmoot.report.curves import Curve, curves
 from folkmoot.report.page import Page as ReportPage
 from folkmoot.watching import talks_to_play
-from support.browser import listen, opened
+from support.browser import listen, opened, violations
+from support.hostile_words import HOSTILE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-
-HOSTILE = [
-    "<img src=x onerror=alert(1)>",
-    "</script><script>alert(2)</script>",
-    "<!--<script>",
-    "\u202egnol\u2066\u200b",
-    "=cmd|' /C calc'!A0",
-    "\"'><svg onload=alert(3)>",
-    "{{constructor.constructor('alert(4)')()}}",
-]
 
 
 def talks(participants: int = 12) -> tuple[dict[str, Outcome], Any]:
@@ -143,13 +134,6 @@ def test_a_script_that_was_changed_does_not_run(
     assert not any(line.startswith("dialog") for line in refused)
     assert [url for url in answered if not url.startswith(("file:", "data:"))] == []
     context.close()
-
-
-def violations(page: Page) -> list[str]:
-    from axe_playwright_python.sync_playwright import Axe
-
-    found = Axe().run(page).response["violations"]
-    return [f"{each['id']}: {[node['html'] for node in each['nodes'][:3]]}" for each in found]
 
 
 @pytest.mark.parametrize("width", [1400, 500])

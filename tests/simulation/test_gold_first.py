@@ -56,5 +56,5 @@ def test_nobody_anchors() -> None:
         assert review_gold_first(noise[:, GOLD:], gold, classes=2) is None
     everybody: dict[int, Adversary] = dict.fromkeys(range(N), PerfectlyMalicious())
     gold = split_gold(VOTES, TOLD, 2)
-    with pytest.warns(TrustWarning, match="nobody that does not lie has votes"):
+    with pytest.warns(TrustWarning, match="no honest participant has votes"):
         assert review_gold_first(VOTES[:, GOLD:], gold, adversaries=everybody, truth=RIGHT, classes=2) is None

@@ -134,7 +134,7 @@ def test_nobody_anchors() -> None:
     )
     with pytest.warns(TrustWarning, match="nobody can anchor by checked answers.*not anchored"):
         assert review_first(BATCH, noise.only(np.arange(21))) is None
-    with pytest.warns(TrustWarning, match="nobody that does not lie has votes"):
+    with pytest.warns(TrustWarning, match="no honest participant has votes"):
         assert review_first(BATCH, CHECKED, adversaries=dict.fromkeys(range(N), Silent())) is None
 
 
@@ -159,5 +159,5 @@ def test_some_judge_as_they_would_among_all() -> None:
     assert (some.speaking == some.anchored | (np.arange(N) < 8)).all()
     with pytest.raises(ValueError, match="judges must be among the 21 participants: got 21"):
         review_first(BATCH, CHECKED, judges=[2, 21])
-    with pytest.warns(TrustWarning, match="nobody that does not lie has votes"):
+    with pytest.warns(TrustWarning, match="no honest participant has votes"):
         assert review_first(BATCH, CHECKED, adversaries=LIARS, truth=RIGHT, judges=[3]) is None

@@ -47,9 +47,24 @@ def chromium() -> str:
     return found
 
 
+# For a module and no longer: while it is open, nothing else in this thread can start an event loop.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser that believes that evil.example is this machine, as after DNS rebinding."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=chromium(),
+            args=["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"],
+        )
+        yield running
+        running.close()
+
+
 @contextmanager
 def opened(
-    browser: Browser, page: Path, *, width: int = 1400, dark: bool = False, **options: Any
+    browser: Browser, page: Path | str, *, width: int = 1400, dark: bool = False, **options: Any
 ) -> Iterator[Page]:
     """The page as a reader has it; fails on a line in the console, an error, dialog or outside request."""
     context = browser.new_context(
@@ -60,7 +75,7 @@ def opened(
         wrong: list[str] = []
         listen(looked, wrong)
         looked.on("request", lambda request: None if _own(request.url, page) else wrong.append(request.url))
-        looked.goto(page.as_uri())
+        looked.goto(page if isinstance(page, str) else page.as_uri())
         yield looked
         assert wrong == []
     finally:
@@ -79,7 +94,17 @@ def listen(page: Page, heard: list[str]) -> None:
     page.on("dialog", dismiss)
 
 
-def _own(url: str, page: Path) -> bool:
+def violations(page: Page) -> list[str]:
+    """What axe-core finds wrong for people who read with their ears or by keyboard."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page).response["violations"]
+    return [f"{each['id']}: {[node['html'] for node in each['nodes'][:3]]}" for each in found]
+
+
+def _own(url: str, page: Path | str) -> bool:
+    if isinstance(page, str):
+        return url.startswith((f"{page.partition('#')[0]}", f"blob:{page.partition('#')[0]}"))
     return url.startswith(("data:", "about:srcdoc")) or url == page.as_uri()
 
 

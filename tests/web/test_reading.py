@@ -44,7 +44,15 @@ def test_the_description_is_valid_and_names_every_route(paged: Paged) -> None:
             reply = without_token(paged, method.upper(), tried)
             assert reply.status == (200 if path == "/openapi.json" else 401)
             assert paged.send("DELETE", tried).status == 405
-    for nowhere in ("/", "/v2/moot", "/v1/motions/", "/v1/moot/", "/metrics", "/%2e%2e/token"):
+    for nowhere in (
+        "/page.html",
+        "/static/page.js",
+        "/v2/moot",
+        "/v1/motions/",
+        "/v1/moot/",
+        "/metrics",
+        "/%2e%2e/token",
+    ):
         reply = paged.send("GET", nowhere)
         assert (reply.status, reply.headers["Content-Type"]) == (404, "application/problem+json")
 

@@ -13,6 +13,16 @@ from folkmoot.adversaries.numbers.constant_number import ConstantNumber
 from folkmoot.adversaries.numbers.far_away import FarAway
 from folkmoot.adversaries.numbers.number_adversary import NumberAdversary, Observation, numbers_handed_in
 from folkmoot.adversaries.numbers.random_number import RandomNumber
+from folkmoot.adversaries.partitions.clique_partition import CliquePartition
+from folkmoot.adversaries.partitions.merged_partition import MergedPartition
+from folkmoot.adversaries.partitions.partition_adversary import (
+    LiarsView,
+    PartitionAdversary,
+    partitions_handed_in,
+)
+from folkmoot.adversaries.partitions.random_partition import RandomPartition
+from folkmoot.adversaries.partitions.shifted_partition import ShiftedPartition
+from folkmoot.adversaries.partitions.turncoat_partition import TurncoatPartition
 from folkmoot.adversaries.perfectly_faulty import PerfectlyFaulty
 from folkmoot.adversaries.perfectly_malicious import PerfectlyMalicious
 from folkmoot.adversaries.random_colour import RandomColour
@@ -43,29 +53,48 @@ NUMBER_ATTACKS: Final[dict[str, type[NumberAdversary]]] = {
     "silent": Silent,
 }
 
+# Those that lie about clusters (``folkmoot.cluster``).
+PARTITION_ATTACKS: Final[dict[str, PartitionAdversary]] = {
+    "random": RandomPartition(),
+    "clique": CliquePartition(),
+    "noisy-clique": CliquePartition(noise=0.2),
+    "merged": MergedPartition(),
+    "shifted": ShiftedPartition(),
+    "adaptive": TurncoatPartition(),
+}
+
 __all__ = [
     "ATTACKS",
     "NUMBER_ATTACKS",
+    "PARTITION_ATTACKS",
     "Adversary",
+    "CliquePartition",
     "ConstantColour",
     "ConstantNumber",
     "Copycat",
     "Equivocating",
     "FarAway",
     "Knows",
+    "LiarsView",
+    "MergedPartition",
     "NumberAdversary",
     "Observation",
+    "PartitionAdversary",
     "PerfectlyFaulty",
     "PerfectlyMalicious",
     "RandomColour",
     "RandomNumber",
+    "RandomPartition",
     "Sees",
+    "ShiftedPartition",
     "Silent",
     "Sleeper",
     "Stalling",
     "Steadfast",
+    "TurncoatPartition",
     "colluding_votes",
     "handed_in",
     "numbers_handed_in",
+    "partitions_handed_in",
     "stealthy_votes",
 ]

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal
 
+from folkmoot.extras import to_install
+
 
 @contextmanager
 def needed(extra: Literal["chain", "chain-local"]) -> Iterator[None]:
@@ -14,6 +16,6 @@ def needed(extra: Literal["chain", "chain-local"]) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f'folkmoot chain needs {error.name}, which is not installed: pip install "folkmoot[{extra}]"',
+            f"folkmoot chain needs {error.name}, which is not installed: {to_install(extra)}",
             name=error.name,
         ) from None

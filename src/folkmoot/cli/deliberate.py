@@ -69,7 +69,7 @@ def deliberate(
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
     byzantine: Annotated[
-        int, typer.Option("--byzantine", help="Turn so many participants, drawn by --seed, Byzantine.", **INT)
+        int, typer.Option("--byzantine", help="How many participants lie; --seed draws which.", **INT)
     ] = 0,
     attack: Annotated[
         str,
@@ -88,7 +88,7 @@ def deliberate(
         Path | None,
         typer.Option(
             "--gold",
-            help="Columns task,label: known tasks, for those two.",
+            help="Columns task,label: tasks whose label is known.",
             show_default=False,
         ),
     ] = None,
@@ -101,7 +101,7 @@ def deliberate(
     seed: Seed = 0,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Write task,label,agreement of the first time here.", show_default=False),
+        typer.Option("--out", help="Write task,label,agreement of the first talk here.", show_default=False),
     ] = None,
     participants: Participants = False,
     why: Annotated[

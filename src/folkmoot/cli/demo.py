@@ -52,7 +52,7 @@ def demo(
                 "Majority to stacking need a "
                 "server that sees all votes; stacking needs labels there as well.",
                 "By trust: each learns from "
-                "the rest and from all first votes whom to believe. Who cannot tell that it beats",
+                "the rest and from all first votes whom to believe. One that does not show that it beats",
                 "chance does not anchor and has no say; agreement is of those who do.",
                 f"Peer review, and it alone: {study.shown}.",
                 f"{Demo.reviewers} that never lie learn from all votes on them whom to believe on what, and "

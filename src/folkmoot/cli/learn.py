@@ -77,13 +77,16 @@ def learn(
     test_groups: Annotated[
         float | None,
         typer.Option(
-            "--test-groups", help="Or on this share of the groups, left out.", show_default="0.2", **FLOAT
+            "--test-groups",
+            help="Test on this share of the groups, which take no part.",
+            show_default="0.2",
+            **FLOAT,
         ),
     ] = None,
     test_rows: Annotated[
         float | None,
         typer.Option(
-            "--test-rows", help="Or on this share of each group's rows.", show_default=False, **FLOAT
+            "--test-rows", help="Test on this share of each group's rows.", show_default=False, **FLOAT
         ),
     ] = None,
     protocol: Protocol = "slush",
@@ -93,19 +96,22 @@ def learn(
     byzantine: Annotated[
         int | None,
         typer.Option(
-            "--byzantine", help="Malicious participants at most.", show_default="30% of them", **INT
+            "--byzantine", help="The most malicious participants to try.", show_default="30% of them", **INT
         ),
     ] = None,
     voting: Annotated[
         str, typer.Option("--voting", help="What is handed in and agreed on: labels or probabilities.")
     ] = "labels",
     pool: Annotated[
-        str, typer.Option("--pool", help="Of probabilities: agree on them (mean) or on their logs (log).")
+        str, typer.Option("--pool", help="With probabilities: agree on them (mean) or on their logs (log).")
     ] = "mean",
     trim: Annotated[
         int | None,
         typer.Option(
-            "--trim", help="Of probabilities: liars to withstand.", show_default="a third of them", **INT
+            "--trim",
+            help="With probabilities: how many liars to withstand.",
+            show_default="a third of them",
+            **INT,
         ),
     ] = None,
     trust: Annotated[

@@ -36,6 +36,10 @@ def _run() -> int:
 
     from folkmoot.cli.app import app
 
+    if os.environ.get("_FOLKMOOT_COMPLETE"):  # a shell asks what could come next
+        from typer.completion import get_completion_inspect_parameters
+
+        get_completion_inspect_parameters()  # makes the shells known
     try:
         result = app(prog_name="folkmoot", standalone_mode=False)
     except Abort:

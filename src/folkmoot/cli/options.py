@@ -88,13 +88,13 @@ class ListingCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """As usual, with the names in place of ``{protocols}`` and ``{attacks}``."""
-        from folkmoot.adversaries import ATTACKS
-        from folkmoot.protocols import PROTOCOLS
+        naming = [option for option in self.params if "{" in (getattr(option, "help", None) or "")]
+        if naming:
+            from folkmoot.adversaries import ATTACKS
+            from folkmoot.protocols import PROTOCOLS
 
-        for option in self.params:
-            text = getattr(option, "help", None)
-            if text:
-                named = text.replace("{protocols}", ", ".join(PROTOCOLS))
+            for option in naming:
+                named = vars(option)["help"].replace("{protocols}", ", ".join(PROTOCOLS))
                 vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
         super().format_help(ctx, formatter)
 
@@ -180,7 +180,7 @@ Seed = Annotated[
     typer.Option("--seed", help="The same seed, the same result.", parser=seed_number, metavar="<int>"),
 ]
 Protocol = Annotated[str, typer.Option("--protocol", help="One of: {protocols}.")]
-Beta = Annotated[int, typer.Option("--beta", help="Wins in a row that decide, if it decides.", **INT)]
+Beta = Annotated[int, typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT)]
 KOrAll = Annotated[
     int | None,
     typer.Option("--k", help="Peers asked in a query.", show_default="10, or all others", **INT),
@@ -189,7 +189,7 @@ RoundsEach = Annotated[
     int,
     typer.Option("--rounds", help="Rounds at most; in one each participant asks once, on average.", **INT),
 ]
-Repeats = Annotated[int, typer.Option("--repeats", help="Deliberate so many times.", **INT)]
+Repeats = Annotated[int, typer.Option("--repeats", help="How often to repeat the talk.", **INT)]
 Jobs = Annotated[
     int | None,
     typer.Option("--jobs", help="Processes that fit and predict; -1 is one a core.", show_default="1", **INT),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +38,39 @@ def say(*lines: str, error: bool = False) -> None:
     """Print lines on stdout or stderr; commands print by this and the functions below only."""
     for line in lines:
         print(printable(line), file=sys.stderr if error else sys.stdout)
+
+
+def print_drawn(lines: Iterable[str]) -> None:
+    """Print lines that hold nothing but words, boxes and colours of ours, as they are."""
+    print(*lines, sep="\n")
+
+
+def show_colours() -> bool:
+    """Whether stdout takes colours: a terminal that is not told otherwise, or where they are asked for."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
+
+
+def show_lines() -> bool:
+    """Whether stdout can hold the characters of which boxes are drawn."""
+    return (sys.stdout.encoding or "").lower().startswith("utf")
+
+
+def on_terminal(*, error: bool = False) -> bool:
+    """Whether what is said on stdout (or stderr) is read by a person, and by nobody else."""
+    stream = sys.stderr if error else sys.stdout
+    return stream is not None and stream.isatty()
+
+
+def say_secret(line: str, *, error: bool = False) -> bool:
+    """Print a line that holds a token: on a terminal only, never into a pipe, a file or a log; was it?"""
+    seen = on_terminal(error=error)
+    if seen:
+        say(line, error=error)
+    return seen
 
 
 def warn(line: str) -> None:

@@ -49,7 +49,7 @@ def plan(
     votes: Annotated[
         Path | None,
         typer.Option(
-            "--votes", help="Instead: votes to resample, columns task,worker,label.", show_default=False
+            "--votes", help="Votes to resample instead of --p: columns task,worker,label.", show_default=False
         ),
     ] = None,
     truth: Annotated[

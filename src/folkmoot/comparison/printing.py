@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import ClassVar, Generic, Protocol, TypeVar
+
+from folkmoot.notebook import titled
 
 
 class _Named(Protocol):
@@ -69,7 +70,7 @@ class ReportTable(ABC, Generic[L]):
         return as_text(self.title, self.columns, [self._cells(line) for line in self.lines], self.notes)
 
     def _repr_html_(self) -> str:
-        return as_html(self.title, self.columns, [self._cells(line) for line in self.lines], self.notes)
+        return titled(self.title, self.columns, [self._cells(line) for line in self.lines], self.notes)
 
 
 def as_text(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
@@ -82,14 +83,6 @@ def as_text(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], no
         lines.append("  ".join([f"{name:<{widths[0]}}", *cells, last]).rstrip())
     lines.insert(1, "-" * max(map(len, lines)))
     return "\n".join([title, "", *lines, "", *notes])
-
-
-def as_html(title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-    """For notebooks."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    below = "<br>".join(map(escape, notes))
-    return f"<p>{escape(title)}</p><table><tr>{head}</tr>{body}</table><p>{below}</p>"
 
 
 def who_is_not_honest(byzantine: Sequence[str], faulty: Mapping[str, str]) -> list[str]:

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
+from folkmoot.extras import to_install
+
 TIMEOUT = 60.0  # seconds without a byte
 _CHUNK = 1 << 16
 
@@ -200,7 +202,5 @@ def _pooch() -> Any:
     try:
         import pooch
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            'downloads need pooch: pip install "folkmoot[data]"', name=error.name
-        ) from None
+        raise ModuleNotFoundError(f"downloads need pooch: {to_install('data')}", name=error.name) from None
     return pooch

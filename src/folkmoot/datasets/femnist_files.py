@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Bytes, Ints
+from folkmoot.extras import to_install
 
 SIDE, CLASSES = 28, 62
 
@@ -113,7 +114,7 @@ class _ParquetFile:
             import pyarrow.parquet as parquet
         except ModuleNotFoundError as error:
             raise ModuleNotFoundError(
-                'parquet files need pyarrow: pip install "folkmoot[data]"', name=error.name
+                f"parquet files need pyarrow: {to_install('data')}", name=error.name
             ) from None
         from PIL import Image
 

@@ -1,12 +1,14 @@
 """scikit-learn estimators: participants with models and rows of their own, and one agreed answer."""
 
 from folkmoot.learning.classifier import ConsensusClassifier
+from folkmoot.learning.clusterer import ConsensusClusterer
 from folkmoot.learning.consensus_estimator import ConsensusWarning, ProtocolWarning
 from folkmoot.learning.participants import Participant, ParticipantWarning
 from folkmoot.learning.regressor import ConsensusRegressor
 
 __all__ = [
     "ConsensusClassifier",
+    "ConsensusClusterer",
     "ConsensusRegressor",
     "ConsensusWarning",
     "Participant",

@@ -1,7 +1,7 @@
 """The votes of a moot on some inputs: what trust hangs on, the talk, and how likely classes and answers are.
 
-Who cannot predict is not waited for: the others talk among themselves, with the protocol scaled to their
-number, and in the ``Outcome`` it stands as a participant without a colour that is not honest.
+A participant that cannot predict is not waited for: the others talk among themselves, with the protocol
+scaled to their number, and in the ``Outcome`` it stands as a participant without a colour that is not honest.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from folkmoot.learning.consensus_estimator import (
     rows_by_group,
 )
 from folkmoot.learning.deliberation import SELF_ANCHORED
-from folkmoot.learning.explaining import ExplainingEstimator
+from folkmoot.learning.improving import ImprovingClassifier
 from folkmoot.learning.labels import (
     as_truth,
     check_class_count,
@@ -30,6 +30,7 @@ from folkmoot.learning.labels import (
     same_kind,
 )
 from folkmoot.learning.participants import (
+    Task,
     check_holdout,
     cross_validated,
     fit_classifier,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from folkmoot.player import Player
 
 
-class ConsensusClassifier(ExplainingEstimator):
+class ConsensusClassifier(ImprovingClassifier):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
     ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool``, ``trim``,
@@ -273,6 +274,7 @@ class ConsensusClassifier(ExplainingEstimator):
         self._check_parameters()
         self._check_reference(reference)
         draw = self._start()
+        self._own_rows = None
         if self.prefit:
             self._fit_prefit(X, y, groups, draw)
         else:
@@ -285,6 +287,7 @@ class ConsensusClassifier(ExplainingEstimator):
             if self.trust is not None and not share:
                 tasks = cross_validated(tasks, draw)
             self.participants_ = self._fit_all(fit_classifier, tasks, progress)
+            self._own_rows = tasks
             if self._reviewed:
                 self._show(X, y, tasks, draw)
         self._refer(reference)
@@ -348,6 +351,10 @@ class ConsensusClassifier(ExplainingEstimator):
             for participant, own in zip(self.participants_, rows, strict=True)
         ]
         tell([p.name for p in self.participants_ if p.fault], "cannot predict the rows given to fit")
+        self._own_rows = [
+            Task(each.name, each.model, each.columns, rows_of(X, own), y[own], None, own[:0], None)
+            for each, own in zip(self.participants_, rows, strict=True)
+        ]
         if self._reviewed:  # rows that no model has seen: everybody's, or by groups each one's own
             places = np.arange(len(y)) if groups is None else np.concatenate(rows)
             sizes = [len(y)] if groups is None else [len(own) for own in rows]

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from folkmoot import checks
 from folkmoot.arrays import Array, Ints, Progress
 from folkmoot.learning.composition import Composed, has_names, named_models
+from folkmoot.learning.diagram import diagram
 from folkmoot.learning.labels import is_missing
 from folkmoot.learning.parallel import shared_out
 from folkmoot.learning.participants import Participant, Task, stratified_shards, tell
@@ -97,6 +98,11 @@ class ConsensusEstimator(Composed):
         """The fitted models by the participants' names."""
         check_is_fitted(self, "participants_")
         return {participant.name: participant.model for participant in self.participants_}
+
+    def _sk_visual_block_(self) -> Any:
+        """What scikit-learn draws in a notebook: the models; once fitted, by the participants' names."""
+        fitted = hasattr(self, "participants_")
+        return diagram(list(self.named_estimators_.items()) if fitted else self._pairs())
 
     def _share_out(self, y: Array, groups: Any, draw: np.random.Generator) -> list[tuple[str, Any, Ints]]:
         """Name, model and rows of every participant."""

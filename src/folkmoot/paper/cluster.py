@@ -11,6 +11,8 @@ from importlib import import_module
 import joblib
 from joblib import effective_n_jobs
 
+from folkmoot.extras import to_install
+
 
 @contextmanager
 def ray_cluster(address: str) -> Iterator[None]:
@@ -21,7 +23,7 @@ def ray_cluster(address: str) -> Iterator[None]:
         ray = import_module("ray")
         register = import_module("ray.util.joblib").register_ray
     except ModuleNotFoundError:
-        raise ModuleNotFoundError('a Ray cluster needs Ray: pip install "folkmoot[ray]"') from None
+        raise ModuleNotFoundError(f"a Ray cluster needs Ray: {to_install('ray')}") from None
     where = {"num_cpus": effective_n_jobs(-1)} if address == "local" else {"address": address}
     try:
         ray.init(

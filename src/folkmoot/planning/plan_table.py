@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from folkmoot.comparison.printing import as_text, plus_minus, size
+from folkmoot.notebook import titled
 from folkmoot.planning.limits import BreaksAt, Target
 from folkmoot.planning.setting import IN_TIME, PlannedSetting
 
@@ -121,7 +122,7 @@ class Plan:
             f"mean participant {self.mean_participant:.4f}, majority of all first votes "
             f"{self.majority:.4f}{plus_minus(self.majority_error)}",
             f"everybody tells everybody once: {told.messages:,} messages, {size(told.bytes)}; that is "
-            + ("cheaper, and gives the majority" if told.cheaper else "dearer than the first"),
+            + ("cheaper, and gives the majority" if told.cheaper else "more expensive than the first"),
             _breaks_in_words(self.breaks_at, self.byzantine),
         ]
         if self.target is not None:
@@ -133,6 +134,9 @@ class Plan:
 
     def __str__(self) -> str:
         return as_text(self.title, self.header, self.rows, self.notes)
+
+    def _repr_html_(self) -> str:
+        return titled(self.title, self.header, self.rows, self.notes)
 
     def plot(self, ax: Any = None) -> Figure:
         """Draw what accuracy costs: the settings of each protocol, the majority and the mean participant.

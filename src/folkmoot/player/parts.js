@@ -21,7 +21,8 @@ const Parts = (() => {
   const shade = (colour) => (colour < 0 ? "none" : `k${colour % COLOURS}`);
 
   // Bidirectional marks and controls in others' words must not reorder or hide what stands beside them.
-  const plain = (words) => clipped(String(words)).replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, "\u00b7");
+  const bare = (words) => String(words).replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g, "\u00b7");
+  const plain = (words) => bare(clipped(String(words)));
 
   const clipped = (words) => (words.length > 80 ? `${words.slice(0, 79)}…` : words);
 
@@ -92,5 +93,5 @@ const Parts = (() => {
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
   }
 
-  return { html, svg, still, round, percent, shade, plain, shortened, rectangle, painted, stacked, ticks, tell, place, read };
+  return { html, svg, still, round, percent, shade, bare, plain, shortened, rectangle, painted, stacked, ticks, tell, place, read };
 })();

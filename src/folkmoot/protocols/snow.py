@@ -145,7 +145,7 @@ class SnowProtocol(ABC, Generic[State]):
     def reaching(self, peers: Ints) -> tuple[Ints, Ints]:
         """Sample size and threshold of each participant that can ask so many peers: ``scaled`` to them.
 
-        Who can ask nobody has a sample of 0.
+        A participant that can ask nobody has a sample of 0.
         """
         sizes = np.minimum(peers, self.k)
         alphas = self.thresholds(peers.size).copy()

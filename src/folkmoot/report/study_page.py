@@ -142,8 +142,8 @@ def page(study: Study, title: str, pictures: dict[str, Figure]) -> str:
     elif _trusting(study):
         result.text(
             "The consensus is by trust: each participant learns from its own rows and from all first votes "
-            "whom to believe, and needs no majority of honest ones for it. Who cannot tell from its own rows "
-            "that it beats chance does not anchor and has no say; agreement is of the others."
+            "whom to believe, and needs no majority of honest ones for it. A participant whose own rows "
+            "do not show that it beats chance does not anchor and has no say; agreement is of the others."
         )
     if study.shown is not None and not study.reviewed:
         result.text(

@@ -31,6 +31,7 @@ from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.verdict import first_votes, last_votes
 from folkmoot.protocols import Slush
+from folkmoot.runs.local_page import ANY, LocalPage
 from folkmoot.runs.processes import Nodes, name_of, prepare
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -90,8 +91,18 @@ class LocalResult:
     folder: Path
 
 
-def play(config: LocalMoot, seed: int, folder: Path, report: PartProgress | None = None) -> LocalResult:
-    """Fit, start, ask, break, compare."""
+def play(
+    config: LocalMoot,
+    seed: int,
+    folder: Path,
+    report: PartProgress | None = None,
+    page: LocalPage | None = None,
+    stay: Callable[[LocalResult], None] | None = None,
+) -> LocalResult:
+    """Fit, start, ask, break, compare.
+
+    ``page`` shows the nodes; then ``stay`` is called with the result, and they run until it returns.
+    """
     config.check()
     began = time.monotonic()
     # What rows held out tell is worth something only if the inputs are somewhat like them.
@@ -105,16 +116,28 @@ def play(config: LocalMoot, seed: int, folder: Path, report: PartProgress | None
     killed, paused = rest[: config.kill], rest[config.kill : config.kill + config.pause]
     models, holdouts, measured = _fit(data, folder, set(liars), inputs, truth, config.trust, report)
     nodes = prepare(folder, models, dict.fromkeys(liars, config.attack), holdouts=holdouts)
+    if page is not None:
+        nodes.pages.update(dict.fromkeys(range(config.nodes), ANY))
+
+    def result() -> LocalResult:
+        honest = [place for place in range(config.nodes) if place not in liars]
+        gone = {"killed": killed, "paused": paused}
+        return _result(config, nodes, account, truth, liars, honest, gone, measured, time.monotonic() - began)
+
     try:
         for place in range(config.nodes):
             nodes.start(place)
         nodes.wait(range(config.nodes), 60.0, _told(report, "nodes start", config.nodes))
+        if page is not None:
+            page.show(nodes, liars)
         account = _ask(config, nodes, inputs, killed, paused, report)
+        if stay is not None:
+            found = result()
+            stay(found)
+            return found
     finally:
         nodes.stop()
-    honest = [place for place in range(config.nodes) if place not in liars]
-    gone = {"killed": killed, "paused": paused}
-    return _result(config, nodes, account, truth, liars, honest, gone, measured, time.monotonic() - began)
+    return result()
 
 
 def _fit(

@@ -19,9 +19,11 @@ from folkmoot.network.service.operation import Settings, run
 from folkmoot.network.storage.journal import Journal
 from folkmoot.runs.held_ports import HeldPorts
 from folkmoot.web.page import Page
+from folkmoot.web.site import PAGE
 
 # What every node needs: loaded once by the server that forks them, instead of by each.
 PRELOADED = ("folkmoot.network.service.operation", "sklearn.pipeline", "sklearn.linear_model", "skops.io")
+PRELOADED_PAGES = ("folkmoot.web.api", "folkmoot.web.connections", "folkmoot.web.guard")
 
 
 @dataclass
@@ -38,7 +40,7 @@ class Nodes:
     def start(self, place: int) -> None:
         """Start one, or start it again."""
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(list(PRELOADED))
+        context.set_forkserver_preload([*PRELOADED, *(PRELOADED_PAGES if self.pages else ())])
         process = context.Process(
             target=_node, args=(self.settings[place], self.pages.get(place)), daemon=True
         )
@@ -58,14 +60,15 @@ class Nodes:
         if process is not None:
             process.join(10.0)
         remove_door(self.settings[place].folder)
+        (self.settings[place].folder / PAGE).unlink(missing_ok=True)
 
     def wait(
         self, places: Sequence[int], seconds: float, report: Callable[[int], None] | None = None
     ) -> None:
-        """Until their doors are open."""
+        """Until their doors are open, and their pages, if they have any."""
         end = time.monotonic() + seconds
         while True:
-            there = sum((self.settings[place].folder / DOOR).is_file() for place in places)
+            there = sum(self._is_open(place) for place in places)
             if report is not None:
                 report(there)
             if there == len(places):
@@ -79,6 +82,10 @@ class Nodes:
             if time.monotonic() > end:
                 raise RuntimeError(f"only {there} of {len(places)} nodes started within {seconds:.0f} s")
             time.sleep(0.05)
+
+    def _is_open(self, place: int) -> bool:
+        names = [DOOR, PAGE] if place in self.pages else [DOOR]
+        return all((self.settings[place].folder / name).is_file() for name in names)
 
     def _wait_for_each_other(self, places: Sequence[int], seconds: float = 10.0) -> None:
         """Until all have said in their logs that they are connected; some may not be there at all."""

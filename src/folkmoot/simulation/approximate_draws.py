@@ -7,16 +7,16 @@ depend on the rest of the batch.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.compiling import compiled
 from folkmoot.simulation.kernels.streams import below, mix, stream
 
 # Purposes of the streams; the kernels of ``deliberate`` use 0 to 3.
 PEERS, DICE = 4, 5
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def draw_peers(seed: int, round_: int, nodes: int, askers: Array, k: int) -> Array:
     """(asker, 1 + k): the asker, then k of the others, uniformly and without replacement."""
     who = np.empty((askers.size, 1 + k), dtype=np.int64)
@@ -37,7 +37,7 @@ def draw_peers(seed: int, round_: int, nodes: int, askers: Array, k: int) -> Arr
     return who
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def throw_dice(seed: int, round_: int, askers: Array, liar: int, outputs: int) -> Array:
     """(asker, output): uniform over [0, 1), for what one liar tells each asker."""
     dice = np.empty((askers.size, outputs))

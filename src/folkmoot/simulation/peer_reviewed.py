@@ -148,7 +148,7 @@ def review_first(
         raise ValueError(f"judges must be among the {len(cast)} participants: got {stranger}")
     able = [i for i in wanted if voted[i] and not lying[i]]
     if not able:
-        _warn("nobody that does not lie has votes, so nobody can learn from checked answers")
+        _warn("no honest participant has votes, so none can learn from checked answers")
         return None
     on_rows = None if expert is None else expert.on_rows
     found = review_all(heard, judges=able, batch=seen, expert=on_rows, progress=progress)
@@ -253,7 +253,7 @@ def review_gold_first(
     if not deciding.any():
         _warn(
             "nobody can anchor by gold, so everybody is trusted alike: "
-            + (found.why if (voted & ~lying).any() else "nobody that does not lie has votes")
+            + (found.why if (voted & ~lying).any() else "no honest participant has votes")
         )
         return None
     held = np.where(deciding[:, None], found.decide(), UNCOLOURED)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from folkmoot.arrays import Floats
+from folkmoot.compiling import compiled
 
 
-@njit(cache=True)
+@compiled()
 def stepped(laws: Floats, down: Floats, stay: Floats, up: Floats, steps: int) -> Floats:
     """(law, b): each law after so many steps, by the chances that one leads from b to b - 1, b and b + 1."""
     last = stay.size - 1

@@ -134,7 +134,7 @@ class LocalSlushChain:
 
     @property
     def residual(self) -> float:
-        """max |h - P h| over what has been solved; the error is at most this times the expected changes.
+        """``max |h - P h|`` over what has been solved; the error is at most this times the expected changes.
 
         With k = 10 those are some hundreds; near the voter model (k = 1) about n^2.
         """

@@ -9,12 +9,12 @@ first and the last state (all red, all blue) are the ends of the chain and are n
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.compiling import compiled
 
 
-@njit(cache=True)
+@compiled()
 def read_line(line: int, sizes: Ints, strides: Ints, weights: Floats, offsets: Ints) -> int:
     """Decode all digits but the last: who could turn, and where that leads. Returns their blue count."""
     blue = 0
@@ -30,7 +30,7 @@ def read_line(line: int, sizes: Ints, strides: Ints, weights: Floats, offsets: I
     return blue
 
 
-@njit(cache=True)
+@compiled()
 def sweep(h: Floats, sizes: Ints, strides: Ints, rates: Floats, forward: bool, update: bool) -> float:
     """One Gauss-Seidel pass of h(x) = sum_y P(x, y) h(y); returns the largest |sum - h| met.
 
@@ -87,7 +87,7 @@ def sweep(h: Floats, sizes: Ints, strides: Ints, rates: Floats, forward: bool, u
     return worst
 
 
-@njit(cache=True)
+@compiled()
 def spread(reached: Bools, sizes: Ints, strides: Ints, rates: Floats, forward: bool) -> bool:
     """Mark every state from which one change leads to a marked one; returns whether any was new."""
     groups = sizes.size - 1

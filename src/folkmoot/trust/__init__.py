@@ -15,6 +15,7 @@ from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.estimators import Estimate, peer_accuracies, peer_confusions
 from folkmoot.trust.gold import Gold, split_gold
 from folkmoot.trust.gold_rules import GoldReview, review_gold
+from folkmoot.trust.improvement import AgreedLabels, OwnRows, agree_on_labels
 from folkmoot.trust.listening import LEAST_INPUTS, TrustWarning, listen, listen_all
 from folkmoot.trust.number_review import CheckedNumbers, NumberReview, review_numbers
 from folkmoot.trust.review import PeerReview, review_all
@@ -25,6 +26,7 @@ __all__ = [
     "LEAST_LIKENESS",
     "MOST_CHANGED",
     "PUBLIC",
+    "AgreedLabels",
     "Anchor",
     "Camps",
     "CheckedAnswers",
@@ -33,9 +35,11 @@ __all__ = [
     "Gold",
     "GoldReview",
     "NumberReview",
+    "OwnRows",
     "PeerReview",
     "Trust",
     "TrustWarning",
+    "agree_on_labels",
     "agreement_counts",
     "check_answers",
     "class_probabilities",

@@ -96,12 +96,12 @@ class Anchor:
 
     @property
     def accuracy(self) -> float:
-        """Posterior mean of the own accuracy, (right + 1) / (held_out + C)."""
+        """Posterior mean of the participant's own accuracy, (right + 1) / (held_out + C)."""
         return float(laplace_accuracy(self.right, self.held_out, self.classes))
 
     @property
     def standard_error(self) -> float:
-        """Posterior standard deviation of the own accuracy."""
+        """Posterior standard deviation of the participant's own accuracy."""
         mean = self.accuracy
         return math.sqrt(mean * (1 - mean) / (self.held_out + self.classes + 1))
 
@@ -136,7 +136,7 @@ class Anchor:
         return min(1.0, math.fsum(terms))
 
     def better_than_chance(self, level: float = 0.8) -> bool:
-        """Whether the own model beats chance with a posterior probability above ``level``."""
+        """Whether the participant's model beats chance with a posterior probability above ``level``."""
         return self.tail(self.chance) > checks.probability("level", level)
 
     @property

@@ -9,11 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
+from folkmoot.accuracy import softmax
 from folkmoot.arrays import Floats, Ints
 
 _DOUBT: Final[Floats] = np.array([1.5, 1.0, 4.0])  # rows that each is believed for before there are any
 _STEPS: Final = 200
+_SHARPNESS: Final[Floats] = np.geomspace(0.1, 50.0, 64)
 
 
 def shares(likelihoods: Floats) -> Floats:
@@ -47,3 +50,19 @@ def smoothed(votes: Floats, truth: Ints) -> tuple[Floats, float]:
 def forecast(votes: Floats, sure: float) -> Floats:
     """(row, colour): votes as ``centred`` makes them as probabilities, by how sure they make one."""
     return np.asarray(sure * (votes + 1 / votes.shape[1]) + (1 - sure) / votes.shape[1])
+
+
+def sharpest(scores: Floats, right: Ints, kept: npt.ArrayLike = 1.0) -> float:
+    """What makes scores (row, colour) logarithms of odds: by the likelihood of these labels.
+
+    A label that was randomised, as it is with the chance ``kept``, is likely as it was told, not as it is.
+    """
+    told = np.asarray(kept)
+    other = (1 - told) / (scores.shape[1] - 1)
+    places = np.arange(len(right))
+
+    def fit(each: float) -> float:
+        likely = softmax(each * scores)[places, right]
+        return float(np.log(likely * (told - other) + other + 1e-12).sum())
+
+    return float(max(_SHARPNESS.tolist(), key=fit))

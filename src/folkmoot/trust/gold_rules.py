@@ -30,6 +30,8 @@ from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred
 from folkmoot.trust.counting import agreement_counts, pack_votes
 from folkmoot.trust.expectation import estimate, one_hot
 from folkmoot.trust.panel import Panel
+from folkmoot.trust.shown import ShownView
+from folkmoot.trust.shown import shares as in_cells
 from folkmoot.trust.vetting import permutation_z
 from folkmoot.votes import UNCOLOURED, Votes, check_votes
 
@@ -46,7 +48,7 @@ _TOLERANCE: Final = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class GoldReview:
+class GoldReview(ShownView):
     """What gold and everybody's votes tell of a batch: the same for all participants, since gold is public.
 
     Parameters
@@ -101,6 +103,9 @@ class GoldReview:
     shares: dict[str, float]
     heard: Bools
     why: str
+
+    def _beside(self) -> dict[str, list[str]]:
+        return {"accuracy": in_cells(self.accuracy)}
 
     def decide(self) -> Ints:
         """Decide the batch.

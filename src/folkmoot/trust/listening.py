@@ -1,4 +1,4 @@
-"""Listening: from the own holdout and everybody's first votes to a trust of one's own (docs/trust.md).
+"""Listening: from one's own holdout and everybody's first votes to a trust of one's own (docs/trust.md).
 
 Nothing is taken from a majority: sixty copies of one lie are one voice. A participant needs no message beyond
 the first votes, which are revealed once all are committed to: what a peer thinks of others follows from them.

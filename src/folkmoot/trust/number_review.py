@@ -21,6 +21,7 @@ from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.trust.checked import PUBLIC, folds
 from folkmoot.trust.ridge import Linear, fit_folds
+from folkmoot.trust.shown import ShownView, yes
 
 _SWEEPS: Final = 3
 _OFF: Final = 2.0  # times the usual error of a rule on a publisher's rows, from which these are left out
@@ -123,7 +124,7 @@ class CheckedNumbers:
 
 
 @dataclass(frozen=True, eq=False)
-class NumberReview:
+class NumberReview(ShownView):
     """One participant's rule: how it reads everybody's numbers.
 
     Parameters
@@ -172,10 +173,13 @@ class NumberReview:
     checked: CheckedNumbers
     linear: Linear | None
 
+    def _beside(self) -> dict[str, list[str]]:
+        return {"its rows accepted": yes(self.accepted)}
+
     def estimate(self, values: Floats) -> Floats:
         """Make one number of everybody's.
 
-        Who is further from the others than on checked rows, by twice the usual, is not heard.
+        A participant further from the others than on checked rows, by twice the usual, is not heard.
 
         Parameters
         ----------

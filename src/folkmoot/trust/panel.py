@@ -46,7 +46,7 @@ class Panel:
         self.participants, self.classes = checked.participants, checked.classes
         self.muted = np.zeros(self.participants, dtype=bool) if muted is None else muted
         self.blocks = centred(checked.votes, checked.classes)
-        self.voice_of = _voices(self.blocks)
+        self.voice_of = voices(self.blocks)
         own = np.flatnonzero(checked.publisher != PUBLIC)
         if self.participants > FEW_PARTICIPANTS:
             self.blocks[own, checked.publisher[own]] = 0
@@ -191,7 +191,7 @@ def told(expert: Singles | None) -> bytes:
     return b"" if expert is None else blake2b(np.ascontiguousarray(expert).data, digest_size=16).digest()
 
 
-def _voices(blocks: Singles) -> Ints:
+def voices(blocks: Singles) -> Ints:
     """(participant,): the number of its voice; copies have the same."""
     named, cast = blocks.argmax(axis=2).T, blocks.any(axis=2).T
     packed = pack_votes(np.where(cast, named, UNCOLOURED), blocks.shape[2])

@@ -1,4 +1,4 @@
-"""From the own votes to an answer that all peers speak for: expectation-maximisation over camps.
+"""From one's own votes to an answer that all peers speak for: expectation-maximisation over camps.
 
 It starts at the own votes, believed as far as the anchor says, and goes round:
 

@@ -19,16 +19,16 @@ from threadpoolctl import threadpool_limits
 from folkmoot import checks
 from folkmoot.accuracy import softmax
 from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
-from folkmoot.trust.blend import forecast, shares, smoothed
+from folkmoot.trust.blend import forecast, shares, sharpest, smoothed
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, check_ballots
 from folkmoot.trust.panel import Panel, Rule, told
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
+from folkmoot.trust.shown import ShownView, yes
 from folkmoot.trust.vetting import BELIEVED, attainable, believed, more_than_chance, permutation_z
 from folkmoot.votes import UNCOLOURED
 
 SWEEPS: Final = 3
 _REACHED: Final = 0.5  # of what a rule is worth on its own side, it must be worth on the other
-_SHARPNESS: Final[Floats] = np.geomspace(0.1, 50.0, 64)
 
 # Given who is accepted, (participant,): another voter's answers to the checked rows, each by a model that had
 # not seen its publisher's rows, as ``centred`` makes votes, (row, colour).
@@ -48,7 +48,7 @@ class ExpertVoter(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class PeerReview:
+class PeerReview(ShownView):
     """One participant's rule, learnt from checked answers: what speaks for each colour, and how much.
 
     Parameters
@@ -106,6 +106,9 @@ class PeerReview:
     why: str
     panel: Panel
     rule: Rule
+
+    def _beside(self) -> dict[str, list[str]]:
+        return {"its rows accepted": yes(self.accepted), "heard": yes(~self.muted)}
 
     def scores(self, votes: npt.ArrayLike, expert: Singles | None = None) -> Singles:
         """Say how much speaks for each colour.
@@ -429,17 +432,6 @@ def _knows(own: int, panel: Panel, recognition: float) -> bool:
 
 
 def _sharpness(rule: Rule, checked: CheckedAnswers) -> float:
-    """What makes scores logarithms of odds: by the likelihood of rows that the scores had not seen.
-
-    A label that was randomised is likely as it was told, not as it is.
-    """
-    scores, right = rule.unseen.astype(np.float64), checked.truth[rule.rows]
+    """What makes scores logarithms of odds, by rows that the scores had not seen."""
     kept = np.where(checked.publisher[rule.rows] == PUBLIC, 1.0, checked.kept)
-    other = (1 - kept) / (checked.classes - 1)
-    places = np.arange(len(right))
-
-    def fit(each: float) -> float:
-        likely = softmax(each * scores)[places, right]
-        return float(np.log(likely * (kept - other) + other + 1e-12).sum())
-
-    return float(max(_SHARPNESS.tolist(), key=fit))
+    return sharpest(rule.unseen.astype(np.float64), checked.truth[rule.rows], kept)

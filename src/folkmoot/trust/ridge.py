@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.arrays import Floats, Ints, Singles
+from folkmoot.arrays import Features, Floats, Ints, Singles
 
 STRENGTHS: Final[Floats] = 10.0 ** np.arange(-0.5, 4.51, 0.5)
 _FIRST: Final = 5  # where the search for a strength starts
@@ -82,6 +82,41 @@ def fit_folds(features: Singles, bases: Singles, target: Singles, fold: Ints, so
     return Linear(pulls, _solve(features, rest, strength), strength, some, unseen)
 
 
+def fit_rows(features: Floats, base: Floats, target: Floats, *, least: float) -> Linear:
+    """The rule of few rows with a column for each colour, and one weight a feature for all columns.
+
+    ``features`` are (row, column, feature), ``base`` and ``target`` (row, column). The strength, at least
+    ``least``, is chosen by leaving out one whole row at a time: with H the part of the hat matrix that is of
+    a row's columns, what is missed of it unseen is (1 - H)^-1 times what is missed.
+    """
+    rows, columns, width = features.shape
+    pulls = _pulled(base[None], target)
+    rest = target - pulls[0] * base
+    flat = features.reshape(-1, width)
+    values, vectors = np.linalg.eigh(flat.T @ flat)
+    turned, along = features @ vectors, vectors.T @ (flat.T @ rest.reshape(-1))
+    one = np.eye(columns) * (1 + 1e-9)
+    best = None
+    for strength in STRENGTHS[np.log10(STRENGTHS) > np.log10(least) - 0.1].tolist():
+        shrunk = 1 / (np.maximum(values, 0.0) + strength)
+        missed = rest - turned @ (along * shrunk)
+        hat = (turned * shrunk) @ turned.transpose(0, 2, 1)
+        unseen = np.linalg.solve(one - hat, missed[..., None])[..., 0]
+        error = float((unseen**2).sum())
+        if best is None or error < best[0]:
+            best = error, strength, vectors @ (along * shrunk), unseen
+    if best is None:
+        raise ValueError(f"least must be at most {STRENGTHS[-1]:g}: got {least:g}")
+    _, strength, weights, missed = best
+    return Linear(
+        pulls,
+        weights[:, None].astype(np.float32),
+        strength,
+        np.arange(rows),
+        (target - missed).astype(np.float32),
+    )
+
+
 def fit_given(features: Singles, bases: Singles, target: Singles, strength: float) -> Linear:
     """The rule of a strength that is known; it says nothing of unseen rows."""
     pulls = _pulled(bases, target)
@@ -94,7 +129,7 @@ def _based(pulls: Floats, bases: Singles) -> Singles:
     return np.tensordot(pulls.astype(np.float32), bases, axes=1)
 
 
-def _pulled(bases: Singles, target: Singles) -> Floats:
+def _pulled(bases: Features, target: Features) -> Floats:
     """How far to follow each base: least squares, none below 0."""
     from scipy.optimize import nnls  # heavy, and trust by listening does without
 

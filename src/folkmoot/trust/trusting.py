@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from folkmoot.accuracy import softmax
 from folkmoot.arrays import Floats, Ints
+from folkmoot.trust.shown import ShownView, shares
 from folkmoot.votes import UNCOLOURED, Votes, check_votes
 
 _TIE: Final = 1e-9  # of the sum of all weights
@@ -18,7 +19,7 @@ _SHARPEST: Final = np.geomspace(1, 1 / 64, 19)  # what scores may be multiplied 
 
 
 @dataclass(frozen=True, eq=False)
-class Trust:
+class Trust(ShownView):
     """One participant's view of everybody: what ``listen`` found.
 
     Parameters
@@ -81,6 +82,13 @@ class Trust:
     cliques: tuple[tuple[int, ...], ...]
     recognition: float
     why: str
+
+    def _beside(self) -> dict[str, list[str]]:
+        return {
+            "accuracy": shares(self.accuracy, self.standard_error),
+            "voice": shares(self.voice),
+            "camp": [str(each) for each in self.camps],
+        }
 
 
 def decide(votes: npt.ArrayLike, trust: Trust, *, per_class: bool = False) -> Ints:

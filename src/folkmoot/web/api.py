@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -13,17 +14,19 @@ from starlette.routing import Route, Router
 
 from folkmoot.network.service.operation import Shown
 from folkmoot.network.service.status import as_dict
-from folkmoot.network.service.truths import check_truth, records_of, tell, truths_in_text
+from folkmoot.network.service.truths import check_truth, records_by_name, records_of, tell, truths_in_text
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.view import shares_of
+from folkmoot.network.storage.account import decisions_table
 from folkmoot.network.storage.certificate import write_certificate
 from folkmoot.network.storage.storage import StoredMotion
 from folkmoot.network.wire import statements
-from folkmoot.web import shapes
+from folkmoot.tabular import table_text
+from folkmoot.web import files, shapes
 from folkmoot.web.feed import Feed
 from folkmoot.web.ledger import Ledger
 from folkmoot.web.openapi import described
-from folkmoot.web.putting import BODY, Putting, asked_in_json, asked_in_text
+from folkmoot.web.putting import BODY, Asked, Putting, asked_in_json, asked_in_text
 from folkmoot.web.refusals import RefusalError
 from folkmoot.web.streams import EventStream, wait_for
 
@@ -50,13 +53,19 @@ class Api:
         return Router(
             [
                 Route("/openapi.json", self._openapi, methods=["GET"]),
+                *files.routes(),
+                Route("/v1/access", self._access, methods=["GET"]),
                 Route("/v1/moot", self._moot, methods=["GET"]),
+                Route("/v1/records", self._records, methods=["GET"]),
+                Route("/v1/evidence", self._accusations, methods=["GET"]),
+                Route("/v1/check", self._check, methods=["POST"]),
                 Route("/v1/events", self._events, methods=["GET"]),
                 Route("/v1/motions", self._motions, methods=["GET"]),
                 Route("/v1/motions", self._ask, methods=["POST"]),
                 Route(one, self._motion, methods=["GET"]),
                 Route(f"{one}/inputs", self._inputs, methods=["GET"]),
                 Route(f"{one}/rounds", self._rounds, methods=["GET"]),
+                Route(f"{one}/answers", self._answers, methods=["GET"]),
                 Route(f"{one}/certificate", self._certificate, methods=["GET"]),
                 Route(f"{one}/evidence/{{name}}", self._evidence, methods=["GET"]),
                 Route(f"{one}/truth", self._truth, methods=["PUT"]),
@@ -69,8 +78,38 @@ class Api:
     async def _openapi(self, _request: Request) -> Response:
         return _json(described())
 
+    async def _access(self, request: Request) -> Response:
+        model, labels = self._shown.model, self._shown.labels
+        columns = [shapes.Column(each.name, each.unit, each.low, each.high) for each in model.schema]
+        return _json(
+            shapes.Access(
+                node=self._node.roster[self._node.seat.place].name,
+                may=request.state.right,
+                labels=None if labels is None else list(labels),
+                columns=columns,
+                width=model.columns,
+                most_bytes=MOST_BODY,
+            )
+        )
+
     async def _moot(self, _request: Request) -> Response:
         return _json(as_dict(self._shown.look()))
+
+    async def _records(self, _request: Request) -> Response:
+        names = {member.fingerprint: member.name for member in self._node.roster}
+        records = records_by_name(self._node.storage, names)
+        return _json(shapes.Records({name: shapes.Record(**each) for name, each in records.items()}))
+
+    async def _accusations(self, _request: Request) -> Response:
+        found = []
+        for name in self._node.storage.names("with evidence", last=MOST_LISTED):
+            with suppress(RefusalError):  # a damaged motion proves nothing
+                stored = self._ledger.motion(name)
+                found += [
+                    shapes.Accusation(name.hex(), stored.names[place], statements.kind(proof))
+                    for place, proof in self._node.storage.evidence(name)
+                ]
+        return _json(shapes.Accusations(found))
 
     async def _events(self, request: Request) -> Response:
         return EventStream(self.feed, request.headers.get("last-event-id"))
@@ -169,6 +208,12 @@ class Api:
         lines = await asyncio.to_thread(told)
         return _json(shapes.Rounds(stored.name.hex(), lines, played))
 
+    async def _answers(self, request: Request) -> Response:
+        stored = self._stored(request)
+        account = await self._ledger.account(stored)
+        text = await asyncio.to_thread(lambda: table_text(*decisions_table(account)))
+        return _file(text.encode(), "text/csv; charset=utf-8", f"{stored.name.hex()[:12]}.csv")
+
     async def _certificate(self, request: Request) -> Response:
         stored = self._stored(request)
         try:
@@ -194,19 +239,15 @@ class Api:
 
     async def _ask(self, request: Request) -> Response:
         kind, body = await _body(request)
-        query = dict(request.query_params)
-        if kind == "json" and query:
-            raise RefusalError(
-                400, f"with JSON the terms are in the body: got {next(iter(query))!r:.60} in the address"
-            )
-
-        def read() -> Any:
-            return asked_in_json(body) if kind == "json" else asked_in_text(body, query)
-
+        read = _asked(kind, body, request)
         key = request.headers.get("idempotency-key")
         name = await self._putting.put(read, key, [kind.encode(), body, request.url.query.encode()])
         where = f"/v1/motions/{name.hex()}"
         return _json(shapes.Accepted(name.hex(), where), 202, {"Location": where})
+
+    async def _check(self, request: Request) -> Response:
+        kind, body = await _body(request)
+        return _json(await self._putting.check(_asked(kind, body, request)))
 
     async def _truth(self, request: Request) -> Response:
         kind, body = await _body(request)
@@ -218,6 +259,16 @@ class Api:
         doubt = tell(storage, stored, labels, BODY)
         records = {name: shapes.Record(**record) for name, record in records_of(storage, stored).items()}
         return _json(shapes.Told(stored.name.hex(), len(labels), records, doubt))
+
+
+def _asked(kind: str, body: bytes, request: Request) -> Callable[[], Asked]:
+    """What reads inputs and terms; it takes its time."""
+    query = dict(request.query_params)
+    if kind == "json" and query:
+        raise RefusalError(
+            400, f"with JSON the terms are in the body: got {next(iter(query))!r:.60} in the address"
+        )
+    return lambda: asked_in_json(body) if kind == "json" else asked_in_text(body, query)
 
 
 def _truths_in(kind: str, body: bytes, stored: StoredMotion) -> dict[int, str]:

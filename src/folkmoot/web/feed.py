@@ -160,6 +160,7 @@ class Feed:
             "committed": len(view.committed),
             "closed": len(view.closed),
             "shares": view.shares,
+            "held": view.held,
         }
 
     def _publish_accused(self, session: Session, places: frozenset[int]) -> None:

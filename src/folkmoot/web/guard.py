@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.transports.budget import Budget
+from folkmoot.web.files import PATHS
 from folkmoot.web.refusals import RefusalError
 
 Right: TypeAlias = Literal["ask", "read", "nobody"]
@@ -28,7 +29,11 @@ RATES: Final[dict[Right, tuple[float, float]]] = {  # requests a second, and how
     "read": (500.0, 500.0),
     "nobody": (10.0, 50.0),
 }
-PUBLIC: Final = ("/openapi.json",)  # what needs no token
+PUBLIC_RATE: Final = (
+    50.0,
+    200.0,
+)  # a guesser of tokens does not keep the page from others
+PUBLIC: Final = frozenset(["/openapi.json", *PATHS])  # what needs no token: it tells nothing of the moot
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; connect-src 'self'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
@@ -55,6 +60,7 @@ class Guard:
         self._tokens = {right: token.encode() for right, token in tokens.items()}
         self._hosts, self._origins = frozenset(hosts), frozenset(origins)
         self._budgets = {right: Budget(*rate) for right, rate in RATES.items()}
+        self._public = Budget(*PUBLIC_RATE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -68,7 +74,7 @@ class Guard:
                 begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
-                    headers[name] = value
+                    headers.setdefault(name, value)  # the page has a policy of its own
             await send(message)
 
         scope["app"] = self  # so that the router raises what it has to complain about
@@ -102,14 +108,15 @@ class Guard:
             self._refuse("origin")
             raise RefusalError(403, f"requests of {origin!r:.80} are not answered: only the page's own are")
         right = self._right(headers.get("authorization", ""))
-        wait = self._budgets[right].pay(_now())
+        public = right == "nobody" and scope["path"] in PUBLIC
+        wait = (self._public if public else self._budgets[right]).pay(_now())
         if wait:
             self._refuse("rate")
             raise RefusalError(
                 429, "too many requests: try again in a moment", {"Retry-After": str(1 + int(wait))}
             )
         scope["state"]["right"] = right
-        if right == "nobody" and scope["path"] not in PUBLIC:
+        if right == "nobody" and not public:
             self._refuse("token")
             raise RefusalError(
                 401,

@@ -14,7 +14,7 @@ from folkmoot.web.refusals import Problem
 
 _TYPES: Final = (
     Status, shapes.Motion, shapes.Motions, shapes.Inputs, shapes.Rounds, shapes.Question, shapes.Accepted,
-    shapes.Truths, shapes.Told, Problem,
+    shapes.Truths, shapes.Told, shapes.Access, shapes.Checked, shapes.Records, shapes.Accusations, Problem,
 )  # fmt: skip
 _TEXT: Final = {"type": "string"}
 _WHOLE: Final = {"type": "integer", "minimum": 0}
@@ -82,6 +82,13 @@ def described() -> dict[str, Any]:
         "requestBody": takes("Truths", "Truths, or a table with the columns input and label."),
         "responses": {"200": says("Track records.", "Told")} | refused,
     }
+    check = {
+        "summary": "What this node makes of inputs; nothing is put, and nobody else is told.",
+        "parameters": terms,
+        "requestBody": put["requestBody"],
+        "responses": {"200": says("How they fit its model.", "Checked")} | refused,
+    }
+    answers = says("input,label,agreement, for spreadsheets.", media="text/csv")
     certificate = says("JSON to the byte, for folkmoot verify.")
     proof = says("A file for folkmoot evidence.", media="application/octet-stream")
     return {
@@ -90,6 +97,10 @@ def described() -> dict[str, Any]:
         "security": [{"token": []}],
         "paths": {
             "/openapi.json": {"get": {**get("This.", says("OpenAPI 3.1.")), "security": []}},
+            "/v1/access": {"get": get("What the token allows; the model.", says("Now.", "Access"))},
+            "/v1/check": {"post": check},
+            "/v1/records": {"get": get("Track records.", says("Of all truths told.", "Records"))},
+            "/v1/evidence": {"get": get("All evidence.", says("The newest last.", "Accusations"))},
             "/v1/moot": {"get": get("The node, its peers and budgets.", says("Now.", "Status"))},
             "/v1/events": {"get": get(_EVENTS, says("A stream.", media="text/event-stream"), last)},
             "/v1/motions": {
@@ -99,6 +110,7 @@ def described() -> dict[str, Any]:
             one: {"get": get("One motion.", says("As it is now.", "Motion"), _MOTION, wait)},
             f"{one}/inputs": {"get": get("Its inputs.", says("Some.", "Inputs"), _MOTION, since, most)},
             f"{one}/rounds": {"get": get("Its rounds.", says("Those kept.", "Rounds"), _MOTION, about)},
+            f"{one}/answers": {"get": get("Its decisions.", answers, _MOTION)},
             f"{one}/certificate": {"get": get("Its certificate.", certificate, _MOTION)},
             f"{one}/evidence/{{name}}": {"get": get("Evidence against one.", proof, _MOTION, name)},
             f"{one}/truth": {"put": truth},

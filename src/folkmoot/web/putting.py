@@ -16,13 +16,14 @@ from folkmoot.network.service.input_files import inputs_in_text
 from folkmoot.network.service.operation import Shown
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
-from folkmoot.network.wire.schema import Column
+from folkmoot.network.wire.schema import Column, MismatchError, Schema
 from folkmoot.web import shapes
 from folkmoot.web.refusals import RefusalError
 
 MOST_KEYS: Final = 1000
 LONGEST_KEY: Final = 200  # characters
 BODY: Final = "the body"
+PREVIEWED: Final = 6  # rows
 _QUESTION: Final = msgspec.json.Decoder(shapes.Question)
 _TERMS: Final = tuple(name for name in shapes.Question.__struct_fields__ if name not in ("rows", "columns"))
 Asked = tuple[Batch, Terms]
@@ -101,6 +102,34 @@ class Putting:
             self._keys.pop(key, None)  # nothing was put: it may be tried again
             raise
 
+    async def check(self, read: Callable[[], Asked]) -> shapes.Checked:
+        """What the node makes of inputs and terms; nothing is put, and nobody else is told."""
+        async with self._one:
+            try:
+                return await asyncio.to_thread(self._checked, read)
+            except ValueError as error:
+                raise RefusalError(400, str(error)) from None
+
+    def _checked(self, read: Callable[[], Asked]) -> shapes.Checked:
+        batch, terms = read()
+        motion = motion_of(put_of(batch, terms), self._shown.node, self._shown.labels)
+        model, why, unchecked, outside = self._shown.model, "", "", 0
+        try:
+            fit = model.fit(batch.schema, batch.columns)
+        except MismatchError as error:
+            why = str(error)
+        else:
+            unchecked = fit.unchecked
+            outside = int(fit.outside(fit.arranged(batch.array)).any(axis=1).sum())
+        first = [
+            [None if value != value else value for value in row]
+            for row in batch.array[:PREVIEWED].astype(np.float64).tolist()
+        ]
+        columns = _columns_beside(batch.schema, model.schema)
+        return shapes.Checked(
+            len(batch), columns, first, batch.missing, outside, list(motion.labels), why, unchecked
+        )
+
     async def _put(self, read: Callable[[], Asked]) -> bytes:
         async with self._one:
             try:
@@ -121,3 +150,17 @@ class Putting:
         for chunk in batch.chunks():
             spool.write(chunk)
         return motion, spool
+
+
+def _columns_beside(given: Schema, own: Schema) -> list[shapes.CheckedColumn]:
+    """The columns of inputs, each with what the model knows of it, and those that are missing."""
+    known = {column.name: column for column in own}
+    names = [column.name for column in given]
+    found = [
+        shapes.CheckedColumn(name, "fits", known[name].unit, known[name].low, known[name].high)
+        if name in known
+        else shapes.CheckedColumn(name, "unknown" if own else "unchecked")
+        for name in names
+    ]
+    missing = [column for column in own if given and column.name not in names]
+    return found + [shapes.CheckedColumn(each.name, "missing", each.unit) for each in missing]

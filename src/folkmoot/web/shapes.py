@@ -117,6 +117,40 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     least_voters: int | None = None
 
 
+class Access(msgspec.Struct, frozen=True):
+    """What a token allows, and what the node's own model takes and answers."""
+
+    node: str
+    may: Literal["ask", "read"]
+    labels: list[str] | None  # None: the model does not say
+    columns: list[Column]  # none: it has no names for them
+    width: int | None  # how many columns; None: the model does not say
+    most_bytes: int  # of a body
+
+
+class CheckedColumn(msgspec.Struct, frozen=True):
+    """A column of inputs beside those of the node's model."""
+
+    name: str
+    state: Literal["fits", "unknown", "missing", "unchecked"]
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What a node makes of inputs that are not put yet; nobody else is told of them."""
+
+    inputs: int
+    columns: list[CheckedColumn]
+    rows: list[list[float | None]]  # the first ones
+    missing: int  # inputs with a missing value
+    outside: int  # inputs with a value outside a declared range
+    labels: list[str]  # the possible answers
+    why: str  # why this node cannot take them; "" if it can
+    unchecked: str  # why the columns are taken by position; "" if they are not
+
+
 class Accepted(msgspec.Struct, frozen=True):
     """A motion was put; look at ``location``."""
 
@@ -143,6 +177,26 @@ class Record(msgspec.Struct, frozen=True):
     right: int
     voted: int
     accuracy: float
+
+
+class Records(msgspec.Struct, frozen=True):
+    """The track records that this node keeps, by name; nobody is asked to believe them."""
+
+    records: dict[str, Record]
+
+
+class Accusation(msgspec.Struct, frozen=True):
+    """Evidence that a participant contradicted itself."""
+
+    motion: str
+    participant: str
+    what: str
+
+
+class Accusations(msgspec.Struct, frozen=True):
+    """All evidence that this node has, of its newest motions with any; the newest last."""
+
+    evidence: list[Accusation]
 
 
 class Told(msgspec.Struct, frozen=True):

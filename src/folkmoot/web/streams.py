@@ -21,7 +21,7 @@ _PING: Final = b"event: ping\ndata: {}\n\n"
 async def wait_for(feed: Feed, receive: Receive, reached: Callable[[], bool], seconds: float) -> bool:
     """Wait until something is reached, so many seconds at the most; False if the client has gone."""
     end = asyncio.get_running_loop().time() + seconds
-    leaving = asyncio.ensure_future(_gone(receive))
+    leaving = asyncio.ensure_future(gone(receive))
     try:
         while not reached() and not feed.closed:
             left = end - asyncio.get_running_loop().time()
@@ -48,7 +48,7 @@ class EventStream(Response):
         """Send what happens."""
         del scope
         headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
-        leaving = asyncio.ensure_future(_gone(receive))
+        leaving = asyncio.ensure_future(gone(receive))
         self._feed.streams += 1
         try:
             async with asyncio.timeout(SENDING):
@@ -88,6 +88,7 @@ async def _news_or(feed: Feed, leaving: asyncio.Future[None], seconds: float) ->
     return news.done() and not leaving.done()
 
 
-async def _gone(receive: Receive) -> None:
+async def gone(receive: Receive) -> None:
+    """Wait until the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

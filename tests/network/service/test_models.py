@@ -12,11 +12,10 @@ from typing import Any
 import joblib
 import numpy as np
 import numpy.typing as npt
-import onnx
 import pandas
 import pytest
 import skops.io
-from onnx import TensorProto, helper
+from onnx import TensorProto
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -24,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from folkmoot.network.service.models import Model, load_model
+from support.onnx_files import write_onnx
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
@@ -42,40 +42,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in set(sys.modules) - before:
         if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
             del sys.modules[name]
-
-
-def write_onnx(
-    path: Path,
-    *,
-    words: list[str] | None = None,
-    type_: int = TensorProto.FLOAT,
-    shape: tuple[str | int | None, ...] = (None, 3),
-    scores: bool = False,
-    inputs: int = 1,
-) -> None:
-    """Which of three columns is the largest, as ONNX's own classifier says it."""
-    named: dict[str, Any] = {"classlabels_strings": words} if words else {"classlabels_ints": [10, 20, 30]}
-    cast = helper.make_node("Cast", ["x0"], ["f"], to=TensorProto.FLOAT)
-    node = helper.make_node(
-        "LinearClassifier",
-        ["f"],
-        ["label", "scores"],
-        domain="ai.onnx.ml",
-        coefficients=np.eye(3).ravel().tolist(),
-        intercepts=[0.0, 0.0, 0.0],
-        post_transform="NONE",
-        **named,
-    )
-    label = helper.make_tensor_value_info("label", TensorProto.STRING if words else TensorProto.INT64, [None])
-    score = helper.make_tensor_value_info("scores", TensorProto.FLOAT, [None, 3])
-    graph = helper.make_graph(
-        [cast, node],
-        "largest",
-        [helper.make_tensor_value_info(f"x{i}", type_, shape) for i in range(inputs)],
-        [score, label] if scores else [label, score],
-    )
-    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
 
 
 @pytest.mark.parametrize(("labels", "known"), [(CLASSES, ["0", "1", "2"]), (WORDS, sorted(set(WORDS)))])

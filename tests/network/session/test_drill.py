@@ -54,6 +54,7 @@ def test_it_votes_and_answers_lies_asks_nobody_and_signs_them() -> None:
     table.gather(ALL_A)
     assert table.phase() is Phase.TALKING
     assert not [message for _, message in table.out() if isinstance(message, m.Ask)]
+    assert table.session.view().held == {"a": 0.666667, "b": 0.333333}  # it can be looked at, too
     table.session.receive(0.0, 2, m.Ask(table.name, 0, None))
     ((_, told),) = table.out()
     assert isinstance(told, m.Answer)

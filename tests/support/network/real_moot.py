@@ -38,8 +38,9 @@ def real_moot(
     patch: pytest.MonkeyPatch,
     pages: dict[int, str] | None = None,
     attacks: dict[int, str] | None = None,
+    change: Callable[[Nodes], None] | None = None,
 ) -> Iterator[Nodes]:
-    """n processes, all of them started; none is left at the end."""
+    """n processes, all of them started once their settings are changed; none is left at the end."""
     names = [f"model{place:03d}" for place in range(n)]
     module = f"odd_or_even_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
     text = "".join(MODEL.format(name=name, place=place) for place, name in enumerate(names))
@@ -47,6 +48,8 @@ def real_moot(
     patch.syspath_prepend(folder)
     nodes = prepare(folder, [f"{module}:{name}" for name in names], attacks or {})
     nodes.pages.update(pages or {})
+    if change is not None:
+        change(nodes)
     try:
         for place in range(n):
             nodes.start(place)

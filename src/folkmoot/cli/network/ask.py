@@ -1,4 +1,4 @@
-"""``folkmoot ask``: put a batch of inputs to the moot through the own node, and see what it agreed on."""
+"""``folkmoot ask``: put a batch of inputs to the moot through your node, and see what it agreed on."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ def evidence(
         Path, typer.Argument(metavar="DIR|FILE", help="A node's folder, or a file of evidence from one.")
     ],
     roster: Annotated[
-        Path, typer.Option("--roster", metavar="ROSTER.toml", help="Whose keys the evidence is held against.")
+        Path,
+        typer.Option("--roster", metavar="ROSTER.toml", help="The roster whose keys must have signed it."),
     ],
     out: Annotated[
         Path | None,

@@ -22,6 +22,14 @@ Folder = Annotated[
 ]
 
 
+def check_node(folder: Path) -> None:
+    """ValueError unless a node was made in a folder."""
+    from folkmoot.network.membership.identity import SETTINGS
+
+    if not (folder / SETTINGS).is_file():
+        raise ValueError(f"there is no node in {folder}: give the folder that folkmoot node init has made")
+
+
 @app.callback()
 def node() -> None:
     """A participant on a machine of its own: its key, its model, its place in the network."""
@@ -34,17 +42,18 @@ def init(
         str, typer.Option("--name", help="1 to 64 letters, digits, '-', '_', '.'.", show_default=False)
     ],
     organisation: Annotated[
-        str, typer.Option("--organisation", help="Whom it belongs to; any text.", show_default=False)
+        str,
+        typer.Option("--organisation", help="The organisation it belongs to; any text.", show_default=False),
     ] = "",
     listen: Annotated[
-        str, typer.Option("--listen", metavar="HOST:PORT", help="Where it waits for others.")
+        str, typer.Option("--listen", metavar="HOST:PORT", help="HOST:PORT where it waits for others.")
     ] = "127.0.0.1:7654",
     address: Annotated[
         list[str] | None,
         typer.Option(
             "--address",
             metavar="HOST:PORT",
-            help="Where others reach it; may be repeated.",
+            help="HOST:PORT where others reach it; may be repeated.",
             show_default="that of --listen",
         ),
     ] = None,

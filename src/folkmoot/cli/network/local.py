@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from threading import Event
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from folkmoot.cli.network.durations import seconds_of
 from folkmoot.cli.options import INT, Json, KOrAll, Participants, RoundsEach, Seed
-from folkmoot.cli.output import json_key, print_json, print_table, progress_bars
+from folkmoot.cli.output import json_key, print_json, print_table, progress_bars, say, say_secret
 from folkmoot.cli.participant_output import print_participants
 
 if TYPE_CHECKING:
-    from folkmoot.runs.local_moot import LocalResult
+    from folkmoot.runs.local_moot import LocalMoot, LocalResult
+    from folkmoot.runs.local_page import LocalPage
+
+PAGE: Final = "page.json"  # in the folder: the address and the token
 
 
 def local(
     nodes: Annotated[int, typer.Option("--nodes", help="Processes, each a participant.", **INT)] = 25,
-    byzantine: Annotated[int, typer.Option("--byzantine", help="So many of them lie.", **INT)] = 0,
+    byzantine: Annotated[int, typer.Option("--byzantine", help="How many of them lie.", **INT)] = 0,
     attack: Annotated[str, typer.Option("--attack", help="How they lie.")] = "malicious",
-    kill: Annotated[int, typer.Option("--kill", help="Kill so many during the talk.", **INT)] = 0,
-    pause: Annotated[int, typer.Option("--pause", help="Stop so many during the talk.", **INT)] = 0,
+    kill: Annotated[int, typer.Option("--kill", help="How many to kill during the talk.", **INT)] = 0,
+    pause: Annotated[int, typer.Option("--pause", help="How many to pause during the talk.", **INT)] = 0,
     inputs: Annotated[int, typer.Option("--inputs", help="Digits put to the moot.", **INT)] = 100,
     trust: Annotated[
         bool, typer.Option("--trust", help="Each learns whom to trust, from rows that it held out.")
@@ -35,6 +42,19 @@ def local(
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Keep keys, models, logs and databases here.", show_default=False),
+    ] = None,
+    page: Annotated[
+        bool,
+        typer.Option("--page", help="Show all nodes in a browser, live; they stay until Ctrl-C."),
+    ] = False,
+    page_at: Annotated[
+        str | None,
+        typer.Option(
+            "--page-at",
+            metavar="HOST:PORT",
+            help="Where, with --page (on loopback).",
+            show_default="any port",
+        ),
     ] = None,
     participants: Participants = False,
     json: Json = False,
@@ -48,19 +68,68 @@ def local(
     config.check()
     if out is not None and out.exists() and any(out.iterdir()):
         raise ValueError(f"--out must be a new or empty folder: there is something in {out}")
+    if page_at is not None and not page:
+        raise ValueError("--page-at must be given with --page: there is no page without it")
+    shown = _page(config.nodes, page_at) if page else None
     folder = Path(tempfile.mkdtemp(prefix="folkmoot-")) if out is None else out
     folder.mkdir(parents=True, exist_ok=True)
+
+    def told(result: LocalResult) -> None:
+        if json:
+            print_json(_as_dict(result))
+        else:
+            _print(result, kept=out)
+            print_participants(result.participants, whole=participants)
+
     try:
-        with progress_bars() as progress:
-            result = play(config, seed, folder.resolve(), progress)
+        if shown is None:
+            with progress_bars() as progress:
+                result = play(config, seed, folder.resolve(), progress)
+            told(result)
+        else:
+            _play_with(shown, config, seed, folder.resolve(), told, json)
     finally:
         if out is None:
             shutil.rmtree(folder, ignore_errors=True)
-    if json:
-        print_json(_as_dict(result))
-    else:
-        _print(result, kept=out)
-        print_participants(result.participants, whole=participants)
+
+
+def _page(nodes: int, address: str | None) -> LocalPage:
+    from folkmoot.runs.local_page import ANY, LocalPage
+    from folkmoot.runs.processes import name_of
+
+    return LocalPage(address or ANY, [name_of(place) for place in range(nodes)])
+
+
+def _play_with(
+    page: LocalPage,
+    config: LocalMoot,
+    seed: int,
+    folder: Path,
+    told: Callable[[LocalResult], None],
+    json: bool,
+) -> None:
+    """Play, and let people look until Ctrl-C."""
+    from folkmoot.runs.local_moot import play
+
+    address = page.open(folder)
+    try:
+        if not say_secret(address, error=json):
+            say(f"the address of the page holds a token: it is in {folder / PAGE}", error=True)
+        with ExitStack() as bars:
+            progress = bars.enter_context(progress_bars())
+
+            def stay(result: LocalResult) -> None:
+                bars.close()
+                told(result)
+                sys.stdout.flush()  # whoever reads a pipe has it now, not at the end
+                say("the nodes and their page stay until Ctrl-C", error=True)
+                with suppress(KeyboardInterrupt):
+                    Event().wait()
+
+            play(config, seed, folder, progress, page, stay)
+        say("ended: all nodes are stopped", error=True)
+    finally:
+        page.close()
 
 
 def _as_dict(result: LocalResult) -> dict[str, Any]:

@@ -58,7 +58,9 @@ def add(
 @app.command()
 def remove(
     file: File,
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Whom.", show_default=False)],
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="The names to remove.", show_default=False)
+    ],
 ) -> None:
     """Remove participants by name, all or none."""
     from folkmoot.network.membership.roster import Roster
@@ -89,7 +91,7 @@ def show(file: File, json: Json = False) -> None:
         rows,
         [
             f"digest {roster.digest}",
-            f"quorum {quorum(n)} of {n}; bears {faults(n)} liar{'' if faults(n) == 1 else 's'}, "
+            f"quorum {quorum(n)} of {n}; tolerates {faults(n)} liar{'' if faults(n) == 1 else 's'}, "
             "fewer than n/5",
         ],
         words=True,

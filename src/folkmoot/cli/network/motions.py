@@ -286,14 +286,10 @@ def _why_not(account: Account) -> str:
 
 def write_decisions(path: Path, account: Account) -> None:
     """``input,label,agreement``; an undecided input has no label."""
+    from folkmoot.network.storage.account import decisions_table
     from folkmoot.tabular import write_table
 
-    rows = enumerate(zip(account.decisions, account.agreement, strict=True))
-    write_table(
-        path,
-        ["input", "label", "agreement"],
-        ([str(i), label or "", f"{share:.4f}"] for i, (label, share) in rows),
-    )
+    write_table(path, *decisions_table(account))
     say(f"wrote {path}", error=True)
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from folkmoot.cli.network.init_node import Folder
+from folkmoot.cli.network.init_node import Folder, check_node
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 
 
 def status(folder: Folder, json: Json = False) -> None:
     """Show a running node: peers with latency, motions under way with phase and rounds, budgets, disk."""
-    from folkmoot.network.membership.identity import SETTINGS
     from folkmoot.network.service.asking import Asker
     from folkmoot.network.service.status import as_dict
 
-    if not (folder / SETTINGS).is_file():
-        raise ValueError(f"there is no node in {folder}: give the folder that folkmoot node init has made")
+    check_node(folder)
     now = Asker(folder).status()
     if json:
         print_json(as_dict(now))

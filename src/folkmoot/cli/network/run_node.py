@@ -10,7 +10,7 @@ import typer
 from folkmoot.cli.network.durations import bytes_of
 from folkmoot.cli.network.init_node import Folder
 from folkmoot.cli.options import Json
-from folkmoot.cli.output import print_json, print_table
+from folkmoot.cli.output import print_json, print_table, say_secret
 
 if TYPE_CHECKING:
     from folkmoot.network.service.operation import Face
@@ -75,7 +75,7 @@ def run(
         typer.Option(
             "--page",
             metavar="HOST:PORT",
-            help="Answer HTTP there, for programs that have the token (on loopback; docs/http-api.md).",
+            help="Show the node there: a page for people, an API for programs (loopback only).",
             show_default=False,
         ),
     ] = None,
@@ -149,7 +149,7 @@ def _faces(page: str | None, behind_tls: str | None) -> list[Face]:
         return []
     from folkmoot.web.page import Page
 
-    return [Page(page, behind_tls)]
+    return [Page(page, behind_tls, say_secret)]
 
 
 def check(
@@ -157,9 +157,7 @@ def check(
     roster: RosterFile = None,
     model: Annotated[
         str | None,
-        typer.Option(
-            "--model", help="The model it is to run, if it is to be tried.", show_default="as in node.toml"
-        ),
+        typer.Option("--model", help="A model to try as well.", show_default="as in node.toml"),
     ] = None,
     allow: Allow = None,
     trust_pickle: TrustPickle = False,

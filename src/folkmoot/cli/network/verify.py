@@ -27,7 +27,7 @@ def verify(
     ],
     roster: Annotated[
         Path,
-        typer.Option("--roster", metavar="ROSTER.toml", help="Whose keys the certificate is held against."),
+        typer.Option("--roster", metavar="ROSTER.toml", help="The roster whose keys must have signed it."),
     ],
     everything: Everything = False,
     out: Annotated[

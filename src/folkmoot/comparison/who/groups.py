@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from folkmoot.comparison.printing import as_html, as_text
+from folkmoot.comparison.printing import as_text
 from folkmoot.comparison.who.rows import SHOWN
+from folkmoot.notebook import titled
 from folkmoot.tabular import write_table, written
 
 LEVEL: Final = 0.05  # below it a difference counts as seen
@@ -119,4 +120,4 @@ class GroupTable(ABC, Generic[G]):
 
     def _repr_html_(self) -> str:
         chosen = self.brief()
-        return as_html(self.title, *self.cells(chosen), self.notes(len(chosen), "to_csv(path) writes all"))
+        return titled(self.title, *self.cells(chosen), self.notes(len(chosen), "to_csv(path) writes all"))

@@ -11,7 +11,8 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from folkmoot.comparison.printing import as_html, as_text
+from folkmoot.comparison.printing import as_text
+from folkmoot.notebook import titled
 from folkmoot.tabular import write_table, written
 
 SHOWN: Final = 20  # rows that are printed of many
@@ -133,7 +134,7 @@ class RowTable(ABC, Generic[R]):
 
     def _repr_html_(self) -> str:
         chosen = self.brief()
-        return as_html(self.title, *self.cells(chosen), self.left_out(len(chosen), "to_csv(path) writes all"))
+        return titled(self.title, *self.cells(chosen), self.left_out(len(chosen), "to_csv(path) writes all"))
 
 
 def share(value: float | None) -> str:

@@ -35,7 +35,7 @@ HEADER = """\
 
 
 def faults(n: int) -> int:
-    """The most liars that n participants bear: the largest f with f < n/5."""
+    """The most liars that n participants tolerate: the largest f with f < n/5."""
     if n < 1:
         raise ValueError(f"n must satisfy n >= 1: got n={n}")
     return (n + 4) // 5 - 1

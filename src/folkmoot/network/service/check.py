@@ -39,7 +39,8 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
         yield Check("identity", False, str(error))
         return
     running = is_running(settings.folder)
-    yield _port(settings.listen or me.listen, running)
+    listen = settings.listen or me.listen
+    yield Check("port", True, f"{listen}: this node is running") if running else free_port(listen)
     if settings.model:
         yield _model(settings)
     try:
@@ -55,9 +56,8 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
         yield line
 
 
-def _port(listen: str, running: bool) -> Check:
-    if running:
-        return Check("port", True, f"{listen}: this node is running")
+def free_port(listen: str) -> Check:
+    """Whether a node could listen there."""
     host, port = parse_address(listen, any_port=True)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(

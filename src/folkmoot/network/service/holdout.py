@@ -18,7 +18,7 @@ from folkmoot.trust import Anchor
 
 
 class Holdout:
-    """How often the own model answered what to which truth."""
+    """How often this node's model answered what to which truth."""
 
     def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
         self._pairs = Counter(pairs)  # (truth, answer)
@@ -31,7 +31,7 @@ class Holdout:
         return Holdout([*self._pairs.elements(), *pairs])
 
     def anchor(self, labels: Sequence[str]) -> Anchor | None:
-        """What it says about the own model, for these labels; None if it says nothing."""
+        """What it says about this node's model, for these labels; None if it says nothing."""
         colour = {label: number for number, label in enumerate(labels)}
         table = np.zeros((len(labels), len(labels)), dtype=np.int64)
         for (true, said), count in self._pairs.items():
@@ -41,7 +41,7 @@ class Holdout:
 
 
 def read_holdout(path: Path, model: Model) -> Holdout:
-    """What a file says of the own model: labelled rows, which it answers now, or labels and answers.
+    """What a file says of this node's model: labelled rows, which it answers now, or labels and answers.
 
     Rows are an .npz file with X and y, or a table with a column ``label``. A model that has seen them would
     answer them all too well; so one that was fitted again on all rows is given the answers from before

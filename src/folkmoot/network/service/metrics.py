@@ -5,90 +5,120 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Final, Literal, NamedTuple
 
 from folkmoot import __version__
+from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.door import limited
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.node import Node
 from folkmoot.network.transports.mesh import Mesh
 
-_HELP = {
+_COUNTED: Final = {
     "frames_received": "Frames that arrived.",
-    "frames_sent": "Frames that were sent.",
-    "bytes_received": "Bytes in the frames that arrived.",
-    "bytes_sent": "Bytes in the frames that were sent.",
+    "frames_sent": "Frames that were sent; one that waits for a connection counts.",
+    "bytes_received": "Bytes in the frames that arrived, without length and TLS.",
+    "bytes_sent": "Bytes in the frames that were sent, without length and TLS.",
     "queries_sent": "Queries asked, in motions that are over.",
     "motions_over": "Motions that are over.",
     "evidence": "Participants that contradicted themselves, once a motion.",
     "motions_forgotten": "Old motions that made room for others.",
-    "dropped_no_connection": "Frames given up for want of a connection.",
+    "dropped_no_connection": "Frames given up because too much waited for a connection.",
+}
+
+
+class Described(NamedTuple):
+    """A metric: its kind, what it says, and the label that its samples have, if any."""
+
+    kind: Literal["counter", "gauge"]
+    text: str
+    label: str = ""
+
+
+# Every metric of a node, in the order in which it tells them.
+METRICS: Final = {
+    **{f"folkmoot_{name}_total": Described("counter", text) for name, text in _COUNTED.items()},
+    "folkmoot_refused_total": Described("counter", "What was not acted on, by reason.", "why"),
+    "folkmoot_participants": Described("gauge", "Participants in the roster."),
+    "folkmoot_quorum": Described("gauge", "Participants that must sign the same."),
+    "folkmoot_peers_connected": Described("gauge", "Peers with a connection."),
+    "folkmoot_peers_benched": Described("gauge", "Peers not asked at present."),
+    "folkmoot_motions_open": Described("gauge", "Motions under way."),
+    "folkmoot_motion_seconds_total": Described(
+        "counter", "Seconds that the motions that are over took at this node."
+    ),
+    "folkmoot_stored_bytes": Described("gauge", "Bytes that what is stored takes."),
+    "folkmoot_clock_skew_seconds": Described(
+        "gauge", "Largest difference from a peer's clock, when it connected."
+    ),
+    "folkmoot_loop_delay_seconds": Described(
+        "gauge", "How long what arrives waits until the node looks at it, in the last minute.", "quantile"
+    ),
+    "folkmoot_info": Described("gauge", "1, with the version.", "version"),
+    "folkmoot_peer_connected": Described("gauge", "1 if there is a connection.", "peer"),
+    "folkmoot_peer_benched": Described("gauge", "1 if it is not asked at present.", "peer"),
+    "folkmoot_peer_latency_seconds": Described(
+        "gauge", "To it and back, as the kernel measures (Linux), of the present connection.", "peer"
+    ),
+    "folkmoot_peer_clock_skew_seconds": Described("gauge", "That its clock was ahead.", "peer"),
+    "folkmoot_peer_frames_received_total": Described("counter", "Frames that came from it.", "peer"),
+    "folkmoot_peer_refused_total": Described("counter", "Messages of it that were not acted on.", "peer"),
+    "folkmoot_peer_abstentions_total": Described(
+        "counter", "Motions in which it had no vote on some inputs; this node too.", "peer"
+    ),
 }
 
 
 def metrics(node: Node, mesh: Mesh, delay: LoopDelay) -> str:
     """All counters and gauges in Prometheus's text format."""
-    lines: list[str] = []
-    counts = dict.fromkeys(_HELP, 0) | dict(node.counts) | dict(mesh.counts)
-    refused = {name: count for name, count in counts.items() if name.startswith("refused_")}
-    for name, text in _HELP.items():
-        lines += _metric(f"folkmoot_{name}_total", "counter", text, {"": counts[name]})
-    reasons = {f'{{why="{name.removeprefix("refused_")}"}}': count for name, count in sorted(refused.items())}
-    lines += _metric("folkmoot_refused_total", "counter", "What was not acted on, by reason.", reasons)
-    lines += _metric("folkmoot_participants", "gauge", "Participants in the roster.", {"": node.seat.n})
-    connected = len(mesh.connected())
-    lines += _metric("folkmoot_peers_connected", "gauge", "Peers with a connection.", {"": connected})
-    benched = len(node.health.benched(mesh.now()))
-    lines += _metric("folkmoot_peers_benched", "gauge", "Peers not asked at present.", {"": benched})
-    lines += _metric("folkmoot_motions_open", "gauge", "Motions under way.", {"": node.open_motions})
-    seconds = {"": node.counts["motion_milliseconds"] / 1000}
-    text = "Seconds that the motions that are over took at this node."
-    lines += _metric("folkmoot_motion_seconds_total", "counter", text, seconds)
-    lines += _metric(
-        "folkmoot_stored_bytes", "gauge", "Bytes that what is stored takes.", {"": node.storage.used()}
-    )
+    counts = dict.fromkeys(_COUNTED, 0) | dict(node.counts) | dict(mesh.counts)
+    refused = {name: count for name, count in sorted(counts.items()) if name.startswith("refused_")}
     skew = max((abs(skew) for skew in mesh.skews().values()), default=0.0)
-    text = "Largest difference from a peer's clock."
-    lines += _metric("folkmoot_clock_skew_seconds", "gauge", text, {"": round(skew, 3)})
-    quantiles = {f'{{quantile="{share:g}"}}': round(delay.quantile(share), 4) for share in (0.5, 0.99, 1.0)}
-    text = "How long what arrives waits until the node looks at it, in the last minute."
-    lines += _metric("folkmoot_loop_delay_seconds", "gauge", text, quantiles)
-    lines += _metric("folkmoot_info", "gauge", "The version.", {f'{{version="{__version__}"}}': 1})
-    lines += _of_peers(node, mesh)
-    return "\n".join(lines) + "\n"
-
-
-def _of_peers(node: Node, mesh: Mesh) -> list[str]:
-    """What is known of each participant; a name has no character that would have to be escaped."""
-    own, now = node.seat.place, mesh.now()
-    connected, latencies, skews = set(mesh.connected()), mesh.latencies(), mesh.skews()
-    others = [peer for peer in range(node.seat.n) if peer != own]
-
-    def each(values: Mapping[int, float]) -> dict[str, float]:
-        return {f'{{peer="{node.roster[peer].name}"}}': value for peer, value in values.items()}
-
-    benched = node.health.benched(now)
-    gauges: dict[str, tuple[str, Mapping[int, float]]] = {
-        "connected": ("1 if there is a connection.", {peer: int(peer in connected) for peer in others}),
-        "benched": ("1 if it is not asked at present.", {peer: int(peer in benched) for peer in others}),
-        "latency_seconds": ("To it and back, as the kernel measures.", latencies),
-        "clock_skew_seconds": ("That its clock was ahead.", {p: round(s, 3) for p, s in skews.items()}),
+    samples: dict[str, Mapping[str, float]] = {
+        **{f"folkmoot_{name}_total": {"": counts[name]} for name in _COUNTED},
+        "folkmoot_refused_total": {name.removeprefix("refused_"): count for name, count in refused.items()},
+        "folkmoot_participants": {"": node.seat.n},
+        "folkmoot_quorum": {"": quorum(node.seat.n)},
+        "folkmoot_peers_connected": {"": len(mesh.connected())},
+        "folkmoot_peers_benched": {"": len(node.health.benched(mesh.now()))},
+        "folkmoot_motions_open": {"": node.open_motions},
+        "folkmoot_motion_seconds_total": {"": node.counts["motion_milliseconds"] / 1000},
+        "folkmoot_stored_bytes": {"": node.storage.used()},
+        "folkmoot_clock_skew_seconds": {"": round(skew, 3)},
+        "folkmoot_loop_delay_seconds": {
+            f"{share:g}": round(delay.quantile(share), 4) for share in (0.5, 0.99, 1.0)
+        },
+        "folkmoot_info": {__version__: 1},
+        **_of_peers(node, mesh),
     }
-    lines: list[str] = []
-    for name, (text, values) in gauges.items():
-        lines += _metric(f"folkmoot_peer_{name}", "gauge", text, each(values))
-    told = {peer: node.by_peer[peer] for peer in range(node.seat.n)}
-    for name, key, text in (
-        ("frames_received", "frames", "Frames that came from it."),
-        ("refused", "refused", "Messages of it that were not acted on."),
-        ("abstentions", "abstained", "Motions in which it had no vote on some inputs; this node too."),
-    ):
-        counts = {p: count[key] for p, count in told.items() if p != own or key == "abstained"}
-        lines += _metric(f"folkmoot_peer_{name}_total", "counter", text, each(counts))
-    return lines
+    return "".join(_told(name, described, samples[name]) for name, described in METRICS.items())
 
 
-def _metric(name: str, kind: str, text: str, values: Mapping[str, float]) -> list[str]:
-    return [f"# HELP {name} {text}", f"# TYPE {name} {kind}", *(f"{name}{k} {v}" for k, v in values.items())]
+def _of_peers(node: Node, mesh: Mesh) -> dict[str, Mapping[str, float]]:
+    """What is known of each participant; a name has no character that would have to be escaped."""
+    own, connected, benched = node.seat.place, set(mesh.connected()), node.health.benched(mesh.now())
+    others = [peer for peer in range(node.seat.n) if peer != own]
+    gauges: dict[str, Mapping[int, float]] = {
+        "connected": {peer: int(peer in connected) for peer in others},
+        "benched": {peer: int(peer in benched) for peer in others},
+        "latency_seconds": mesh.latencies(),
+        "clock_skew_seconds": {peer: round(skew, 3) for peer, skew in mesh.skews().items()},
+        "frames_received_total": {peer: node.by_peer[peer]["frames"] for peer in others},
+        "refused_total": {peer: node.by_peer[peer]["refused"] for peer in others},
+        "abstentions_total": {peer: node.by_peer[peer]["abstained"] for peer in range(node.seat.n)},
+    }
+    return {
+        f"folkmoot_peer_{name}": {node.roster[peer].name: value for peer, value in values.items()}
+        for name, values in gauges.items()
+    }
+
+
+def _told(name: str, described: Described, samples: Mapping[str, float]) -> str:
+    lines = [f"# HELP {name} {described.text}", f"# TYPE {name} {described.kind}"]
+    for value, sample in samples.items():
+        label = f'{{{described.label}="{value}"}}' if described.label else ""
+        lines.append(f"{name}{label} {sample}")
+    return "\n".join(lines) + "\n"
 
 
 async def serve_metrics(node: Node, mesh: Mesh, delay: LoopDelay, host: str, port: int) -> asyncio.Server:

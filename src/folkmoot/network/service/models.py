@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Array
+from folkmoot.extras import to_install
 from folkmoot.network.service.schema_files import read_schema, schema_beside
 from folkmoot.network.wire.schema import (
     Alignment,
@@ -217,7 +218,7 @@ def _onnx(spec: str) -> Model:
     try:
         import onnxruntime
     except ModuleNotFoundError:
-        raise ValueError(f'model {spec} needs onnxruntime: pip install "folkmoot[onnx]"') from None
+        raise ValueError(f"model {spec} needs onnxruntime: {to_install('onnx')}") from None
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1

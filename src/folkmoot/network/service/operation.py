@@ -86,6 +86,7 @@ class Shown:
     node: Node
     folder: Path
     labels: Sequence[str] | None  # of the node's own model
+    model: Model
     look: Callable[[], Status]
     log: Journal
 
@@ -155,14 +156,14 @@ async def _serve(
     tasks: list[asyncio.Task[None]] = []
     try:
         listen = settings.listen or me.listen
-        await _bound(mesh.listen(*parse_address(listen, any_port=True)), listen, "--listen")
+        await bound(mesh.listen(*parse_address(listen, any_port=True)), listen, "--listen")
         await door.open()
         if settings.control is not None:
-            await _bound(door.open_tcp(settings.control), settings.control, "--control")
+            await bound(door.open_tcp(settings.control), settings.control, "--control")
         if settings.metrics is not None:
             host, port = loopback(settings.metrics, "--metrics")
             servers.append(
-                await _bound(serve_metrics(node, mesh, delay, host, port), settings.metrics, "--metrics")
+                await bound(serve_metrics(node, mesh, delay, host, port), settings.metrics, "--metrics")
             )
         log.write(
             "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
@@ -170,9 +171,9 @@ async def _serve(
         )  # fmt: skip
         node.start()
         for face in faces:
-            shown = Shown(node, settings.folder, labels, look, log)
+            shown = Shown(node, settings.folder, labels, model, look, log)
             opened.append(face)
-            where = await _bound(face.open(shown), face.address, face.option)
+            where = await bound(face.open(shown), face.address, face.option)
             log.write("info", "page open", node=me.name, address=where)
         tasks.append(loop.create_task(_tend(node, Watermarks(settings.disk, LEAST_FREE), log)))
         # What is loaded stays: the collector need not look at it again and again.
@@ -233,7 +234,7 @@ def _stop_on_signals_and_failures(
     loop.set_exception_handler(failed)
 
 
-async def _bound(opening: Any, address: str, option: str) -> Any:
+async def bound(opening: Any, address: str, option: str) -> Any:
     """Open a socket, or say what is wrong with the address."""
     try:
         return await opening

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,11 @@ def tell(storage: Storage, stored: StoredMotion, labels: dict[int, str], source:
 
 def records_of(storage: Storage, stored: StoredMotion) -> dict[str, dict[str, Any]]:
     """The track records of the participants of a motion, by name."""
-    names = dict(zip(stored.members, stored.names, strict=True))
+    return records_by_name(storage, dict(zip(stored.members, stored.names, strict=True)))
+
+
+def records_by_name(storage: Storage, names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """The track records of participants; ``names`` are by fingerprint."""
     return {
         names[who]: {"right": record.right, "voted": record.voted, "accuracy": round(record.accuracy, 6)}
         for who, record in TrackRecords(storage).read().items()

@@ -87,7 +87,7 @@ class LyingSession(Session):
         minutes, patience, liar = self.minutes, self._patience, self._liar
         fetching = Fetching(self.motion)
         self._table = WITHOUT_TRUST
-        stance = _LyingStance(minutes, rule, liar, fetching)
+        stance = self._stance = _LyingStance(minutes, rule, liar, fetching)
         self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
         self._gathering = Gathering(minutes, patience)
         self._comparing = Comparing(minutes, self._secrets)

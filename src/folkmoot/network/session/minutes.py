@@ -36,7 +36,7 @@ class Seat:
 
 @dataclass(frozen=True)
 class Voted:
-    """To be stored: the own first votes and the commitment to them."""
+    """To be stored: this node's first votes and the commitment to them."""
 
     commit: m.Commit
     salt: bytes

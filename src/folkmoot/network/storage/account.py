@@ -223,6 +223,14 @@ def find_name(storage: Storage, prefix: str) -> bytes:
     )
 
 
+def decisions_table(account: Account) -> tuple[list[str], list[list[str]]]:
+    """``input,label,agreement``, as it is written for spreadsheets; an undecided input has no label."""
+    rows = enumerate(zip(account.decisions, account.agreement, strict=True))
+    return ["input", "label", "agreement"], [
+        [str(i), label or "", f"{share:.4f}"] for i, (label, share) in rows
+    ]
+
+
 def as_dict(value: Account) -> dict[str, Any]:
     """For ``--json``."""
     return msgspec.structs.asdict(value)

@@ -12,6 +12,7 @@ import numpy as np
 
 from folkmoot.arrays import Ints, Singles
 from folkmoot.datasets import load_femnist
+from folkmoot.extras import to_install
 from folkmoot.learning.participants import held_out_rows
 from folkmoot.paper.femnist.writer_votes import HELD_OUT, MemberVotes, Packed, confusion_counts, ordered_test
 from folkmoot.paper.femnist.writers import choose, group
@@ -123,6 +124,6 @@ def _torch() -> Any:
         import torch
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            'PyTorch is not installed: pip install "folkmoot[torch]"', name=error.name
+            f"PyTorch is not installed: {to_install('torch')}", name=error.name
         ) from None
     return torch

@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from folkmoot.accuracy import laplace_accuracy
 from folkmoot.arrays import Array, Floats, Ints, Singles
 from folkmoot.datasets import MootData, load_femnist
+from folkmoot.extras import to_install
 from folkmoot.learning.participants import Task, fit_classifier, held_out_rows
 from folkmoot.paper.femnist.writers import LETTERS, LOWER, Choice, choose
 from folkmoot.votes import Votes
@@ -212,6 +213,6 @@ def model_of(family: str, trees: int) -> Any:
             )
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f'{FAMILIES[family]} is not installed: pip install "folkmoot[boost]"', name=error.name
+            f"{FAMILIES[family]} is not installed: {to_install('boost')}", name=error.name
         ) from None
     raise ValueError(f"family must be one of {', '.join(FAMILIES)}: got {family!r}")

@@ -186,7 +186,7 @@ def _notes(config: Config, found: ReviewFound, points: Sequence[Point]) -> tuple
         "its own rows are not heard. Probabilities are sent in 8 bits.",
         f"With ten rows each and nobody lying, or {config.most} liars, all honest participants judge and "
         f"then talk, elsewhere {config.judges} of them, the same everywhere, and {config.forest_judges} "
-        "where a forest votes. Who does not anchor decides nothing and is not counted."
+        "where a forest votes. A participant without an anchor decides nothing and is not counted."
         + (f" With nobody lying there anchor: {anchored}." if anchored else ""),
         "A forest on shown rows believes all labels; the pooled one has all rows with right labels. As a "
         "voter it is grown, for each judge, from the rows of publishers that the judge accepts.",

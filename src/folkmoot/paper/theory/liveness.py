@@ -116,7 +116,7 @@ def cells(config: Config, seed: int) -> Plan:
 
 
 def result(config: Config, found: LivenessFound) -> LivenessResult:
-    """How many attackers each protocol bears before one input in a hundred is split at the end."""
+    """How many attackers each protocol withstands before one input in a hundred is split at the end."""
     findings = []
     for each in found["rows"].values():
         if each.attack == "stalling":
@@ -181,7 +181,7 @@ def figures(result: LivenessResult) -> dict[str, Figure]:
 EXPERIMENT = Experiment(
     name="liveness",
     about="the stalling attack: how many participants can keep the others from agreeing",
-    claim="Section 4.1 mentions attacks on liveness; beyond the paper: how much of one each protocol bears.",
+    claim="Section 4.1 mentions attacks on liveness; beyond the paper: how much each protocol withstands.",
     full=Config(),
     quick=Config(inputs=100, byzantine=(0, 4, 8, 12, 20, 30)),
     cells=cells,

@@ -174,8 +174,8 @@ def _notes(config: Config, first: MemberVotes, points: Sequence[Point]) -> tuple
         f"new writers in the first){more}; ± is the standard deviation over seeds. The method and its "
         "constants were chosen on seeds 0 to 2; --seed 3 shows others.",
         f"Slush has k={config.talk.k} and alpha={config.talk.alpha}, {config.talk.rounds} rounds each; with "
-        "trust, those who anchor talk and ask in proportion to positive trust. Who does not anchor decides "
-        f"nothing and is not counted. With nobody lying there anchor: {anchored}.",
+        "trust, those who anchor talk and ask in proportion to positive trust. A participant "
+        f"without an anchor decides nothing and is not counted. With nobody lying there anchor: {anchored}.",
         "Liars are drawn by the seed, more include the fewer. "
         + " ".join(f"{each.name}: {each.about}." for each in ATTACKS)
         + (f" Numbers of liars are of {config.writers}, and scaled down." if scaled else ""),

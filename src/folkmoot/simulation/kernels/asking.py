@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.compiling import compiled
 from folkmoot.simulation.kernels.streams import below, mix
 
 # Repeats in a row after which the rest of a query is drawn by scans: one peer may have nearly all trust.
@@ -26,7 +26,7 @@ _TO_53_BITS = np.uint64(11)
 # The kernels unpack ``Urns`` once, choose the law and hand on what it needs (``arguments.py`` says why).
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(nogil=True, inline="always")
 def ask_uniformly(
     i: Any,
     word: np.uint64,
@@ -62,7 +62,7 @@ def ask_uniformly(
     return word
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def ask_trusted(
     size: int,
     word: np.uint64,
@@ -107,7 +107,7 @@ def ask_trusted(
     return word
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def scan(first: int, last: int, uniform: float, peers: Array, trust: Array, drawn: Array) -> int:
     """One peer in proportion to trust among those not drawn, from sums of theirs alone."""
     left = 0.0
@@ -125,7 +125,7 @@ def scan(first: int, last: int, uniform: float, peers: Array, trust: Array, draw
     return peer
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def fresh_urn(starts: Array, peers: Array, keep: Array, urn: Array, place: Array) -> None:
     """Put the urn in order, so that the draws that follow depend on their stream alone."""
     if keep.size > 0:
@@ -138,7 +138,7 @@ def fresh_urn(starts: Array, peers: Array, keep: Array, urn: Array, place: Array
             place[node] = node
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def alias_tables(starts: Array, peers: Array, trust: Array) -> tuple[Array, Array]:
     """Each asker's trust as cells of equal chance, with two peers each: one below ``keep``, else the other.
 

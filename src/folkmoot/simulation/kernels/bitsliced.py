@@ -13,9 +13,9 @@ drawn as in the explicit kernel with ``shared``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.compiling import compiled
 from folkmoot.simulation.kernels.arguments import Jobs, Results, Talk
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
 from folkmoot.simulation.kernels.streams import below, mix, stream
@@ -73,7 +73,7 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     ]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def play(
     jobs: Jobs,  # of one repetition; the first input is a multiple of 64
     talk: Talk,
@@ -191,7 +191,7 @@ def play(
             decisions[job, order[i]] = (state[i, w] >> lane) & ONE
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def permutation(seed: int, repetition: int, key: int, permute: bool, order: Array) -> None:
     """order[position] = participant, for this input."""
     for i in range(order.size):
@@ -208,7 +208,7 @@ def permutation(seed: int, repetition: int, key: int, permute: bool, order: Arra
 # handed rows of a matrix, it does not (measured: ten times slower).
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def add_one(planes: Array, state: Array, a: int, width: int) -> None:
     """Add the answers of row a to the counts: a ripple of half adders."""
     c0, c1 = planes[:width], planes[width : 2 * width]
@@ -224,7 +224,7 @@ def add_one(planes: Array, state: Array, a: int, width: int) -> None:
         c3[w] ^= carry
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def add_four(planes: Array, state: Array, a: int, b: int, c: int, d: int, width: int) -> None:
     """Add the answers of four rows: three full adders, then half adders for what is carried."""
     c0, c1 = planes[:width], planes[width : 2 * width]
@@ -250,7 +250,7 @@ def add_four(planes: Array, state: Array, a: int, b: int, c: int, d: int, width:
         c3[w] ^= next_carry
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def decide(state: Array, mine: int, planes: Array, up: int, down: int, width: int) -> None:
     """Lanes with at least ``up`` blue answers turn blue, lanes with at most ``down`` turn red.
 
@@ -284,7 +284,7 @@ def decide(state: Array, mine: int, planes: Array, up: int, down: int, width: in
         row[w] = (row[w] & more) | blue
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def decide_locally(
     state: Array, mine: int, planes: Array, up: Array, down: Array, at: int, width: int
 ) -> None:
@@ -304,7 +304,7 @@ def decide_locally(
         state[mine + w] = (state[mine + w] & more) | blue
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def settle(
     state: Array, honest: int, may_close: Array, valid: Array, done: Array, used: int, first: int,
     base: int, played: Array,

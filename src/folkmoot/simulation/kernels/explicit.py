@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.compiling import compiled
 from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels.arguments import Jobs, Notebook, Results, Talk, filled, notebook
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
@@ -65,7 +65,7 @@ def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebo
     return filled(play_again, int(urns.size.max()), setting.classes)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def play(
     jobs: Jobs,
     shared: bool,

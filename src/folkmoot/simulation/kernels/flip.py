@@ -7,9 +7,9 @@ unsigned: numba then need not look out for negative ones.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.compiling import compiled
 from folkmoot.simulation.kernels import table
 from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
 from folkmoot.simulation.kernels.streams import below, mix, stream
@@ -44,7 +44,7 @@ def moves(setting: Setting) -> tuple[Array, Array]:
     return want, (setting.machine.after[[1, 2], [2, 1], 0] - 1).astype(np.uint8)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def play(
     jobs: Jobs,
     talk: Talk,

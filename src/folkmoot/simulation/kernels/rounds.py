@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.compiling import compiled
 from folkmoot.protocols import snow, snowball
 from folkmoot.simulation.kernels.streams import below
 from folkmoot.trust import conduct
@@ -16,12 +16,12 @@ from folkmoot.trust import conduct
 NOTHING, DIE, ASKER, RUNNER_UP, TARGET = range(5)
 
 # Rules of the protocols and of trust, compiled as they stand.
-reaches: Any = njit(cache=True, nogil=True)(snow.reaches)
-is_ahead: Any = njit(cache=True, nogil=True)(snowball.is_ahead)
-is_heeded: Any = njit(cache=True, nogil=True)(conduct.is_heeded)
+reaches: Any = compiled(nogil=True)(snow.reaches)
+is_ahead: Any = compiled(nogil=True)(snowball.is_ahead)
+is_heeded: Any = compiled(nogil=True)(conduct.is_heeded)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def runner_up(held: Array) -> int:
     """The second most common honest colour, or -1 if the first two are level."""
     first, second = -1, -1
@@ -33,7 +33,7 @@ def runner_up(held: Array) -> int:
     return -1 if held[first] == held[second] else second
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def observation(sees: int, die: np.uint64, asker: int, held: Array, followed: int) -> int:
     """What it is shown when it is asked: a throw of the die, the asker's number, or what others hold."""
     if sees == DIE:
@@ -45,7 +45,7 @@ def observation(sees: int, die: np.uint64, asker: int, held: Array, followed: in
     return followed if sees == TARGET else 0
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def take_effect(node: Array, fresh: Array, colour: Array, asking: Array, held: Array) -> int:
     """All nodes move to their fresh states at once; returns how many have decided by that."""
     decided = 0
@@ -60,7 +60,7 @@ def take_effect(node: Array, fresh: Array, colour: Array, asking: Array, held: A
     return decided
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def is_over(held: Array, honest: int, closed: Array, decides: bool, undecided: int) -> bool:
     """All have decided; or, for protocols that never do, all hold a colour that cannot be left again."""
     if decides:
@@ -71,7 +71,7 @@ def is_over(held: Array, honest: int, closed: Array, decides: bool, undecided: i
     return over
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def wins_ahead(wins: Array, i: Any, won: int, held: int) -> int:
     """Count one more win for node i; 1 if the winner now has more than the colour held."""
     if won < 0:
@@ -80,7 +80,7 @@ def wins_ahead(wins: Array, i: Any, won: int, held: int) -> int:
     return 1 if is_ahead(wins[i, won], held, wins[i, held]) else 0
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def first_states(votes: Array, start: Array, colour: Array, asking: Array, node: Array, held: Array) -> int:
     """Everybody as its first vote has it; returns how many have not decided."""
     held[:] = 0

@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.compiling import compiled
 from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels.arguments import Jobs, Notebook, Results, Talk, filled, notebook
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
@@ -86,7 +86,7 @@ def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebo
     return filled(play_again, int(urns.size.max()), setting.classes)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def play(
     jobs: Jobs,  # of one repetition
     times: int,  # in so many repetitions from there on
@@ -269,7 +269,7 @@ def play(
     return happened
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def move(
     i: int, m: int, new: int, state: Array, said: Array, held: Array, undecided: Array, colour: Array,
     asking: Array,
@@ -285,7 +285,7 @@ def move(
         said[i, m] = colour[new]
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def take_out(
     over: Array, width: int, item: Array, held: Array, undecided: Array, die: Array, die_step: Array,
     state: Array, said: Array, won_so_far: Array,
@@ -311,7 +311,7 @@ def take_out(
 # As in the bit-sliced kernel, loops over slices of flat arrays are what LLVM turns into vector code.
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def add_four(counts: Array, said: Array, a: int, b: int, d: int, e: int, c: int, width: int) -> None:
     """Count who of four nodes names colour c."""
     total, wanted = counts[:width], np.int8(c)
@@ -326,7 +326,7 @@ def add_four(counts: Array, said: Array, a: int, b: int, d: int, e: int, c: int,
         )
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def add_one(counts: Array, said: Array, a: int, c: int, width: int) -> None:
     """Count whether a node names colour c."""
     total, wanted, one = counts[:width], np.int8(c), said[a : a + width]
@@ -334,7 +334,7 @@ def add_one(counts: Array, said: Array, a: int, c: int, width: int) -> None:
         total[m] += _ONE if one[m] == wanted else _ZERO
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def add_weighted(sums: Array, said: Array, a: int, c: int, weight: float, width: int) -> None:
     """Add a node's weight where it names colour c."""
     total, wanted, one = sums[:width], np.int8(c), said[a : a + width]
@@ -342,7 +342,7 @@ def add_weighted(sums: Array, said: Array, a: int, c: int, weight: float, width:
         total[m] += weight if one[m] == wanted else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def mark_weighted(won: Array, sums: Array, alpha: int, total: float, size: int, c: int, width: int) -> None:
     """Colour c wins where what names it reaches alpha."""
     winner, tally, wanted = won[:width], sums[:width], np.int8(c)
@@ -351,7 +351,7 @@ def mark_weighted(won: Array, sums: Array, alpha: int, total: float, size: int, 
             winner[m] = wanted
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def mark(won: Array, counts: Array, alpha: int, c: int, width: int) -> None:
     """Colour c wins where at least alpha name it: ``reaches`` in bytes, many inputs at once."""
     winner, count, least, wanted = won[:width], counts[:width], np.uint8(alpha), np.int8(c)

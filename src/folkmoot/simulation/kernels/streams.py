@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from folkmoot.compiling import compiled
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 M1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -21,7 +23,7 @@ S27, S30, S31 = np.uint64(27), np.uint64(30), np.uint64(31)
 ONE = np.uint64(1)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(nogil=True, inline="always")
 def mix(z: np.uint64) -> np.uint64:
     """A bijection of the 64-bit words that leaves no pattern."""
     z = (z ^ (z >> S30)) * M1
@@ -29,7 +31,7 @@ def mix(z: np.uint64) -> np.uint64:
     return z ^ (z >> S31)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def stream(seed: int, repetition: int, index: int, purpose: int) -> tuple[np.uint64, np.uint64]:
     """State and (odd) increment of the stream with this key."""
     key = mix(np.uint64(seed) + GOLDEN)

@@ -11,9 +11,9 @@ its own. Indices are unsigned: numba then need not look out for negative ones.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from folkmoot.arrays import Array
+from folkmoot.compiling import compiled
 from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
 from folkmoot.simulation.kernels.rounds import first_states, is_over, take_effect, wins_ahead
@@ -41,7 +41,7 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     return by_jobs(some, len(results.played), options.threads)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def play(jobs: Jobs, talk: Talk, chances: Chances, machine: Machine, results: Results) -> None:
     """Plays the jobs; ``asked`` counts queries."""
     first_job, last_job, halt, seed, keys = jobs

@@ -1,0 +1,92 @@
+"""``measurements``: tables of what the benchmarks measured and wrote into benchmarks/results.json."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+from sphinx.util.typing import ExtensionMetadata
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+RESULTS = BENCHMARKS / "results.json"
+UNITS = {"seconds": "s", "MB": "MB", "bytes": "bytes", "milliseconds": "ms"}
+JUDGED = ("target", "reached")
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if isinstance(value, list):
+        return ", ".join(map(_number, value))
+    if isinstance(value, dict):
+        return "; ".join(f"{key} {_number(each)}" for key, each in value.items())
+    return str(value)
+
+
+def row(name: str, value: Any) -> tuple[str, str, str]:
+    """What was measured, what came out, and the target it was held to, if any."""
+    if not isinstance(value, dict):
+        return name, _number(value), ""
+    target = _number(value["target"]) if "target" in value else ""
+    if "reached" in value:
+        target += " (reached)" if value["reached"] else " (**not** reached)"
+    parts = []
+    for key, each in value.items():
+        if key not in JUDGED:
+            unit = UNITS.get(key)
+            parts.append(f"{_number(each)} {unit}" if unit else f"{key} {_number(each)}")
+    return name, "; ".join(parts), target
+
+
+def table(results: dict[str, Any]) -> str:
+    """Markdown of one benchmark's results."""
+    rows = [row(name, value) for name, value in results.items()]
+    with_target = any(target for _, _, target in rows)
+    head = "| | measured | target |\n|---|---|---|" if with_target else "| | measured |\n|---|---|"
+    lines = [
+        f"| {name} | {value} | {target} |" if with_target else f"| {name} | {value} |"
+        for name, value, target in ([cell.replace("|", "\\|") for cell in each] for each in rows)
+    ]
+    return "\n".join([head, *lines])
+
+
+def page(results: dict[str, Any]) -> str:
+    """Markdown of all of them; what each does is the first lines of its script."""
+    parts = []
+    for name, entry in results.items():
+        about = ast.get_docstring(ast.parse((BENCHMARKS / f"{name}.py").read_text(encoding="utf-8"))) or ""
+        first, *rest = [part for part in about.split("\n\n") if not part.startswith("    ")]
+        machine = entry["machine"]
+        parts.append(
+            f"## {name.replace('_', ' ')}\n\n{' '.join(first.split())}\n\n{table(entry['results'])}\n\n"
+            f"{' '.join(' '.join(rest).split())}\n\n"
+            f"*`python benchmarks/{name}.py --record`, {entry['date']}, commit `{entry['commit']}`, "
+            f"{machine['cores']} cores ({machine['processor']}), {machine['system']}, "
+            f"Python {machine['python']}; load {machine['load']} when it began.*\n"
+        )
+    return "\n".join(parts).replace("``", "`")
+
+
+class Measurements(SphinxDirective):
+    """A section for each benchmark that has been recorded."""
+
+    def run(self) -> list[nodes.Node]:
+        """Sections in the order of the file."""
+        self.env.note_dependency(str(RESULTS))
+        text = page(json.loads(RESULTS.read_text(encoding="utf-8")))
+        return self.parse_text_to_nodes(text, allow_section_headings=True)
+
+
+def setup(app: Sphinx) -> ExtensionMetadata:
+    """Add the directive."""
+    app.add_directive("measurements", Measurements)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

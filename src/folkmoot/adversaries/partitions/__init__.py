@@ -1,0 +1,1 @@
+"""Byzantine behaviours where clusters are agreed on, one a file."""

@@ -1,0 +1,244 @@
+"""``cluster``: partitions in, one agreed partition out, whoever lies."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.adversaries import CliquePartition, PartitionAdversary
+from folkmoot.adversaries.partitions.partition_adversary import views
+from folkmoot.arrays import Floats, Ints, Progress
+from folkmoot.baselines.consensus_partitions import check_clusters
+from folkmoot.clustering.clustering import Clustering, ClusteringWarning
+from folkmoot.clustering.listening import ENOUGH_VOICES, Revealed, agreed_numbers, effective_number
+from folkmoot.clustering.talking import plurality, talk
+from folkmoot.partitions import UNSEEN, check_partitions, cross, matching, medoid, numbered, renamed
+
+ROUNDS: Final = 10
+
+
+def cluster(
+    partitions: npt.ArrayLike,
+    n_clusters: int | None = None,
+    *,
+    adversaries: int | Mapping[int, PartitionAdversary] | None = None,
+    rounds: int = ROUNDS,
+    names: Sequence[str] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Clustering:
+    """Let participants agree on one clustering of objects, from the clusterings that each has made.
+
+    Each weighs the others by how far their partitions agree with its own (copies share a voice), makes a
+    weighted consensus of all partitions, and talks with those it trusts until they hold one partition. Names
+    of clusters mean nothing, and no labels are needed. More than half of the participants may lie.
+
+    Parameters
+    ----------
+    partitions : array-like of int, shape (participant, object)
+        The cluster of each object by each participant, by any numbers >= 0; -1 for one that it has not seen.
+    n_clusters : int, optional
+        How many clusters to agree on. Default: the weighted median of the numbers of those whom a participant
+        trusts, which is poor where all of them split what belongs together; ``suggested_clusters`` of the
+        result is a hint.
+    adversaries : int or mapping of int to PartitionAdversary, optional
+        Byzantine participants: how many (the last ones, in a clique), or which. They are not counted in the
+        result. Default: everybody follows the rule from the partition that it gave, whatever that is.
+    rounds : int, default 10
+        The most rounds to talk; it ends when all that anchor hold one partition.
+    names : sequence of str, optional
+        What the participants are called.
+    seed : int, default 0
+        Seeds what liars draw. Nothing else is random.
+    progress : callable, optional
+        Called with (done, all) whenever a participant has made its consensus.
+
+    Returns
+    -------
+    Clustering
+        The agreed cluster of each object, who trusts whom, who anchors, and how far they agree.
+
+    Raises
+    ------
+    ValueError
+        If the partitions are no table of cluster numbers, or ``n_clusters`` is below 2 or above the number of
+        objects.
+
+    Warns
+    -----
+    ClusteringWarning
+        If there is nothing to agree on, or nobody finds anybody to agree with.
+
+    Examples
+    --------
+    Five participants put nine objects into three clusters, each with a mistake of its own. Three others tell
+    the same lie.
+
+    >>> from folkmoot import cluster
+    >>> truth = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    >>> partitions = [truth[:i] + [(truth[i] + 1) % 3] + truth[i + 1 :] for i in (0, 2, 4, 6, 8)]
+    >>> lie = [0, 1, 2] * 3
+    >>> agreed = cluster(partitions + [lie] * 3, n_clusters=3)
+    >>> agreed.labels
+    array([0, 0, 0, 1, 1, 1, 2, 2, 2])
+    >>> agreed.likeness.round(2)
+    array([ 0.64,  0.64,  0.64,  0.64,  0.64, -0.33, -0.33, -0.33])
+    """
+    said = numbered(check_partitions(partitions))
+    n, objects = said.shape
+    clusters = None if n_clusters is None else check_clusters(n_clusters, objects)
+    most = checks.integer("rounds", rounds, least=1)
+    liars = _liars(adversaries, n)
+    called = _names(names, n)
+    known = views(said, liars, clusters, checks.integer("seed", seed, least=0))
+    announced_lies: dict[int, Ints] = {}
+    for liar, view in known.items():
+        said[liar] = _told(liars[liar].reveal(view), objects)
+        announced_lies[liar] = _told(liars[liar].announce(view), objects)
+    honest = np.ones(n, dtype=np.bool_)
+    honest[list(liars)] = False
+    if not honest.any():
+        raise ValueError("adversaries must leave at least one honest participant: got all of them")
+
+    # Work in an order that hangs on the partitions alone, so that nothing depends on who is called what.
+    _, rank = np.unique(said, axis=0, return_inverse=True)
+    order = np.argsort(rank.ravel(), kind="stable")
+    back = np.argsort(order)
+    revealed = Revealed.of(said[order])
+    listeners = np.flatnonzero(honest[order])
+    numbers, announced, weights = _listen(revealed, listeners, clusters, progress)
+    for liar, lie in announced_lies.items():
+        announced[back[liar]] = lie
+    anchored = np.zeros(n, dtype=np.bool_)
+    anchored[listeners] = [effective_number(weights[i]) >= ENOUGH_VOICES for i in listeners]
+    counted = np.flatnonzero(anchored) if anchored.any() else listeners
+    came = talk(announced, weights, listeners, counted, most)
+
+    labels, held, agreement = _seen_from_outside(came.held, counted, revealed.voices)
+    held[~honest[order]] = UNSEEN
+    pivot = _pivot(came.held, counted, revealed.voices)
+    result = Clustering(
+        labels=labels,
+        weights=(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))[np.ix_(back, back)],
+        anchored=anchored[back],
+        agreement=agreement,
+        held=held[back],
+        honest=honest,
+        voices=revealed.voices[back],
+        likeness=cross(said, labels[None]).rand[:, 0],
+        rounds=came.rounds,
+        unanimous=came.unanimous,
+        asked_clusters=int(numbers[pivot]),
+        given=clusters is not None,
+        suggested_clusters=revealed.graph.eigengap(weights[pivot]),
+        names=called,
+    )
+    _warn(result, revealed)
+    return result
+
+
+def _listen(
+    revealed: Revealed, listeners: Ints, clusters: int | None, progress: Progress | None
+) -> tuple[Ints, Ints, Floats]:
+    """How many clusters each asks for, its consensus, and its weights; equal partitions only once."""
+    said = revealed.said
+    weights = np.zeros((len(said), len(said)))
+    for i in listeners:
+        weights[i] = revealed.first_weights(int(i))
+    if clusters is None:
+        numbers = agreed_numbers(revealed.numbers, weights, listeners)
+    else:
+        numbers = np.full(len(said), clusters)
+    announced = said.copy()
+    for done, i in enumerate(listeners):
+        before = listeners[done - 1] if done else None
+        if before is not None and numbers[before] == numbers[i] and (said[before] == said[i]).all():
+            announced[i], weights[i] = announced[before], weights[before]
+        else:
+            announced[i], weights[i] = revealed.consensus(weights[i], int(numbers[i]))
+        if progress:
+            progress(done + 1, len(listeners))
+    return numbers, announced, weights
+
+
+def _pivot(held: Ints, counted: Ints, voices: Floats) -> int:
+    """Who of those that count is most like all of them, by their voices."""
+    return int(counted[medoid(held[counted], voices[counted])])
+
+
+def _seen_from_outside(held: Ints, counted: Ints, voices: Floats) -> tuple[Ints, Ints, Floats]:
+    """The labels, what each holds by the same names, and the share of those that count who hold them.
+
+    A voice for each distinct partition that was revealed, as in listening: a clique that follows the rule
+    from its lie is one voice here, too.
+    """
+    own = held[_pivot(held, counted, voices)]
+    crossing = cross(own[None], held)
+    same = np.stack([renamed(held[j], matching(crossing.block(0, j))) for j in range(len(held))])
+    labels = plurality(list(same[counted]), voices[counted], own)
+    agreement = (same[counted] == labels).mean(axis=0)
+    final = numbered(labels[None])[0]
+    names = np.arange(same.max() + 1)
+    for old, new in zip(labels[labels >= 0].tolist(), final[labels >= 0].tolist(), strict=True):
+        names[old] = new
+    unused = np.setdiff1d(np.arange(same.max() + 1), labels)
+    names[unused] = final.max() + 1 + np.arange(len(unused))
+    return final, renamed(same, names), agreement
+
+
+def _liars(given: int | Mapping[int, PartitionAdversary] | None, n: int) -> dict[int, PartitionAdversary]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        _, count = checks.population(n, checks.integer("adversaries", given))
+        return {i: CliquePartition() for i in range(n - count, n)}
+    for who, adversary in given.items():
+        if not isinstance(adversary, PartitionAdversary):
+            raise TypeError(f"adversaries must map participants to PartitionAdversary: got {adversary!r}")
+        if not 0 <= checks.integer("a Byzantine participant", who) < n:
+            raise ValueError(f"adversaries must name participants 0..{n - 1}: got {who}")
+    return {int(who): adversary for who, adversary in given.items()}
+
+
+def _names(names: Sequence[str] | None, n: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"participant {i}" for i in range(n))
+    if len(names) != n:
+        raise ValueError(f"names must hold one for each participant ({n}): got {len(names)}")
+    return tuple(map(str, names))
+
+
+def _told(lie: Ints, objects: int) -> Ints:
+    """What a liar says, as everybody else reads it."""
+    if np.shape(lie) != (objects,):
+        raise ValueError(
+            f"an adversary must say a cluster for each of {objects} objects: got {np.shape(lie)}"
+        )
+    told: Ints = numbered(np.asarray(lie, dtype=np.int64)[None])[0]
+    return told
+
+
+def _warn(result: Clustering, revealed: Revealed) -> None:
+    said = revealed.said
+    if (said == said[0]).all():
+        message = (
+            "all partitions are the same, so there was nothing to agree on: the labels are that partition"
+        )
+    elif not result.anchored.any():
+        message = (
+            "no participant found three voices to agree with, itself included (anchored is all "
+            "False): the partitions are too few or too unlike each other, and the labels may mean nothing"
+        )
+    elif result.given and result.n_clusters < result.asked_clusters:
+        message = (
+            f"the agreed clustering has {result.n_clusters} clusters, fewer than n_clusters="
+            f"{result.asked_clusters}: the partitions tell no more apart"
+        )
+    else:
+        return
+    warnings.warn(message, ClusteringWarning, stacklevel=3)

@@ -1,0 +1,107 @@
+"""Whom a participant believes about clusters, from its own partition and everybody's revealed ones.
+
+With A the adjusted Rand indices of all partitions:
+
+* the voice of j is 1 / sum over k of max(A_jk, 0)^4: copies share one, and so nearly do noisy copies;
+* what i thinks of j is max(A_ij - t, 0) times the voice of j, where t = max(0.02, 4 / objects both have seen)
+  is what unrelated partitions reach by chance; i counts as much as the best of its peers;
+* i makes a consensus of all partitions with these weights (``baselines/consensus_partitions.py``), then
+  weighs everybody by that instead of its own partition, and does so once more.
+
+Honest partitions are alike because they are of the same objects; a lie is like an honest partition only as
+far as it is true. The number of liars does not enter: a majority of them is ignored in the same way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from folkmoot.arrays import Floats, Ints
+from folkmoot.baselines.consensus_partitions import Bipartite
+from folkmoot.partitions import Crossing, cross
+
+_BY_CHANCE: Final = 0.02
+_LIKENESS: Final = 4  # the power of A by which copies are told from peers
+_AGAIN: Final = 2
+ENOUGH_VOICES: Final = 2.5  # three, to the nearest: three that are weighed a little differently are enough
+
+
+@dataclass(frozen=True, eq=False)
+class Revealed:
+    """All partitions once they are revealed, and what anybody can compute from them."""
+
+    said: Ints  # (participant, object)
+    graph: Bipartite
+    indices: Floats  # (participant, participant)
+    voices: Floats
+    beyond: Floats  # indices less chance
+
+    @classmethod
+    def of(cls, said: Ints) -> Revealed:
+        """These partitions, clusters numbered from 0."""
+        graph = Bipartite.of(said)
+        indices = graph.crossing.rand
+        return cls(said, graph, indices, voices(indices), beyond_chance(graph.crossing))
+
+    @property
+    def numbers(self) -> Ints:
+        """(participant,): how many clusters each has made."""
+        return np.asarray(self.said.max(axis=1) + 1)
+
+    def first_weights(self, i: int) -> Floats:
+        """What participant i thinks of everybody by its own partition."""
+        weights: Floats = self.beyond[i] * self.voices
+        weights[i] = 0.0
+        weights[i] = weights.max() or 1.0
+        return weights
+
+    def consensus(self, weights: Floats, clusters: int) -> tuple[Ints, Floats]:
+        """The consensus of a participant with these first weights, and the weights that it comes to."""
+        labels = self.graph.cut(weights, clusters)
+        for _ in range(_AGAIN):
+            again = beyond_chance(cross(labels[None], self.said))[0] * self.voices
+            if not again.any():
+                break
+            weights = again
+            labels = self.graph.cut(weights, clusters)
+        return labels, weights
+
+
+def voices(indices: Floats) -> Floats:
+    """(participant,): 1 for a partition unlike all others, 1/m for each of m copies."""
+    likeness = np.maximum(indices, 0) ** _LIKENESS
+    np.fill_diagonal(likeness, 1.0)
+    return np.asarray(1 / likeness.sum(axis=1))
+
+
+def beyond_chance(crossing: Crossing) -> Floats:
+    """Adjusted Rand indices less what unrelated partitions reach by chance; never below 0."""
+    chance = np.maximum(_BY_CHANCE, 4 / np.maximum(crossing.shared, 1))
+    return np.maximum(crossing.rand - chance, 0)
+
+
+def effective_number(weights: Floats) -> float:
+    """How many voices weights come to (L. Kish): n for equal ones, 1 for one that outweighs all."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def weighted_median(values: Ints, weights: Floats) -> int:
+    """The least value that half of the weight is not above."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    return int(values[order][np.searchsorted(reached, reached[-1] / 2)])
+
+
+def agreed_numbers(numbers: Ints, weights: Floats, listeners: Ints) -> Ints:
+    """How many clusters each listener asks for: the weighted median of those it trusts, heard twice.
+
+    First of the numbers of their own partitions, then of what each then says; liars repeat theirs.
+    """
+    said = numbers.copy()
+    for _ in range(2):
+        heard = [weighted_median(said, weights[i]) for i in listeners]
+        said[listeners] = heard
+    return np.maximum(said, 2)

@@ -1,0 +1,68 @@
+"""The talk: all announce their consensus; each takes for an object the cluster that those it trusts name.
+
+Names of clusters mean nothing between participants, so a listener first matches the clusters of each speaker
+with its own (the Hungarian method on shared objects). Nobody has to agree on names, and a liar gains nothing
+by renaming. In every round a speaker counts for the listener's trust in what it revealed, times how far what
+it says now agrees with what the listener holds: one who revealed the truth to be trusted, and lies in the
+talk, is not heard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from folkmoot.arrays import Floats, Ints
+from folkmoot.clustering.listening import beyond_chance
+from folkmoot.partitions import UNSEEN, cross, matching, numbered, renamed
+
+_OWN: Final = 1e-9  # ties go to what one holds
+
+
+@dataclass(frozen=True, eq=False)
+class Talk:
+    """What came of it."""
+
+    held: Ints  # (participant, object): what each says at the end, liars included
+    rounds: int
+    unanimous: bool
+
+
+def talk(announced: Ints, weights: Floats, listeners: Ints, counted: Ints, rounds: int) -> Talk:
+    """Have the listeners talk until those that count hold one partition, or the rounds are over."""
+    held = numbered(announced)
+    played = 0
+    while played < rounds and not _one(held[counted]):
+        crossing = cross(held)
+        trust = weights * beyond_chance(crossing)
+        heard = held.copy()
+        for i in listeners:
+            row = trust[i]
+            row[i] = row.max() or 1.0
+            speakers = np.flatnonzero(row > 0)
+            names = [matching(crossing.block(int(i), int(j))) for j in speakers]
+            said = [renamed(held[j], own) for j, own in zip(speakers, names, strict=True)]
+            heard[i] = plurality(said, row[speakers], held[i])
+        held = numbered(heard)
+        played += 1
+    return Talk(held, played, _one(held[counted]))
+
+
+def plurality(said: Sequence[Ints], weights: Floats, own: Ints) -> Ints:
+    """(object,): the cluster with the most weight; one's own where it is level, -1 where nobody says any."""
+    clusters = 1 + max(int(each.max()) for each in [*said, own])
+    objects = np.arange(len(own))
+    scores = np.zeros((len(own), clusters + 1))  # the last is that of objects not seen
+    for each, weight in zip(said, weights / weights.sum(), strict=True):
+        scores[objects, each] += weight
+    scores[objects, own] += _OWN
+    scores[:, UNSEEN] = 0
+    return np.where(scores.any(axis=1), scores.argmax(axis=1), UNSEEN)
+
+
+def _one(partitions: Ints) -> bool:
+    """Whether all are one partition."""
+    return bool((partitions == partitions[0]).all())

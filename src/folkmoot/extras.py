@@ -1,0 +1,67 @@
+"""What folkmoot can do with more packages than it needs, and the line to type where they are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["EXTRAS", "Extra", "ExtraName", "to_install"]
+
+ExtraName = Literal["boost", "chain", "chain-local", "data", "onnx", "page", "ray", "torch", "uvloop"]
+
+
+@dataclass(frozen=True)
+class Extra:
+    """One of the ``[project.optional-dependencies]`` that users may want.
+
+    Parameters
+    ----------
+    modules : tuple of str
+        The modules that it brings, by the names under which they are imported.
+    purpose : str
+        What it is for.
+
+    Examples
+    --------
+    >>> from folkmoot.extras import EXTRAS
+    >>> EXTRAS["onnx"].modules
+    ('onnxruntime',)
+    """
+
+    modules: tuple[str, ...]
+    purpose: str
+
+
+EXTRAS: Final[dict[ExtraName, Extra]] = {
+    "boost": Extra(("lightgbm", "xgboost"), "boosted trees in folkmoot reproduce"),
+    "chain": Extra(("eth_abi", "eth_account"), "the moot on a chain: its contract and its client"),
+    "chain-local": Extra(("eth_tester", "eth"), "a chain in the same process, to try that on"),
+    "data": Extra(("pooch", "pyarrow"), "downloads of datasets, and parquet files"),
+    "onnx": Extra(("onnxruntime",), "nodes with a model in an .onnx file"),
+    "page": Extra(("starlette", "uvicorn"), "a node's page and HTTP API: folkmoot node run --page"),
+    "ray": Extra(("ray",), "work on a Ray cluster: folkmoot reproduce --ray"),
+    "torch": Extra(("torch",), "convolutional networks in folkmoot reproduce"),
+    "uvloop": Extra(("uvloop",), "a faster event loop for nodes"),
+}
+
+
+def to_install(extra: ExtraName) -> str:
+    """Return the line that installs an extra.
+
+    Parameters
+    ----------
+    extra : str
+        Its name.
+
+    Returns
+    -------
+    str
+        What to type.
+
+    Examples
+    --------
+    >>> from folkmoot.extras import to_install
+    >>> to_install("page")
+    'pip install "folkmoot[page]"'
+    """
+    return f'pip install "folkmoot[{extra}]"'

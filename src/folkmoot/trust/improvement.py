@@ -1,0 +1,381 @@
+"""Labels that participants agree on for unlabelled inputs, to fit their own models to (docs/improve.md).
+
+Each hands in how likely it finds every class, for a pool of inputs and for check rows: labelled inputs of all
+participants, mixed into the pool, whose labels stay with their owners. Then each, by itself,
+
+1. weighs its peers by the probability that they give to the right class of its own check rows, beyond 1/C;
+   nobody has less than 0, and copies share one voice;
+2. moves these weights by ridge regression on its own rows, strongly shrunk;
+3. scales what comes of it until the classes of the pool are as frequent as among its own rows (Sinkhorn);
+4. announces that, reviews in the same way what all have announced, and announces again;
+5. takes the mean of what it then hears, by the weights of the second review.
+
+No label leaves its owner, and no rule learns from labels of others: a liar can lie in its answers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from folkmoot.accuracy import softmax
+from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.trust.blend import sharpest
+from folkmoot.trust.checked import centred, targets
+from folkmoot.trust.panel import voices
+from folkmoot.trust.ridge import fit_rows
+
+PSEUDO_COUNTS: Final = 5.0  # of every class, added to those of one's own rows
+ITERATIONS: Final = 30  # of Sinkhorn's scaling
+_LEAST_STRENGTH: Final = 10.0**1.5  # of the ridge: a participant has hardly more rows than peers
+_UNTOLD: Final = 20.0  # sharpness where no row tells one
+_FLOOR: Final = 1e-9
+_BY_CHANCE: Final = 0.1  # how likely chance may be right on as many own rows as a safe new model
+_WORSE: Final = 0.2  # how likely as many rows lost, of those that changed, must be if nothing were worse
+
+# What is heard of answers (participant, input, class), the liars' being what these say.
+Told = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRows:
+    """What a participant knows by itself: which inputs are its check rows, their labels, its class counts.
+
+    Parameters
+    ----------
+    places : ndarray of int, shape (row,)
+        Where its check rows are among the inputs that all answer.
+    labels : ndarray of int, shape (row,)
+        Their right colours.
+    counts : ndarray of float, shape (class,)
+        How many of all its rows, shown or not, are of each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.trust import OwnRows
+    >>> rows = OwnRows(np.array([0, 1]), np.array([1, 0]), np.array([4.0, 3.0]))
+    >>> rows.why_not
+    >>> OwnRows(np.array([0]), np.array([1]), np.array([0.0, 7.0])).why_not
+    'its rows are of one class only, so it cannot tell who is right'
+    """
+
+    places: Ints
+    labels: Ints
+    counts: Floats
+
+    @property
+    def why_not(self) -> str | None:
+        """Why these rows cannot tell whom to believe; None if they can, or if there are no check rows."""
+        if (self.counts > 0).sum() < 2:
+            return "its rows are of one class only, so it cannot tell who is right"
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Reviewed:
+    """What one participant makes of the answers it hears.
+
+    Parameters
+    ----------
+    answers : ndarray of float, shape (input, class)
+        How likely it now finds each class; on its own check rows by rules that had not seen the row.
+    weights : ndarray of float, shape (participant,)
+        What each one's answer counts for, never below 0.
+    why_not : str or None
+        Why it has no view, and stays with its own answers; None if it has one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.trust.improvement import Reviewed
+    >>> Reviewed(np.array([[0.7, 0.3]]), np.array([1.0, 0.0]), None).why_not
+    """
+
+    answers: Floats
+    weights: Floats
+    why_not: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class AgreedLabels:
+    """The labels that each participant comes to for the pool.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (participant, input)
+        A colour for each input of the pool.
+    chances : ndarray of float, shape (participant, input, class)
+        How likely each finds the classes of the same inputs.
+    weights : ndarray of float, shape (participant, participant)
+        What each lets everybody's answer count for in the end.
+    why_not : tuple of (str or None)
+        For each participant why it has no view; None if it has one.
+
+    See Also
+    --------
+    agree_on_labels : Makes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.trust import AgreedLabels
+    >>> agreed = AgreedLabels(np.array([[1]]), np.array([[[0.2, 0.8]]]), np.eye(1), (None,))
+    >>> agreed.labels[0]
+    array([1])
+    """
+
+    labels: Ints
+    chances: Floats
+    weights: Floats
+    why_not: tuple[str | None, ...]
+
+
+def agree_on_labels(
+    votes: Floats, rows: Sequence[OwnRows], pool: Ints, told: Told | None = None
+) -> AgreedLabels:
+    """Let everybody come to labels for a pool of inputs.
+
+    Parameters
+    ----------
+    votes : ndarray of float, shape (participant, input, class)
+        How likely each finds the classes of every input, as it would say honestly; on its own check rows by
+        models that have not seen them. All 0 for who cannot answer.
+    rows : sequence of OwnRows
+        What each participant knows by itself.
+    pool : ndarray of int, shape (pool input,)
+        Which of the inputs are to be labelled; the others are check rows.
+    told : callable, optional
+        Makes of answers, of the shape of ``votes``, what is heard of them: where some lie. Default: as is.
+
+    Returns
+    -------
+    AgreedLabels
+        What each holds in the end.
+
+    Examples
+    --------
+    Nine participants that are right on 60% of 400 inputs, and six that always say 0; ten rows of each tell.
+
+    >>> import numpy as np
+    >>> from folkmoot.trust import OwnRows, agree_on_labels
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 3, 550)
+    >>> named = np.where(rng.random((15, 550)) < 0.6, truth, rng.integers(0, 3, (15, 550)))
+    >>> named[9:] = 0
+    >>> rows = [np.arange(10 * i, 10 * i + 10) for i in range(15)]
+    >>> own = [OwnRows(r, truth[r], np.bincount(truth[r], minlength=3) + 0.0) for r in rows]
+    >>> agreed = agree_on_labels(np.eye(3)[named], own, np.arange(150, 550))
+    >>> bool((agreed.labels[0] == truth[150:]).mean() > 0.9)
+    True
+    """
+    heard_of = told if told is not None else np.asarray
+    with threadpool_limits(1):  # the matrices are small
+        first = heard_of(votes)
+        voice = voices_in(first)
+        announced, _ = _reviewed_by_all(first, votes, rows, pool, voice)
+        heard = heard_of(announced)
+        again, reviews = _reviewed_by_all(heard, announced, rows, pool, voice)
+        last = heard_of(again)
+    chances = np.stack([talked(last, again[i], each.weights, i) for i, each in enumerate(reviews)])[:, pool]
+    return AgreedLabels(
+        chances.argmax(axis=2),
+        chances,
+        np.stack([each.weights for each in reviews]),
+        tuple(each.why_not for each in reviews),
+    )
+
+
+def _reviewed_by_all(
+    heard: Floats, own: Floats, rows: Sequence[OwnRows], pool: Ints, voice: Floats
+) -> tuple[Floats, list[Reviewed]]:
+    """What everybody makes of what is heard; ``own`` are the answers that each has given honestly."""
+    reviews = []
+    for i, mine in enumerate(rows):
+        answers = heard.copy()
+        answers[i] = own[i]
+        reviews.append(review_answers(answers, i, mine, pool, voice))
+    return np.stack([each.answers for each in reviews]), reviews
+
+
+def voices_in(votes: Floats) -> Floats:
+    """Tell how much of a voice each has by first votes: those that agree on 97% of the inputs share one.
+
+    Parameters
+    ----------
+    votes : ndarray of float, shape (participant, input, class)
+        First votes, all 0 where there is none.
+
+    Returns
+    -------
+    ndarray of float, shape (participant,)
+        1 for a participant that stands alone, 1/m for one of m copies.
+    """
+    voice_of = voices(centred(votes.astype(np.float32), votes.shape[2]))
+    return np.asarray(1 / np.bincount(voice_of)[voice_of])
+
+
+def review_answers(answers: Floats, own: int, rows: OwnRows, pool: Ints, voice: Floats) -> Reviewed:
+    """Weigh everybody's answers by what one's own check rows say of them, and answer every input by that.
+
+    Parameters
+    ----------
+    answers : ndarray of float, shape (participant, input, class)
+        What is heard of everybody, and one's own honest answers.
+    own : int
+        Whose review it is.
+    rows : OwnRows
+        Its own check rows and class counts.
+    pool : ndarray of int, shape (pool input,)
+        Which inputs are to be labelled.
+    voice : ndarray of float, shape (participant,)
+        How much of a voice each has.
+
+    Returns
+    -------
+    Reviewed
+        Its answers, ready to be announced, and the weights behind them.
+    """
+    classes = answers.shape[2]
+    why_not = rows.why_not
+    alone = np.arange(len(answers)) == own
+    if why_not is not None:
+        return Reviewed(answers[own], alone.astype(np.float64), why_not)
+    blocks = np.moveaxis(centred(answers.astype(np.float32), classes).astype(np.float64), 1, 2)
+    if len(rows.labels):
+        right = blocks[rows.places, rows.labels]  # (row, participant)
+        weights = np.maximum(right.mean(axis=0), 0.0) * voice
+    else:
+        weights = voice * blocks.any(axis=(0, 1))
+    if not weights.any():
+        return Reviewed(
+            answers[own], alone.astype(np.float64), "nobody answers its own rows better than by chance"
+        )
+    weights = weights / weights.sum()
+    scores, sharp = blocks @ weights, _UNTOLD
+    if len(rows.labels) > 1:
+        loud = np.sqrt(voice)
+        target = targets(rows.labels, classes).astype(np.float64)
+        linear = fit_rows(blocks[rows.places] * loud, scores[rows.places], target, least=_LEAST_STRENGTH)
+        moved = linear.weights[:, 0].astype(np.float64) * loud
+        by_rows = np.maximum(float(linear.pulls[0]) * weights + moved, 0.0)
+        if by_rows.any():
+            scores = float(linear.pulls[0]) * scores + blocks @ moved
+            scores[rows.places] = linear.unseen
+            weights = by_rows
+            sharp = sharpest(linear.unseen.astype(np.float64), rows.labels)
+    share = rows.counts + PSEUDO_COUNTS
+    return Reviewed(matched(softmax(sharp * scores), share / share.sum(), pool), weights, None)
+
+
+def matched(chances: Floats, share: Floats, pool: Ints) -> Floats:
+    """Scale probabilities until the classes of the pool have given shares: Sinkhorn's iteration.
+
+    One factor a class is found on the pool and applied to every input; each row then adds up to 1 again.
+
+    Parameters
+    ----------
+    chances : ndarray of float, shape (input, class)
+        Probabilities.
+    share : ndarray of float, shape (class,)
+        The shares that the classes are to have, which add up to 1.
+    pool : ndarray of int, shape (pool input,)
+        The inputs that are to have them.
+
+    Returns
+    -------
+    ndarray of float, shape (input, class)
+        The probabilities, scaled.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.trust.improvement import matched
+    >>> matched(np.array([[0.8, 0.2], [0.6, 0.4]]), np.array([0.5, 0.5]), np.arange(2)).sum(axis=0).round(3)
+    array([1., 1.])
+    """
+    some = np.maximum(chances, _FLOOR)
+    factor = np.ones(chances.shape[1])
+    for _ in range(ITERATIONS):
+        now = some[pool] * factor
+        factor = factor * share / (now / now.sum(axis=1, keepdims=True)).mean(axis=0)
+        factor = factor / factor.max()
+    scaled = some * factor
+    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+
+
+def talked(heard: Floats, held: Floats, weights: Floats, own: int) -> Floats:
+    """Move to the mean of what is heard, by the weights; one's own answer counts as the best peer's.
+
+    Parameters
+    ----------
+    heard : ndarray of float, shape (participant, input, class)
+        What everybody announces.
+    held : ndarray of float, shape (input, class)
+        What the participant itself holds.
+    weights : ndarray of float, shape (participant,)
+        What each one's answer counts for.
+    own : int
+        Who it is.
+
+    Returns
+    -------
+    ndarray of float, shape (input, class)
+        What it holds then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.trust.improvement import talked
+    >>> talked(np.array([[[1.0, 0.0]], [[0.0, 1.0]]]), np.array([[1.0, 0.0]]), np.array([0.2, 0.6]), 0)
+    array([[0.5, 0.5]])
+    """
+    counted = weights.copy()
+    counted[own] = weights.max()
+    counted = counted / counted.sum()
+    others = np.where(np.arange(len(weights)) == own, 0.0, counted)
+    return np.asarray(np.tensordot(others, heard, axes=1) + counted[own] * held)
+
+
+def speaks_against(before: Bools, after: Bools, classes: int) -> str | None:
+    """Say why one's own rows speak against a new model; None if they do not.
+
+    It must be right more often than by chance (a one-sided binomial test at 0.1), and a one-sided sign test
+    on the rows that only one of the two models answers right must not find it worse (at 0.2).
+
+    Parameters
+    ----------
+    before : ndarray of bool, shape (row,)
+        Which own rows the old model answers right, without having seen them.
+    after : ndarray of bool, shape (row,)
+        The same of the new one.
+    classes : int
+        The number of classes.
+
+    Returns
+    -------
+    str or None
+        What speaks against it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.trust.improvement import speaks_against
+    >>> half, most = np.arange(20) < 10, np.arange(20) < 18
+    >>> speaks_against(half, most, 2)
+    >>> speaks_against(most, half, 2)
+    'the new model is right on 10 of its 20 rows, no more than by chance'
+    """
+    from scipy.stats import binom  # heavy, and only careful participants ask
+
+    rows, right = len(after), int(after.sum())
+    if not rows or binom.sf(right - 1, rows, 1 / classes) > _BY_CHANCE:
+        return f"the new model is right on {right} of its {rows} rows, no more than by chance"
+    lost, won = int((before & ~after).sum()), int((after & ~before).sum())
+    if lost and binom.sf(lost - 1, lost + won, 0.5) < _WORSE:
+        return f"the new model loses {lost} of its {rows} rows and wins {won}"
+    return None

@@ -1,0 +1,245 @@
+// The page of a node: asks for everything once, follows the events, draws what has changed.
+"use strict";
+const Page = (() => {
+  const { bare, plain } = Parts;
+  const { many, short } = Words;
+  const $ = (id) => document.getElementById(id);
+  const LISTED = 40; // motions
+  const LOOKED = 1000; // milliseconds between two looks at what events do not tell of a motion under way
+
+  const state = { access: null, moot: null, motions: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
+  let link = null;
+  let due = false;
+  let timer = 0;
+
+  // ---- drawing: at most once a frame ---------------------------------------------------------
+
+  function changed() {
+    if (due) return;
+    due = true;
+    requestAnimationFrame(() => {
+      due = false;
+      if (!state.moot || !state.access) return;
+      $("one").hidden = false;
+      Moot.draw(state);
+      Motion.draw(state);
+      Ask.draw(state);
+    });
+  }
+
+  state.tell = (words, bad = false) => {
+    $("news").textContent = bare(words);
+    $("news").classList.toggle("bad", bad);
+  };
+  state.failed = (error) => {
+    if (error instanceof Link.Refusal && error.status === 401) return ask(error.message);
+    state.tell(error instanceof Link.Refusal ? error.message : "The node did not answer.", true);
+  };
+  // Somebody who looks at a motion that is over is left alone; else what is new is shown.
+  state.choose = (name) => {
+    state.chosen = name;
+    state.pinned = name !== null && !state.live.has(name);
+    changed();
+  };
+  state.unpin = () => {
+    state.chosen = state.under || state.motions.at(-1).motion;
+    state.pinned = false;
+    changed();
+  };
+  state.follow = async (name) => {
+    await motion(name);
+    state.choose(name);
+    state.pinned = false; // and of what comes next
+  };
+  state.recorded = (records) => { state.records = { ...state.records, ...records }; changed(); };
+
+  // ---- what is asked for ---------------------------------------------------------------------
+
+  function keep(found) {
+    const place = state.motions.findIndex((each) => each.motion === found.motion);
+    if (place >= 0) state.motions[place] = found;
+    else {
+      state.motions.push(found);
+      state.motions.sort((a, b) => a.created - b.created);
+      state.count = Math.max(state.count, state.motions.length);
+    }
+    if (!found.live) {
+      state.live.delete(found.motion);
+      if (state.under === found.motion) state.under = [...state.live.keys()].pop() || null;
+      return;
+    }
+    const { live } = found;
+    progress({ motion: found.motion, ...live, committed: live.committed.length, closed: live.closed.length }).detail = live;
+  }
+
+  function progress(told) {
+    const known = state.live.get(told.motion) || { series: [], whole: told.remaining, detail: null };
+    const live = Object.assign(known, told, { at: performance.now(), detail: known.detail });
+    if (Object.keys(told.shares).length && told.round > 0) {
+      while (live.series.length < told.round - 1) live.series.push(null);
+      live.series[told.round - 1] = told.shares;
+    }
+    state.live.set(told.motion, live);
+    state.under = told.motion;
+    return live;
+  }
+
+  async function motion(name) {
+    keep(await Link.get(`/v1/motions/${name}`));
+    changed();
+  }
+
+  async function refresh() {
+    const [access, listed, evidence, records] = await Promise.all(
+      ["/v1/access", `/v1/motions?last=${LISTED}`, "/v1/evidence", "/v1/records"].map((path) => Link.get(path)));
+    Object.assign(state, { access, motions: [], count: listed.count, accusations: evidence.evidence, records: records.records });
+    state.live.clear();
+    state.under = null;
+    listed.motions.forEach(keep);
+    state.count = listed.count;
+    if (!state.motions.some((each) => each.motion === state.chosen)) state.chosen = state.motions.length ? state.motions.at(-1).motion : null;
+    changed();
+  }
+
+  // ---- what happens --------------------------------------------------------------------------
+
+  const HEARD = {
+    moot(data) { state.moot = data; state.heard = Date.now(); },
+    opened(data) {
+      motion(data.motion).catch(state.failed);
+      if (!state.pinned && !state.live.size) state.chosen = data.motion;
+      state.tell(`${plain(data.asker)} puts ${many(data.inputs, "input")} to the moot.`);
+    },
+    progress(data) {
+      const first = !state.live.has(data.motion);
+      progress(data);
+      if (first) motion(data.motion).catch(state.failed);
+    },
+    silent(data) { state.tell(`${plain(data.participant)} is ${data.state === "benched" ? "benched: it does not answer" : "away"}.`, true); },
+    accused(data) {
+      state.accusations.push({ motion: data.motion, participant: data.participant, what: data.what });
+      state.tell(`${plain(data.participant)} is accused: ${plain(data.what)}.`, true);
+      motion(data.motion).catch(state.failed);
+    },
+    over(data) {
+      motion(data.motion).catch(state.failed);
+      state.tell(`Motion ${short(data.motion)} is over: ${data.inputs - data.undecided} of ${many(data.inputs, "input")} decided.`);
+    },
+  };
+
+  // The stream says what happens; what only passes (latency, last seen, whom it asks) is looked at now and then.
+  let looks = 0;
+  function lookAgain() {
+    if (document.visibilityState !== "visible" || !state.moot || !state.there) return;
+    if (state.under) motion(state.under).catch(() => {});
+    if (looks++ % 5 === 0) Link.get("/v1/moot").then((told) => { HEARD.moot(told); changed(); }).catch(() => {});
+    changed();
+  }
+
+  function status(words, kind) {
+    $("link").className = `link ${kind}`;
+    $("link").textContent = bare(words);
+  }
+
+  // What streams have in common: whether somebody is there.
+  const following = (there, event) => ({
+    there() {
+      state.there = true;
+      status("live", "there");
+      there();
+    },
+    gone(wait, why) {
+      state.there = false;
+      status(`the node is gone${why ? ` (${why})` : ""}; trying again in ${wait} s`, "gone");
+    },
+    refused(error) { error.status === 401 ? ask(error.message) : state.failed(error); },
+    event,
+  });
+
+  // What one node sees: the page's own, or one of several behind it.
+  function lookAtOne(prefix) {
+    end();
+    Link.through(prefix);
+    Object.assign(state, { access: null, moot: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false });
+    Motion.forget();
+    Ask.forget();
+    $("all").hidden = true;
+    timer = setInterval(lookAgain, LOOKED);
+    link = Link.follow("/v1/events", following(() => refresh().catch(state.failed), ({ kind, data }) => {
+      if (HEARD[kind]) HEARD[kind](data);
+      changed();
+    }));
+  }
+
+  function lookAtAll() {
+    end();
+    Link.through("");
+    $("one").hidden = true;
+    $("all").hidden = false;
+    link = Link.follow("/v1/together/events", following(() => {}, ({ kind, data }) => { if (kind === "together") Together.draw(data, look); }));
+  }
+
+  function look(name) {
+    $("seen-by").value = name;
+    state.tell("");
+    if (name) lookAtOne(`/nodes/${encodeURIComponent(name)}`);
+    else lookAtAll();
+  }
+
+  async function begin() {
+    end();
+    $("door").hidden = true;
+    status("looking for the node…", "");
+    Link.through("");
+    let access;
+    try {
+      access = await Link.get("/v1/access");
+    } catch (error) {
+      if (error instanceof Link.Refusal) return error.status === 401 ? ask(error.message) : state.failed(error);
+      return lookAtOne(""); // it is not there: wait for it
+    }
+    $("switch").hidden = !access.nodes;
+    if (!access.nodes) return lookAtOne("");
+    const choices = [["", "all together"], ...access.nodes.map((name) => [name, `what ${plain(name)} sees`])];
+    $("seen-by").replaceChildren(...choices.map(([value, text]) => Parts.html("option", { value, text })));
+    look("");
+  }
+  $("follow").addEventListener("click", () => state.unpin());
+  $("seen-by").addEventListener("change", () => look($("seen-by").value));
+
+  function end() {
+    if (link) link.stop();
+    link = null;
+    clearInterval(timer);
+  }
+
+  // ---- who comes in --------------------------------------------------------------------------
+
+  function ask(why = "") {
+    end();
+    $("one").hidden = true;
+    $("all").hidden = true;
+    $("switch").hidden = true;
+    $("door").hidden = false;
+    $("door-why").textContent = bare(why);
+    status("", "");
+    $("token").value = "";
+    $("token").focus();
+  }
+
+  $("door").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const said = $("token").value.trim();
+    const found = /(?:#token=|^)([0-9a-f]{48})$/.exec(said); // the whole address will do, too
+    if (!found) return ask("A token has 48 digits and letters a to f: copy all of it.");
+    Link.show(found[1]);
+    begin();
+  });
+  addEventListener("hashchange", () => { if (Link.fromAddress()) begin(); });
+  for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault()); // a file dropped beside is not opened
+
+  $("about").textContent = "";
+  if (Link.fromAddress()) begin();
+  else ask();
+  return { state };
+})();

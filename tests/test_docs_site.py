@@ -1,0 +1,221 @@
+"""What the site is made of fits together: lists, links, names, examples. tests/test_site.py builds it."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sqlite3
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command import run
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+sys.path += [str(DOCS / "_ext"), str(ROOT / "benchmarks")]  # at the end: names of theirs hide nobody's
+PAGES = [*DOCS.glob("*.md"), *DOCS.glob("theorems/*.md")]
+# The first page, the pages that list others, and those that show a file from above docs/.
+OF_THEMSELVES = {"index", "tutorials", "how-to", "reference", "explanation", "project", "README"}
+OF_THE_ROOT = {
+    "contributing": "../CONTRIBUTING.md",
+    "changelog": "../CHANGELOG.md",
+    "security": "../SECURITY.md",
+}
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def listed() -> list[str]:
+    return re.findall(r"^- \[[^\]]+\]\(([^)]+)\): .", (DOCS / "README.md").read_text(), flags=re.M)
+
+
+def test_every_page_is_in_the_list_of_pages_once() -> None:
+    pages = {path.name for path in DOCS.glob("*.md") if path.stem not in OF_THEMSELVES}
+    wanted = {OF_THE_ROOT.get(Path(name).stem, name) for name in pages} | {"theorems/README.md"}
+    assert sorted(listed()) == sorted(wanted)
+
+
+def test_every_section_of_the_list_has_its_page_and_stands_in_the_navigation() -> None:
+    sections = re.findall(r"^## (.+)", (DOCS / "README.md").read_text(), flags=re.M)
+    first = (DOCS / "index.md").read_text()
+    for section in sections:
+        page = section.lower()
+        assert f"```{{pages}} {section}\n" in (DOCS / f"{page}.md").read_text()
+        assert re.search(rf"^{page}$", first, flags=re.M)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that both GitHub and the site give to headings."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+    heads = re.findall(r"^#{1,4} (.+)", text, flags=re.M)
+    plain = [re.sub(r"\[([^\]]+)\]\([^)]*\)", r"\1", head).lower() for head in heads]
+    return {re.sub(r"[^\w\- ]", "", head.replace("`", "")).strip().replace(" ", "-") for head in plain}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_links_lead_to_headings_that_are_there(page: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([\w./-]*\.md)?#([\w-]+)\)", page.read_text()):
+        goal = (page.parent / target) if target else page
+        assert anchor in anchors(goal), f"{target}#{anchor}"
+
+
+def test_every_public_name_has_a_page_and_its_packages_list_it() -> None:
+    """Held against the source alone: the stub's lines, and the literal ``__all__`` of its packages."""
+    from public_api import pages
+
+    made = pages()
+    links = {name: set(re.findall(r":doc:`(?:(\w+) <)?([\w.-]+)>?`", text)) for name, text in made.items()}
+    stub = (ROOT / "src/folkmoot/__init__.pyi").read_text()
+    names = re.findall(r"^from \.\w[\w.]* import (\w+) as \1$", stub, flags=re.M)
+    packages = re.findall(r"^from \. import (\w+) as \1$", stub, flags=re.M)
+    assert len(names) > 20
+    assert len(packages) > 10
+    assert {each for each, _ in links["folkmoot"]} >= set(names)
+    for package in packages:
+        assert f"folkmoot.{package}" in made
+        source = ROOT / "src/folkmoot" / package / "__init__.py"
+        if not source.exists() or package == "network":
+            continue
+        tree = ast.parse(source.read_text())
+        (public,) = [
+            ast.literal_eval(each.value)
+            for each in tree.body
+            if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__all__"
+        ]
+        text = made[f"folkmoot.{package}"]
+        for name in public:
+            linked = name in {each for each, _ in links[f"folkmoot.{package}"]}
+            assert linked or f".. autodata:: folkmoot.{package}.{name}\n" in text, f"{package}.{name}"
+    for name, found in links.items():
+        for _, page in found:
+            assert page in made, f"{name} leads to {page}"
+
+
+@pytest.mark.parametrize("command", ["folkmoot learn", "folkmoot node run", "folkmoot theory rounds"])
+def test_the_page_of_commands_has_what_their_help_has(command: str) -> None:
+    from command_line import commands
+
+    found = {typed: (each, context) for typed, each, context in commands()}
+    parsed, context = found[command]
+    shown = " ".join(" ".join(param.get_help_record(context) or ()) for param in parsed.params)
+    printed = run(*command.split()[1:], "--help").stdout
+    options = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", printed)) - {"--help"}
+    assert len(options) > 4
+    assert options <= set(re.findall(r"(?<![\w-])--[a-z][\w-]*", shown))
+
+
+def test_the_page_of_commands_says_defaults_and_names() -> None:
+    from command_line import Commands
+
+    sections = {section["names"][0]: section.astext() for section in Commands.run(None)}  # type: ignore[arg-type]
+    assert "[default: folkmoot-demo]" in sections["folkmoot demo"]
+    assert "One of: slush, snowflake, snowball." in sections["folkmoot deliberate"]
+
+
+def test_metrics_that_pages_name_are_metrics_of_a_node() -> None:
+    from folkmoot.network.service.metrics import METRICS
+
+    named: set[str] = set()
+    for page in PAGES:
+        named |= set(re.findall(r"`(folkmoot_[a-z_]+)[`{]", page.read_text()))
+    assert named
+    assert named <= set(METRICS)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.stem)
+def test_every_example_opens_with_what_one_learns(example: Path) -> None:
+    about = ast.get_docstring(ast.parse(example.read_text())) or ""
+    title, line, blank, first = about.splitlines()[:4]
+    assert line == "=" * len(title)
+    assert blank == ""
+    assert first.startswith("Learn ")
+    assert first.rstrip()[-1] in ".:" or "." in about.split("\n\n")[1]
+
+
+def test_the_gallery_has_ten_pictures() -> None:
+    assert sum(example.name.startswith("plot_") for example in EXAMPLES) >= 10
+
+
+# ---- file formats ------------------------------------------------------------------------------
+
+
+def rows(section: str) -> set[str]:
+    """What the first column of a section's table names."""
+    text = (DOCS / "file-formats.md").read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    cells = re.findall(r"^\| (`[^|]+) \|", text, flags=re.M)
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def test_file_formats_are_those_of_the_code(tmp_path: Path) -> None:
+    from folkmoot.network.membership import identity
+    from folkmoot.network.membership.roster import Member, Roster
+    from folkmoot.network.storage.certificate import Certificate
+    from folkmoot.network.storage.database import Database
+
+    assert rows("Certificate") == set(Certificate.__struct_fields__)
+    settings = {name.strip("[]") for name in rows("node.toml")}
+    assert settings == {*identity._KEYS, *identity._RUNNING}
+    path = tmp_path / "moot.db"
+    Database(path)
+    with sqlite3.connect(path) as connection:
+        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+    connection.close()
+    assert rows("Store") == tables - {"meta"}
+    page = (DOCS / "file-formats.md").read_text().split("\n## Roster\n")[1]
+    (example,) = tomllib.loads(page.split("```toml\n")[1].split("```")[0])["participants"]
+    Roster([identity.create(tmp_path / "north", name="north").member()]).write(tmp_path / "roster.toml")
+    (entry,) = tomllib.loads((tmp_path / "roster.toml").read_text())["participants"]
+    assert set(example) == set(entry) == set(Member.__dataclass_fields__)
+
+
+# ---- measurements ------------------------------------------------------------------------------
+
+
+def test_a_benchmark_writes_its_own_part_and_leaves_the_others(tmp_path: Path) -> None:
+    from timing import record, this_machine
+
+    path = tmp_path / "results.json"
+    record("trust", {"a talk": 1.5}, this_machine(), path)
+    record("page", {"a page": 2}, this_machine(), path)
+    record("trust", {"a talk": 0.5}, this_machine(), path)
+    known = json.loads(path.read_text())
+    assert list(known) == ["page", "trust"]
+    assert [entry["results"] for entry in known.values()] == [{"a page": 2}, {"a talk": 0.5}]
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d", entry["date"]) for entry in known.values())
+    assert all(re.fullmatch(r"[0-9a-f]{12}\+?|unknown\+?", entry["commit"]) for entry in known.values())
+
+
+def test_the_page_of_measurements_says_what_the_file_says() -> None:
+    from measured import page, row
+
+    machine: dict[str, Any] = {
+        "cores": 2,
+        "load": 0.1,
+        "processor": "P",
+        "python": "3.11.7",
+        "system": "Linux",
+    }
+    results = {"n = 101": {"seconds": 0.0271, "target": 0.1, "reached": True}, "times faster": 24500}
+    entry = {"date": "2026-11-16", "commit": "abc", "machine": machine, "results": results}
+    text = page({"theory": entry})
+    assert "| n = 101 | 0.0271 s | 0.1 (reached) |" in text
+    assert "| times faster | 24,500 |  |" in text
+    assert "2026-11-16, commit `abc`, 2 cores (P)" in text
+    assert row("late", {"MB": 600, "target": 500, "reached": False}) == (
+        "late",
+        "600 MB",
+        "500 (**not** reached)",
+    )
+
+
+def test_measurements_are_of_benchmarks_that_are_there_and_make_bench_runs_them_all() -> None:
+    known = json.loads((ROOT / "benchmarks/results.json").read_text())
+    texts = {path.stem: path.read_text() for path in (ROOT / "benchmarks").glob("*.py")}
+    scripts = {name for name, text in texts.items() if "report(measure, __doc__)" in text}
+    assert set(known) <= scripts
+    (run_by_make,) = re.findall(r"^BENCHMARKS := (.*)", (ROOT / "Makefile").read_text(), flags=re.M)
+    assert set(run_by_make.split()) == scripts

@@ -1,0 +1,165 @@
+"""Agreed labels: each step against brute force or a case made by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from folkmoot.trust import OwnRows, agree_on_labels
+from folkmoot.trust.improvement import (
+    PSEUDO_COUNTS,
+    matched,
+    review_answers,
+    speaks_against,
+    talked,
+    voices_in,
+)
+from folkmoot.trust.ridge import STRENGTHS, fit_rows
+
+
+def test_classes_get_their_shares_as_by_fitting_rows_and_columns_in_turn() -> None:
+    rng = np.random.default_rng(0)
+    chances, share = rng.dirichlet([1, 2, 0.5], 80), np.array([0.2, 0.3, 0.5])
+    pool = np.arange(20, 80)
+    table = chances[pool].copy()
+    for _ in range(5000):  # iterative proportional fitting of the table itself
+        table *= share * len(pool) / table.sum(axis=0)
+        table /= table.sum(axis=1, keepdims=True)
+    found = matched(chances, share, pool)
+    np.testing.assert_allclose(found[pool], table, atol=1e-5)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    # Other inputs get the factors of the pool: odds change by the same ratio everywhere.
+    ratio = (found / found[:, :1]) / (chances / chances[:, :1])
+    np.testing.assert_allclose(ratio, np.broadcast_to(ratio[0], ratio.shape), rtol=1e-6)
+
+
+def test_a_class_that_is_never_named_does_not_break_the_scaling() -> None:
+    found = matched(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0.5, 0.5]), np.arange(2))
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+def test_the_ridge_of_rows_is_chosen_and_left_out_as_by_refitting_without_each_row() -> None:
+    rng = np.random.default_rng(1)
+    features, base = rng.normal(size=(9, 3, 4)), rng.normal(size=(9, 3))
+    target = 0.6 * base + features @ np.array([0.3, 0.0, -0.2, 0.1]) + 0.3 * rng.normal(size=(9, 3))
+    found = fit_rows(features, base, target, least=1.0)
+    pull = float((base * target).sum() / (base**2).sum())
+    assert found.pulls[0] == pytest.approx(pull)
+    rest = target - pull * base
+
+    def missed(strength: float) -> Any:
+        out = np.empty_like(rest)
+        for row in range(9):
+            kept = np.arange(9) != row
+            model = Ridge(alpha=strength, fit_intercept=False)
+            model.fit(features[kept].reshape(-1, 4), rest[kept].reshape(-1))
+            out[row] = rest[row] - model.predict(features[row])
+        return out
+
+    allowed = [each for each in STRENGTHS.tolist() if each > 0.99]
+    best = min(allowed, key=lambda each: float((missed(each) ** 2).sum()))
+    assert found.strength == pytest.approx(best)
+    np.testing.assert_allclose(found.unseen, target - missed(best), atol=1e-5)
+    whole = Ridge(alpha=best, fit_intercept=False).fit(features.reshape(-1, 4), rest.reshape(-1))
+    np.testing.assert_allclose(found.weights[:, 0], whole.coef_, atol=1e-5)
+
+
+def test_copies_share_one_voice_and_the_silent_have_none_to_share() -> None:
+    rng = np.random.default_rng(2)
+    votes = np.eye(3)[rng.integers(0, 3, (5, 200))]
+    votes[3] = votes[4] = votes[1]
+    np.testing.assert_allclose(voices_in(votes), [1, 1 / 3, 1, 1 / 3, 1 / 3])
+
+
+def test_peers_count_for_what_they_are_right_on_my_rows_and_never_below_nothing() -> None:
+    truth = np.array([0, 1] * 10 + [0, 1] * 50)
+    right, wrong, dull = np.eye(2)[truth], np.eye(2)[1 - truth], np.full((120, 2), 0.5)
+    rows = OwnRows(np.arange(20), truth[:20], np.array([10.0, 10.0]))
+    pool = np.arange(20, 120)
+    found = review_answers(np.stack([dull, right, wrong]), 0, rows, pool, np.ones(3))
+    assert found.why_not is None
+    assert found.weights[1] > 0
+    assert found.weights[0] == found.weights[2] == 0
+    np.testing.assert_array_equal(found.answers[pool].argmax(axis=1), truth[20:])
+
+
+def test_rows_of_one_class_tell_nothing_and_their_owner_stays_with_its_own_answers() -> None:
+    votes = np.random.default_rng(3).dirichlet([1, 1], (3, 30))
+    rows = OwnRows(np.arange(5), np.zeros(5, dtype=np.int64), np.array([5.0, 0.0]))
+    found = review_answers(votes, 1, rows, np.arange(5, 30), np.ones(3))
+    assert found.why_not is not None
+    assert "one class" in found.why_not
+    np.testing.assert_array_equal(found.answers, votes[1])
+    np.testing.assert_array_equal(found.weights, [0, 1, 0])
+
+
+def test_nobody_is_followed_where_all_are_wrong_on_my_rows() -> None:
+    truth = np.array([0, 1] * 10)
+    rows = OwnRows(np.arange(10), truth[:10], np.array([5.0, 5.0]))
+    votes = np.stack([np.eye(2)[1 - truth]] * 2)
+    found = review_answers(votes, 0, rows, np.arange(10, 20), np.array([0.5, 0.5]))
+    assert found.why_not is not None
+    assert "chance" in found.why_not
+
+
+def test_without_check_rows_all_voices_count_alike_and_own_counts_still_match() -> None:
+    votes = np.array([[[0.9, 0.1]] * 4, [[0.8, 0.2]] * 4, [[0.0, 0.0]] * 4])
+    rows = OwnRows(np.arange(0), np.arange(0), np.array([3.0, 1.0]))
+    found = review_answers(votes, 0, rows, np.arange(4), np.ones(3))
+    np.testing.assert_allclose(found.weights, [0.5, 0.5, 0])  # the third says nothing
+    share = (np.array([3.0, 1.0]) + PSEUDO_COUNTS) / (4 + 2 * PSEUDO_COUNTS)
+    np.testing.assert_allclose(found.answers.mean(axis=0), share, atol=1e-6)
+
+
+def test_talk_is_the_weighted_mean_with_ones_own_answer_as_the_best() -> None:
+    heard = np.random.default_rng(4).dirichlet([1, 1, 1], (3, 5))
+    held = np.full((5, 3), 1 / 3)
+    weights = np.array([0.5, 0.1, 0.25])
+    expected = (0.5 * heard[0] + 0.5 * held + 0.25 * heard[2]) / 1.25
+    np.testing.assert_allclose(talked(heard, held, weights, 1), expected)
+
+
+@pytest.mark.parametrize("lie", ["honest", "clique", "wrong"])
+def test_weak_voters_agree_on_labels_far_better_than_any_of_them_also_among_nine_of_fifteen_liars(
+    lie: str,
+) -> None:
+    """Votes that are right on 45% of five classes, 20 rows each: six honest ones make 60% at the least."""
+    rng = np.random.default_rng(5)
+    n, classes, shown, inputs = 15, 5, 20, 600
+    truth = rng.integers(0, classes, n * shown + inputs)
+    named = np.where(rng.random((n, len(truth))) < 0.3125, truth, rng.integers(0, classes, (n, len(truth))))
+    votes = np.eye(classes)[named]
+    story = {"clique": rng.integers(0, classes, len(truth)), "wrong": (truth + 1) % classes}.get(lie)
+
+    def told(answers: np.ndarray) -> np.ndarray:
+        heard = answers.copy()
+        if story is not None:
+            heard[6:] = np.eye(classes)[story]
+        return heard
+
+    places = [np.arange(shown * i, shown * (i + 1)) for i in range(n)]
+    own = [OwnRows(r, truth[r], np.bincount(truth[r], minlength=classes).astype(np.float64)) for r in places]
+    agreed = agree_on_labels(votes, own, np.arange(n * shown, len(truth)), told)
+    accuracy = (agreed.labels[:6] == truth[n * shown :]).mean(axis=1)
+    assert (named[:6] == truth).mean() < 0.5
+    assert accuracy.mean() > (0.8 if lie == "honest" else 0.62)
+    assert accuracy.min() > 0.55
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (10, 18, None),
+        (10, 11, "by chance"),  # 11 of 20 or more: 41% by chance
+        (20, 15, "loses 5"),  # five lost and none won: 3% if nothing were worse
+        (16, 15, None),  # one lost: a coin
+    ],
+)
+def test_own_rows_speak_against_what_chance_does_as_well_or_what_loses_rows(
+    before: int, after: int, why: str | None
+) -> None:
+    rows = np.arange(20)
+    found = speaks_against(rows < before, rows < after, 2)
+    assert (found is None) if why is None else (found is not None and why in found)
