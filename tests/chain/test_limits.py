@@ -21,7 +21,9 @@ TRUTH = np.arange(24) % 2
         ({"inputs": 8193, "labels": 10}, "longer than 128 words"),
         ({"seats": 0}, "seats"),
         ({"seats": 683}, "seats"),
-        ({"seats": 342, "labels": 16}, "seats"),
+        ({"seats": 342, "labels": 9}, "seats x .words"),
+        ({"seats": 193, "labels": 16}, "seats x labels"),
+        ({"seats": 308, "labels": 10}, "seats x labels"),
         ({"stake": 0}, "stake"),
         ({"stake": 2**80}, "stake"),
         ({"window": LEAST - 1}, "a window is shorter"),
@@ -55,7 +57,7 @@ def test_put_refuses_what_later_calls_could_not_bear(
 
 @pytest.mark.parametrize(
     ("labels", "inputs", "seats"),
-    [(2, 256, 682), (16, 256, 341), (10, 8192, 15), (2, 32768, 15), (16, 1, 341)],
+    [(2, 256, 682), (16, 256, 192), (10, 8192, 15), (2, 32768, 15), (9, 1, 341)],
 )
 def test_put_takes_the_greatest_motions(world: World, labels: int, inputs: int, seats: int) -> None:
     ends = [world.now + 5 + LEAST * place for place in range(1, 5)]

@@ -18,6 +18,7 @@ MOST_LABELS = 16
 MOST_WORDS = 128  # of a ballot
 MOST_AT_ONCE = 2048  # seats x (words of a ballot + 2)
 MOST_SEATS = 682
+MOST_COUNTED = 3072  # seats x labels
 BATCH = 64  # participants in one call of score or claim
 BATCH_WORDS = 512  # and words of ballots in one of score
 MOST_INPUTS = 32_768
@@ -47,7 +48,7 @@ def check_size(inputs: int, labels: int, seats: int) -> None:
     if words > MOST_WORDS:
         most = MOST_WORDS // planes_of(labels) * WORD
         raise ValueError(f"inputs must satisfy inputs <= {most} with {labels} labels: got inputs={inputs}")
-    most = min(MOST_SEATS, MOST_AT_ONCE // (words + 2))
+    most = min(MOST_SEATS, MOST_AT_ONCE // (words + 2), MOST_COUNTED // labels)
     if not 1 <= seats <= most:
         raise ValueError(
             f"seats must satisfy 1 <= seats <= {most} with {inputs} inputs of {labels} labels: "

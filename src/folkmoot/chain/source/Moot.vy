@@ -89,6 +89,7 @@ def put(
     words: uint256 = ((inputs + 255) >> 8) * bits.planes(labels)
     assert words <= layout.MOST_WORDS, "a ballot is longer than 128 words"
     assert seats > 0 and seats <= layout.MOST_SEATS and seats * (words + 2) <= layout.MOST_AT_ONCE, "seats x (words + 2) > 2048"
+    assert seats * labels <= layout.MOST_COUNTED, "seats x labels > 3072"
     assert stake > 0 and stake < layout.MOST_STAKE, "stake: 1 to 2^80 - 1"
     assert msg.value < layout.MOST_POOL, "deposit: below 2^100"
     shape: uint256 = (inputs << layout.INPUTS_AT) | (labels << layout.LABELS_AT) | (seats << layout.SEATS_AT)

@@ -9,6 +9,7 @@ MOST_LABELS: constant(uint256) = 16
 MOST_WORDS: constant(uint256) = 128  # of one ballot: 32,768 inputs of 2 labels, 8,192 of 10
 MOST_AT_ONCE: constant(uint256) = 2048  # seats x (words of a ballot + 2): what `dispute` reads in one call
 MOST_SEATS: constant(uint256) = 682  # follows from it
+MOST_COUNTED: constant(uint256) = 3072  # seats x labels: what `dispute` adds up, below 16.7 M gas
 # Of one call of `score` or `claim`; memory is laid out for the most, and every call would pay for more.
 BATCH: constant(uint256) = 64
 BATCH_WORDS: constant(uint256) = 512
