@@ -7,14 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from eth_account import Account
 
 from folkmoot.chain.keys import address_of, derived_salt, new_keystore, read_keystore
 from folkmoot.chain.rpc import Receipt
 from folkmoot.chain.seals import checksummed
 from folkmoot.chain.sending import NotSureError, Sender
 from folkmoot.chain.state import SavedBallot, SavedTruth, State
-from support.chain import World
+from support.chain import Account, World
 
 CONTRACT = "0x" + "ab" * 20
 

@@ -140,7 +140,8 @@ def test_a_whole_motion_and_its_history(rpc: LocalRpc, contract: Contract, peopl
     assert receipt.block < first
 
 
-def test_a_chain_in_this_process_leaves_the_recursion_limit_alone() -> None:
+def test_keys_and_a_chain_in_this_process_leave_the_recursion_limit_alone() -> None:
     code = "import sys; before = sys.getrecursionlimit(); from folkmoot.chain.in_process import InProcess; "
+    code += "from folkmoot.chain.keys import address_of; address_of(b'1' * 32); "
     code += "InProcess(1); sys.exit(sys.getrecursionlimit() != before)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -286,7 +286,7 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         self.seen.add(tag)
-        assert dict(attrs).keys() <= {"class"}
+        assert dict(attrs).keys() <= {"class", "scope"}
 
     def handle_data(self, data: str) -> None:
         self.data += data

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,10 +24,8 @@ class InProcess:
     """
 
     def __init__(self, accounts: int = 10, balance: int = 10**24) -> None:
-        limit = sys.getrecursionlimit()
         with needed("chain-local"):
             from eth_tester import EthereumTester, PyEVMBackend
-        sys.setrecursionlimit(limit)  # py-evm raises it for everybody; calls here nest two deep
         state = PyEVMBackend.generate_genesis_state(num_accounts=accounts, overrides={"balance": balance})
         self._tester = EthereumTester(backend=PyEVMBackend(genesis_state=state))
         self._backend = self._tester.backend

@@ -147,7 +147,7 @@ def _tell(
     if found.liars:
         rows.append(("... if they misstate their sets", *_smallest(found.liars, title)))
     if found.disjoint is not None:
-        for which, quorum in zip(("one quorum", "another, with nobody in it"), found.disjoint, strict=True):
+        for which, quorum in zip(("one quorum", "another, which shares nobody"), found.disjoint, strict=True):
             rows.append((which, str(len(quorum)), _names(quorum, title)))
     counted = (
         f"{found.nodes} nodes; {found.in_quorums} of them in quorums; {found.searched} had to be searched"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_account import Account
 
 from folkmoot import Slush
 from folkmoot.chain.contract import Contract
@@ -20,6 +19,7 @@ from folkmoot.chain.rpc import RpcError
 from folkmoot.chain.seals import keccak
 from folkmoot.chain.sending import Sender
 from folkmoot.chain.weights import read_weights
+from support.chain import Account
 from support.chain_server import serving
 from support.command import assert_refused, run, run_json
 
