@@ -50,6 +50,7 @@ def test_heart_disease(tmp_path: Path) -> None:
     assert said.count("\nconsensus") == 2
 
 
+@pytest.mark.slow
 def test_femnist_letters(tmp_path: Path) -> None:
     rows = make_rows([f"writer {i:02}" for i in range(15)], each=24)
     write_parquet(tmp_path / "train.parquet", rows)

@@ -170,7 +170,7 @@ def test_no_hospital_is_worse_off_on_its_own_patients() -> None:
     for seed in range(6, 12):
         data = load_heart(HEART, test_size=0.3, seed=seed)
         moot = ConsensusClassifier(
-            [RandomForestClassifier(50)], trust="peer-review", check_rows="all", random_state=seed
+            [RandomForestClassifier(20)], trust="peer-review", check_rows="all", random_state=seed
         ).fit(data.X, data.y, groups=data.groups)
         row = []
         for participant in moot.participants_:

@@ -107,7 +107,7 @@ def test_a_storm_that_fails_says_how_to_play_it_again(monkeypatch: pytest.Monkey
     assert failure.value.__notes__ == [again + " 'two closes'"]
 
 
-@pytest.mark.parametrize(("seed", "n"), [(3, 7), (11, 7), (190, 25)])
+@pytest.mark.parametrize(("seed", "n"), [(3, 7), (11, 7), pytest.param(190, 25, marks=pytest.mark.slow)])
 def test_a_seed_replays_byte_for_byte(seed: int, n: int) -> None:
     one, other = stormy(seed, n), stormy(seed, n)
     run_through(one)

@@ -47,6 +47,12 @@ def versions(package: Path) -> dict[tuple[str, str], str]:
     return {function: sources.version_of(*function) for function in (TALK, EXACT, FIT)}
 
 
+@pytest.fixture(scope="module")
+def before() -> dict[tuple[str, str], str]:
+    """Of the package as it is; a copy of it has the same (``test_a_changed_kernel...`` sees to that)."""
+    return versions(PACKAGE)
+
+
 def keys_in_a_process(package: Path) -> list[str]:
     """The keys of a simulated cell and of an exact one, computed by a copy of the package."""
     program = (
@@ -100,9 +106,13 @@ def test_a_changed_kernel_misses_the_store_and_changed_words_do_not(package: Pat
     ],
 )
 def test_a_change_is_seen_by_those_whom_it_concerns(
-    package: Path, file: str, old: str, new: str, changed: set[tuple[str, str]]
+    package: Path,
+    before: dict[tuple[str, str], str],
+    file: str,
+    old: str,
+    new: str,
+    changed: set[tuple[str, str]],
 ) -> None:
-    before = versions(package)
     edit(package / file, old, new)
     after = versions(package)
     assert {function for function in before if after[function] != before[function]} == changed
