@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from agreement.test_network import EACH, held_at_the_end, votes_with
 from folkmoot import Others
@@ -16,6 +17,7 @@ MOTIONS = 8
 ROUNDS = 12
 
 
+@pytest.mark.slow
 def test_slush_among_25_is_absorbed_as_theory_says() -> None:
     n, starts = 25, [9, 11, 12, 13, 14, 16]
     chain = SlushChain(n, 10, 6, sampling=Others())
