@@ -218,7 +218,7 @@ def test_how_it_is_told() -> None:
         "likeness": pytest.approx(0, abs=0.05),
         "holds": None,
     }
-    assert result._repr_html_().startswith("<pre>15 participants")
+    assert result._repr_html_().startswith("<p>15 participants")
     assert len(result.plot().axes) == 2
 
 

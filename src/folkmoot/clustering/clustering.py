@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.notebook import paragraphs
 from folkmoot.pictures import canvas
 
 if TYPE_CHECKING:
@@ -168,9 +169,7 @@ class Clustering:
         }
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        return f"<pre>{escape(str(self))}</pre>"
+        return paragraphs(str(self).splitlines())
 
     def plot(self, ax: Any = None) -> Figure:
         """Draw what each participant thinks of each.

@@ -170,20 +170,20 @@ class QuorumSystem:
         Who cannot be satisfied without them is in it. And if the rest then falls into two quorums that share
         nobody, one of the two must be in it as a whole: two ways to go on.
         """
-        best = self._bits.everyone
+        best: int | None = None
         todo = [held]
         while todo:
             clock.check()
             held = todo.pop()
             held = self._bits.everyone & ~self._bits.greatest(self._bits.everyone & ~held)
-            if (held & ~best == 0 and held != best) or held == best == self._bits.everyone:
+            if best is None or held & ~best == 0:
                 rest, kept = self._bits.without(held)
                 pair = search.disjoint_quorums(rest, clock)
                 if pair is None:
                     best = held
                 else:
                     todo += [held | sum(1 << kept[place] for place in places(each)) for each in pair]
-        return best
+        return self._bits.everyone if best is None else best
 
     def minimal_quorums(self, *, seconds: float | None = None) -> list[frozenset[str]]:
         """Every quorum that has none within it, the smallest first.
