@@ -56,8 +56,9 @@ def test_nobody_to_compare_with() -> None:
 
 
 def test_the_report_of_a_regressor_takes_groups() -> None:
-    X = RNG.normal(size=(200, 3))
-    y = X @ [1.0, 2.0, -1.0] + 0.3 * RNG.normal(size=200)
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 3))
+    y = X @ [1.0, 2.0, -1.0] + 0.3 * rng.normal(size=200)
     groups = np.arange(200) % 5
     given = np.where(groups == 2, -y, y)
     moot = ConsensusRegressor([LinearRegression()], random_state=0)

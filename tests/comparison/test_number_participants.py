@@ -61,8 +61,9 @@ def test_what_was_planted_is_found_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_the_report_of_a_regressor_has_the_table() -> None:
-    X = RNG.normal(size=(200, 3))
-    y = X @ [1.0, 2.0, -1.0] + 0.3 * RNG.normal(size=200)
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(200, 3))
+    y = X @ [1.0, 2.0, -1.0] + 0.3 * rng.normal(size=200)
     groups = np.arange(200) % 5
     given = np.where(groups == 2, -y, y)
     moot = ConsensusRegressor([LinearRegression()], holdout=0.25, random_state=0)

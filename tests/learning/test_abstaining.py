@@ -31,6 +31,7 @@ def fitted(labels: Any = WORDS, **options: Any) -> ConsensusClassifier:
     ids=lambda options: next(iter(options.values()), "labels"),
 )
 def test_an_answer_of_low_probability_is_withheld(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(1)
     moot = fitted(**options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsensusWarning)
@@ -43,7 +44,7 @@ def test_an_answer_of_low_probability_is_withheld(options: dict[str, Any]) -> No
     assert told.tolist() == [a if p >= cut else "none of these" for a, p in zip(whole, sure, strict=True)]
     right = told == WORDS[TEST]
     assert moot.score(X[TEST], WORDS[TEST]) == pytest.approx(right.mean())
-    weight = RNG.random(250)
+    weight = rng.random(250)
     assert moot.score(X[TEST], WORDS[TEST], weight) == pytest.approx(np.average(right, weights=weight))
     report = moot.report(X[TEST], WORDS[TEST], repeats=1, stacking=False)
     assert report.coverage == pytest.approx((sure >= cut).mean())

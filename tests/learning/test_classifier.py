@@ -185,8 +185,9 @@ def test_repeated_deliberations_follow_the_same_law() -> None:
 
 @pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")  # close votes are the point
 def test_an_input_keeps_its_answer_in_any_company() -> None:
+    rng = np.random.default_rng(1)
     moot = cuts(15, protocol=Slush(3, 2))
-    inputs = RNG.uniform(0.3, 0.7, size=(200, 1))
+    inputs = rng.uniform(0.3, 0.7, size=(200, 1))
     together = moot.predict(inputs)
     assert np.array_equal(moot.predict(inputs[::-1])[::-1], together)
     assert np.array_equal([moot.predict(row[None])[0] for row in inputs], together)

@@ -155,7 +155,8 @@ def test_set_output_names_the_participants(output: str) -> None:
 
 
 def test_models_may_choose_columns_by_name() -> None:
-    table = pd.DataFrame(X, columns=NAMES).assign(sex=np.where(RNG.random(240) > 0.5, "m", "f"))
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(X, columns=NAMES).assign(sex=np.where(rng.random(240) > 0.5, "m", "f"))
     model = make_pipeline(
         ColumnTransformer([("n", StandardScaler(), NAMES), ("c", OneHotEncoder(), ["sex"])]),
         LogisticRegression(),

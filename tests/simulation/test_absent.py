@@ -150,7 +150,8 @@ SETTINGS: list[tuple[SnowProtocol[Any], dict[str, Any]]] = [
 def test_an_outcome_depends_on_its_input_and_key_alone(
     protocol: SnowProtocol[Any], options: dict[str, Any]
 ) -> None:
-    keys = RNG.permutation(1000)[:INPUTS]
+    rng = np.random.default_rng(1)
+    keys = rng.permutation(1000)[:INPUTS]
     options = options | {"classes": 3, "missing": "absent", "seed": 3}
     whole = deliberate(VOTES, protocol, truth=TRUTH, keys=keys, **options)
     some = np.random.default_rng(1).permutation(INPUTS)[:37]
