@@ -7,6 +7,7 @@ from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.snow import Alpha, SnowProtocol, winner
 from folkmoot.protocols.snowball import Snowball
 from folkmoot.protocols.snowflake import Snowflake
+from folkmoot.protocols.whole import WholeProtocol
 
 # By the names that --protocol and motions give them.
 PROTOCOLS: Final[dict[str, type[SnowProtocol[Any]]]] = {
@@ -21,6 +22,7 @@ __all__ = [
     "SnowProtocol",
     "Snowball",
     "Snowflake",
+    "WholeProtocol",
     "named_protocol",
     "winner",
 ]
