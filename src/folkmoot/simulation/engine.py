@@ -47,7 +47,7 @@ def deliberate(
     votes : array-like of int, shape (participant, input)
         Everybody's first votes: colours 0..C-1, -1 for none.
     protocol : SnowProtocol
-        ``Slush``, ``Snowflake`` or ``Snowball``.
+        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
