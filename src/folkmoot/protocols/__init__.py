@@ -8,6 +8,7 @@ from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.snow import Alpha, SnowProtocol, winner
 from folkmoot.protocols.snowball import Snowball
 from folkmoot.protocols.snowflake import Snowflake
+from folkmoot.protocols.whole import WholeProtocol
 
 # By the names that --protocol, motions and plans give them.
 PROTOCOLS: Final[dict[str, type[SnowProtocol[Any]]]] = {
@@ -26,6 +27,7 @@ __all__ = [
     "SnowProtocol",
     "Snowball",
     "Snowflake",
+    "WholeProtocol",
     "leader_order",
     "leader_sample",
     "named_protocol",

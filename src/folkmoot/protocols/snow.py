@@ -112,7 +112,7 @@ class SnowProtocol(ABC, Generic[State]):
         else:
             object.__setattr__(self, "alpha", _thresholds(size, self.alpha))
         if self.weights is not None:
-            object.__setattr__(self, "weights", tuple(_weights(self.weights).tolist()))
+            object.__setattr__(self, "weights", tuple(check_weights(self.weights).tolist()))
 
     def thresholds(self, participants: int) -> Ints:
         """The threshold of each participant."""
@@ -222,7 +222,8 @@ def _thresholds(k: int, alphas: Any) -> tuple[int, ...]:
     return tuple(each)
 
 
-def _weights(weights: npt.ArrayLike) -> Floats:
+def check_weights(weights: npt.ArrayLike) -> Floats:
+    """Weights, one per participant, rescaled so that the largest is 1."""
     values = np.asarray(weights, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"weights must hold one weight per participant: got shape {values.shape}")

@@ -83,7 +83,7 @@ class Setting:
             classes=count,
             protocol=protocol,
             adversaries=liars,
-            truth=_truth(truth, cast.shape[1], count, liars),
+            truth=check_told_truth(truth, cast.shape[1], count, liars),
             sampling=law,
             lockstep=schedule == "lockstep",
             rounds=int(rounds),
@@ -251,9 +251,10 @@ def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type
     return liars
 
 
-def _truth(
+def check_told_truth(
     truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Adversary]
 ) -> Array | None:
+    """The truth, if it is given; it must be where a liar has to know it."""
     if truth is None:
         for participant, adversary in liars.items():
             if Knows.TRUTH in adversary.knows:
