@@ -10,8 +10,9 @@ from folkmoot.arrays import Bools, Ints
 from folkmoot.chain import interface
 from folkmoot.chain.ballots import check_size, pack, pack_mask
 from folkmoot.chain.rpc import NOBODY, Log, Message, Receipt, Rpc
-from folkmoot.chain.seals import ZERO, checksummed, seal_ballot, seal_truth, subject_of
+from folkmoot.chain.seals import ZERO, seal_ballot, seal_truth, subject_of
 from folkmoot.chain.sending import Cost, Sender
+from folkmoot.wallets import checksummed
 
 
 @dataclass(frozen=True)

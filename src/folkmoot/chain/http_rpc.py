@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from folkmoot.chain.rpc import Block, BlockTag, Log, Message, Receipt, RevertedError, RpcError, reason_of
-from folkmoot.chain.seals import checksummed
+from folkmoot.wallets import checksummed
 
 MOST_BYTES = 64 << 20  # of an answer
 BLOCKS_AT_ONCE = 5_000  # of a search for events: public nodes refuse more

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from folkmoot.chain.extras import needed
 from folkmoot.chain.rpc import NOBODY, Block, BlockTag, Log, Message, Receipt, RevertedError, reason_of
-from folkmoot.chain.seals import checksummed
+from folkmoot.wallets import checksummed, needed
 
 ROOM = 30_000_000  # gas of a block
 

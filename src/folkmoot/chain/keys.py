@@ -9,8 +9,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from folkmoot.chain.extras import needed
-from folkmoot.chain.seals import address_bytes
+from folkmoot.wallets import address_bytes, needed
 
 LEAST_PASSPHRASE = 8
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from folkmoot.chain.extras import needed
 from folkmoot.chain.rpc import Block, Message, Receipt, RevertedError, Rpc
-from folkmoot.chain.seals import checksummed
 from folkmoot.durable import remove_file, replace_file
+from folkmoot.wallets import checksummed, needed
 
 Confirmations: TypeAlias = int | Literal["safe", "finalized"]
 
