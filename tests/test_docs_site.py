@@ -78,14 +78,18 @@ def test_every_public_name_has_a_page_and_its_packages_list_it() -> None:
     for package in packages:
         assert f"folkmoot.{package}" in made
         source = ROOT / "src/folkmoot" / package / "__init__.py"
-        if not source.exists() or package == "network":
+        if not source.exists():
             continue
-        tree = ast.parse(source.read_text())
-        (public,) = [
-            ast.literal_eval(each.value)
-            for each in tree.body
-            if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__all__"
-        ]
+        lazy = source.with_suffix(".pyi")
+        if lazy.exists():
+            public = re.findall(r"^from \.\w[\w.]* import (\w+) as \1$", lazy.read_text(), flags=re.M)
+        else:
+            (public,) = [
+                ast.literal_eval(each.value)
+                for each in ast.parse(source.read_text()).body
+                if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) == "__all__"
+            ]
+        assert public
         text = made[f"folkmoot.{package}"]
         for name in public:
             linked = name in {each for each, _ in links[f"folkmoot.{package}"]}

@@ -26,6 +26,14 @@ class HttpRpc:
         Where it listens.
     seconds : float
         How long to wait for an answer.
+
+    Examples
+    --------
+    >>> from folkmoot.chain import HttpRpc
+    >>> HttpRpc("127.0.0.1:8545")
+    Traceback (most recent call last):
+        ...
+    ValueError: --rpc must be an address such as http://127.0.0.1:8545: got '127.0.0.1:8545'
     """
 
     def __init__(self, url: str, seconds: float = 30.0) -> None:

@@ -50,6 +50,14 @@ class Sender:
         A file in which a transaction stands from before it is handed in until its receipt is there.
     patience : float
         Seconds to wait for a receipt.
+
+    Examples
+    --------
+    >>> from folkmoot.chain import InProcess, Sender
+    >>> rpc = InProcess(1)
+    >>> receipt = Sender(rpc, rpc.rich()[0]).send("0x" + "12" * 20, b"", value=5)
+    >>> receipt.gas_used, rpc.balance("0x" + "12" * 20)
+    (21000, 5)
     """
 
     def __init__(self, rpc: Rpc, key: bytes, outbox: Path | None = None, patience: float = 600.0) -> None:

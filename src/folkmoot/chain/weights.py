@@ -36,6 +36,23 @@ def read_weights(path: Path, addresses: Sequence[str]) -> list[float]:
         A file that ``folkmoot chain record --weights`` wrote.
     addresses : sequence of str
         The participants' addresses, in their order; whoever has no weight in the file is refused.
+
+    Returns
+    -------
+    list of float
+        A weight for each address, 1 to 15.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from folkmoot.chain import read_weights
+    >>> ann, bob = "0x" + "aa" * 20, "0x" + "bb" * 20
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "weights.json")
+    ...     _ = path.write_text(f'{{"weights": {{"{ann}": 1, "{bob}": 7}}}}')
+    ...     print(read_weights(path, [bob, ann]))
+    [7.0, 1.0]
     """
     known = read_weight_file(path)
     missing = [each for each in addresses if checksummed(each) not in known]
