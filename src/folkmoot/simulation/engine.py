@@ -48,8 +48,9 @@ def deliberate(
     votes : array-like of int, shape (participant, input)
         Everybody's first votes: colours 0..C-1, -1 for none.
     protocol : SnowProtocol or Federated
-        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; or ``folkmoot.federated.Federated``, which sends
-        messages to all at once, has no queries and takes no ``sampling``, ``record`` or ``least_likeness``.
+        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; or ``folkmoot.federated.Federated``, which
+        sends messages to all at once, has no queries and takes no ``sampling``, ``record`` or
+        ``least_likeness``.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
