@@ -224,6 +224,7 @@ def _rule(p: Floats, rules: list[Slush], liars: int, law: Sampling, rounds: int,
     for_good = np.stack([np.ones(settings, dtype=np.bool_), liars < alphas.min(axis=1)], axis=1)
     return Rule(
         chance=chance_rows(law, n, k, levels).ravel(),
+        row=urn + 2,
         offset=(which.reshape(alphas.shape) * (urn + 2)).astype(np.uint64),
         planes=planes_of(in_units(p)),
         seeds=seeds_of(seed, settings),

@@ -22,6 +22,7 @@ class Rule(NamedTuple):
     """What is played in every setting of a sweep."""
 
     chance: Words  # flat: a row for each threshold
+    row: int  # entries of a row
     offset: Words  # (setting, honest): where the row of its threshold starts
     planes: Words  # (setting, group, bit): what coins are compared with
     seeds: Words  # (setting,)
