@@ -11,6 +11,7 @@ from folkmoot.cli.options import (
     INT,
     AlphaOrLocal,
     Beta,
+    Device,
     Json,
     KOrAll,
     LabelColumn,
@@ -25,6 +26,7 @@ from folkmoot.cli.options import (
     WorkerColumn,
     asked,
     check_workers,
+    device_called,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -99,6 +101,7 @@ def deliberate(
     rounds: RoundsEach = 50,
     repeats: Repeats = 10,
     seed: Seed = 0,
+    device: Device = "cpu",
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Write task,label,agreement of the first talk here.", show_default=False),
@@ -156,6 +159,7 @@ def deliberate(
             repeats=repeats,
             seed=seed,
             missing=without,
+            device=device_called(device),
             record=path is not None or page is not None,
             progress=progress,
         )

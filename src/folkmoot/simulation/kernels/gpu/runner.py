@@ -16,7 +16,7 @@ from folkmoot.arrays import Array
 
 There: TypeAlias = Any  # an array where the code runs
 
-Step: TypeAlias = Literal["streams_for", "votes_for", "colours_of"]
+Step: TypeAlias = Literal["streams_for", "planes_for", "votes_for", "colours_of"]
 
 
 @dataclass(frozen=True)

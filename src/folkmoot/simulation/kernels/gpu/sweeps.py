@@ -19,7 +19,10 @@ def counted(runner: Runner, rule: Rule, talks: int, halt: Array) -> Ints:
     form = Form("flip", bits=1, words=-(-honest // 32), chances=len(chance), width=width, local=local)
     one = settings == 1
     tally = runner.array(np.zeros((settings, TALLIES), dtype=np.uint64))
-    seeds, planes = runner.array(rule.seeds), runner.array(rule.planes)
+    groups = -(-honest // 64)
+    seeds, planes = runner.array(rule.seeds), runner.empty((settings, groups, 64), np.uint64)
+    told = [settings, honest, runner.array(rule.thresholds), planes]
+    runner.step("planes_for", planes.size, told)
     tables = [
         runner.array(np.tile(rule.fixed, (settings, 1)).astype(np.int32)),
         runner.array(rule.closed.astype(np.uint8)),

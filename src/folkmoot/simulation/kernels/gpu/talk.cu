@@ -30,7 +30,7 @@ typedef signed char i8;
 
 #define NEVER 0xFFFFFFFFu
 #define IDLE -1ll    // the lane has no job
-#define TALLIES 6    // right, wrong, level, settled, rounds, queries
+#define TALLIES 8    // right, wrong, level, settled, rounds, queries; first votes: more right ones, as many
 #define VOTING 11ull // the purpose of the streams that first votes come from (streams.py)
 
 // ---- random numbers: streams.py ------------------------------------------------------------------------------
@@ -180,6 +180,11 @@ HOST_DEVICE void flip_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, 
           blue_goal = closed[2 * set + 1] ? 8 * (size + fixed[2 * set + 1]) : NEVER;
           own_offset = offset + set * offset_stride;
           turn = final = 0;
+          if (tally) {  // what a centre would have counted, liars' votes too
+            const u32 twice = 2 * (ones + fixed[2 * set + 1]), all = size + fixed[2 * set] + fixed[2 * set + 1];
+            u64* to = own_tally ? own_tally : tally + set * tally_stride;
+            if (twice >= all) warp.add(to + (twice > all ? 6 : 7), 1);
+          }
         } else {
           dry = true;
         }
@@ -441,6 +446,18 @@ HOST_DEVICE void make_votes(i64 job, VOTES) {
   }
 }
 
+#define PLANES i64 sets, i64 honest, const u64 *thresholds, u64 *planes
+#define PLANE_NAMES sets, honest, thresholds, planes
+
+// Entry (set, group, bit) of the planes, from the thresholds (set, participant).
+HOST_DEVICE void make_plane(i64 entry, PLANES) {
+  const i64 groups = (honest + 63) / 64, set = entry / (64 * groups), from = entry / 64 % groups * 64;
+  const u32 bit = 63 - (u32)(entry % 64);
+  u64 plane = 0;
+  for (u32 i = 0; i < 64 && from + i < honest; ++i) plane |= (thresholds[set * honest + from + i] >> bit & 1) << i;
+  planes[entry] = plane;
+}
+
 #define COLOURS i64 jobs, i64 honest, i64 bits, const u32 *nodes, const i32 *colour, i8 *decisions
 #define COLOUR_NAMES jobs, honest, bits, nodes, colour, decisions
 
@@ -462,6 +479,9 @@ HOST_DEVICE void tell_colour(i64 entry, COLOURS) {
 
 extern "C" __global__ void streams_for(STREAMS) { EACH(first, last) make_stream(each, STREAM_NAMES); }
 extern "C" __global__ void votes_for(VOTES) { EACH(first, last) make_votes(each, VOTE_NAMES); }
+extern "C" __global__ void planes_for(PLANES) {
+  EACH(0, sets * ((honest + 63) / 64) * 64) make_plane(each, PLANE_NAMES);
+}
 extern "C" __global__ void colours_of(COLOURS) { EACH(0, jobs * honest) tell_colour(each, COLOUR_NAMES); }
 
 // Shared memory: the table (if TABLE_SHARED), tallies of the block, counts, nodes (if NODES_SHARED).
@@ -526,6 +546,9 @@ extern "C" void streams_for(STREAMS) {
 }
 extern "C" void votes_for(VOTES) {
   for (i64 job = first; job < last; ++job) make_votes(job, VOTE_NAMES);
+}
+extern "C" void planes_for(PLANES) {
+  for (i64 entry = 0; entry < sets * ((honest + 63) / 64) * 64; ++entry) make_plane(entry, PLANE_NAMES);
 }
 extern "C" void colours_of(COLOURS) {
   for (i64 entry = 0; entry < jobs * honest; ++entry) tell_colour(entry, COLOUR_NAMES);
