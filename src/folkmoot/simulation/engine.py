@@ -13,7 +13,7 @@ from folkmoot.outcome import Outcome
 from folkmoot.played import Schedule
 from folkmoot.protocols import SnowProtocol, WholeProtocol
 from folkmoot.sampling import Sampling
-from folkmoot.simulation.play_options import Batch, Options
+from folkmoot.simulation.play_options import Batch, Device, Options
 from folkmoot.simulation.playing import play
 from folkmoot.simulation.playing_whole import play_whole
 from folkmoot.simulation.setting import Setting
@@ -39,6 +39,7 @@ def deliberate(
     keys: npt.ArrayLike | None = None,
     missing: Missing = "uncoloured",
     least_likeness: float = 0.0,
+    device: Device = "cpu",
     progress: Progress | None = None,
 ) -> Outcome:
     """Let the participants talk about every input until they agree, or for ``rounds`` rounds each.
@@ -90,6 +91,10 @@ def deliberate(
     least_likeness : float, default 0.0
         A guard for talks by trust, with ``batch="shared"``: an answer to the whole batch counts only if it is
         what the asker holds on at least this share of the inputs on which both hold a colour. 0 counts all.
+    device : {"cpu", "cuda", "auto"}, default "cpu"
+        Where it is played: on the processor, on a GPU (with CuPy: ``pip install "folkmoot[gpu]"``), or on a
+        GPU where one is found, plays this and there is much to play. A GPU gives the same bits
+        (docs/gpu.md).
     progress : callable, optional
         Called with (done, all) as the work goes on.
 
@@ -103,7 +108,9 @@ def deliberate(
     ValueError
         If a vote is no colour, fewer than k peers can be asked, everybody is Byzantine, or an adversary must
         know the truth and is not given it; or if somebody is absent and ``batch="shared"``, ``Neighbours`` or
-        ``Trusting`` is asked for.
+        ``Trusting`` is asked for; or if ``device="cuda"`` does not play this.
+    ModuleNotFoundError, RuntimeError
+        If ``device="cuda"`` and there is no CuPy, or no driver, GPU or compiler for it.
 
     Examples
     --------
@@ -159,6 +166,7 @@ def deliberate(
         record=record,
         permute=permute,
         threads=threads,
+        device=device,
     )
     if setting.guarded and not options.shared:
         raise ValueError(
