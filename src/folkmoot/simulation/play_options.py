@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, get_args
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Ints
+from folkmoot.cores import cores
 
 Batch: TypeAlias = Literal["independent", "shared"]
 Device: TypeAlias = Literal["cpu", "cuda", "auto"]
@@ -76,7 +76,7 @@ def check_seed(seed: int) -> int:
 
 def check_threads(threads: int | None) -> int:
     """How many threads play: as many as there are cores, if that is left open."""
-    return checks.integer("threads", _cores() if threads is None else threads, least=1)
+    return checks.integer("threads", cores() if threads is None else threads, least=1)
 
 
 def _keys(keys: npt.ArrayLike | None, inputs: int) -> Ints:
@@ -90,7 +90,3 @@ def _keys(keys: npt.ArrayLike | None, inputs: int) -> Ints:
     if (values < 0).any() or (values > np.iinfo(np.int64).max).any():
         raise ValueError("keys must satisfy 0 <= key < 2^63")
     return values.astype(np.int64)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

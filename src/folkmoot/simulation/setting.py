@@ -68,6 +68,12 @@ class Setting:
             raise ValueError(
                 "give weights= or Trusting(..., weighted=True), not both: either weighs the answers"
             )
+        if protocol.led and (isinstance(law, (Neighbours, Trusting)) or least_likeness > 0):
+            given = "least_likeness" if least_likeness > 0 else type(law).__name__
+            raise ValueError(
+                f"{type(protocol).__name__} shows one query to all, so sampling must be Others() or "
+                f"Everyone() and nothing goes by trust: got {given}"
+            )
         many = check_rounds(rounds)
         n = len(cast)
         liars = check_adversaries(adversaries, n, Adversary)
@@ -76,7 +82,7 @@ class Setting:
             classes=count,
             protocol=protocol,
             adversaries=liars,
-            truth=_truth(truth, cast.shape[1], count, liars),
+            truth=check_told_truth(truth, cast.shape[1], count, liars),
             sampling=law,
             lockstep=schedule == "lockstep",
             rounds=many,
@@ -219,7 +225,7 @@ class Setting:
     def exchangeable(self) -> bool:
         """Whether only the number of peers of each colour matters to a query."""
         complete = isinstance(self.sampling, (Everyone, Others))
-        return complete and self.fixed and not self.weighted
+        return complete and self.fixed and not self.weighted and not self.protocol.led
 
 
 def check_rounds(rounds: int) -> int:
@@ -261,9 +267,10 @@ def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type
     return liars
 
 
-def _truth(
+def check_told_truth(
     truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Adversary]
 ) -> Array | None:
+    """The truth, if it is given; it must be where a liar has to know it."""
     if truth is None:
         for participant, adversary in liars.items():
             if Knows.TRUTH in adversary.knows:
