@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.options import (
+    FEDERATED,
     INT,
     AlphaOrLocal,
     Beta,
@@ -17,7 +18,8 @@ from folkmoot.cli.options import (
     Participants,
     Play,
     Plot,
-    Protocol,
+    ProtocolOrFederated,
+    QuorumSets,
     Repeats,
     RoundsEach,
     Seed,
@@ -25,6 +27,7 @@ from folkmoot.cli.options import (
     WorkerColumn,
     asked,
     check_workers,
+    federated_rule,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -64,7 +67,8 @@ def deliberate(
     task_column: TaskColumn = "task",
     worker_column: WorkerColumn = "worker",
     label_column: LabelColumn = "label",
-    protocol: Protocol = "slush",
+    protocol: ProtocolOrFederated = "slush",
+    quorum_sets: QuorumSets = None,
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
@@ -141,7 +145,16 @@ def deliberate(
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
     seen = handed_in(table.votes, adversaries, table.truth, classes, missing=without)
-    rule = _protocol(table, seen, protocol, k, alpha, beta, notes)
+    federated = federated_rule(
+        protocol,
+        quorum_sets,
+        table.workers,
+        k=k is not None,
+        alpha=alpha is not None,
+        beta=beta != 20,
+        play=play is not None,
+    )
+    rule = federated or _protocol(table, seen, protocol, k, alpha, beta, notes)
     with collected_warnings() as lines, progress_bar("deliberating") as progress:
         report = compare(
             table.votes,
@@ -288,7 +301,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
         "labels": table.labels,
         "byzantine": len(report.byzantine),
         "protocol": protocol,
-        **{name: consensus.accuracy if name == protocol else None for name in PROTOCOLS},
+        **{name: consensus.accuracy if name == protocol else None for name in (*PROTOCOLS, FEDERATED)},
         "consensus": consensus.accuracy,
         "standard_error": consensus.standard_error,
         "agreement": report.agreement,

@@ -9,6 +9,9 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from folkmoot.federated import Federated
     from folkmoot.sampling import Everyone, Others
     from folkmoot.vote_files import VoteTable
 
@@ -81,6 +84,36 @@ def check_workers(table: VoteTable, path: Path, column: str) -> None:
             f"{path} must hold votes of at least two workers: all are of {table.workers[0]!r}; is "
             f"--worker-column {column} the column that says who voted?"
         )
+
+
+FEDERATED = "federated"
+
+
+def federated_rule(
+    protocol: str, path: Path | None, names: Sequence[str], **of_queries: bool
+) -> Federated | None:
+    """The protocol of ``--protocol federated``; None for another. It takes no options of queries."""
+    from folkmoot.protocols import PROTOCOLS
+
+    if protocol not in (*PROTOCOLS, FEDERATED):
+        known = ", ".join((*PROTOCOLS, FEDERATED))
+        raise ValueError(f"--protocol must be one of {known}: got {protocol!r}")
+    if protocol != FEDERATED:
+        if path is not None:
+            raise ValueError(f"--quorum-sets is for --protocol {FEDERATED}: got --protocol {protocol}")
+        return None
+    from folkmoot.federated import read_federated
+
+    if path is None:
+        raise ValueError(
+            f"--protocol {FEDERATED} needs --quorum-sets NODES.json; folkmoot federated slices makes one"
+        )
+    given = next((option for option, is_given in of_queries.items() if is_given), None)
+    if given is not None:
+        raise ValueError(
+            f"--{given} is of protocols that ask peers: leave it out with --protocol {FEDERATED}"
+        )
+    return read_federated(path, names)
 
 
 class ListingCommand(TyperCommand):
@@ -180,6 +213,17 @@ Seed = Annotated[
     typer.Option("--seed", help="The same seed, the same result.", parser=seed_number, metavar="<int>"),
 ]
 Protocol = Annotated[str, typer.Option("--protocol", help="One of: {protocols}.")]
+ProtocolOrFederated = Annotated[
+    str, typer.Option("--protocol", help="One of: {protocols}, federated (with --quorum-sets).")
+]
+QuorumSets = Annotated[
+    Path | None,
+    typer.Option(
+        "--quorum-sets",
+        help="With --protocol federated: a list of nodes as JSON, as federated slices writes it.",
+        show_default=False,
+    ),
+]
 Beta = Annotated[int, typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT)]
 KOrAll = Annotated[
     int | None,
