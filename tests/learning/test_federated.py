@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from folkmoot import ConsensusClassifier, Slush, compare
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.comparison import OpenInputsWarning
 from folkmoot.federated import Federated, QuorumSet, propose
+from folkmoot.protocols import AnyProtocol
 from folkmoot.sampling import Everyone
 from folkmoot.simulation.peer_reviewed import Reviewing
 from folkmoot.trust import Anchor, check_answers
@@ -79,14 +81,15 @@ def test_bad_combinations_are_refused_in_one_line(protocol: Federated) -> None:
     X, y = rows(np.random.default_rng(3), 60)
     models = [(name, GaussianNB()) for name in NAMES]
     four = [(name, GaussianNB()) for name in NAMES[:4]]
-    for make, message in (
+    cases: list[tuple[Callable[[], ConsensusClassifier], str]] = [
         (
             lambda: ConsensusClassifier(models, protocol=protocol, sampling=Everyone()),
             "sampling must be None",
         ),
         (lambda: ConsensusClassifier(models, protocol=protocol, voting="probabilities"), "protocol must be"),
         (lambda: ConsensusClassifier(four, protocol=protocol), "a set for 'ed', who is no participant"),
-    ):
+    ]
+    for make, message in cases:
         with pytest.raises(ValueError, match=message) as caught:
             make().fit(X, y)
         assert "\n" not in str(caught.value)
@@ -102,7 +105,7 @@ class TestCompare:
         names = [f"w{i}" for i in range(9)]
         sets = propose(rng.random(9), names, most=7)
         shuffled = {name: sets[name] for name in reversed(names)}
-        talks = {"Slush": Slush(4, 3), "federated": Federated(shuffled)}
+        talks: dict[str, AnyProtocol] = {"Slush": Slush(4, 3), "federated": Federated(shuffled)}
         liars = {0: PerfectlyMalicious()}
         report = compare(votes, talks, truth=truth, names=names, repeats=2, adversaries=liars)
         assert report.line("federated").standard_error == 0.0

@@ -224,6 +224,7 @@ def test_those_who_cannot_answer_are_silent_members() -> None:
     [
         ({"sampling": Everyone()}, "Federated takes no sampling"),
         ({"least_likeness": 0.5}, "Federated takes no least_likeness"),
+        ({"device": "cuda"}, "Federated takes no device='cuda'"),
         ({"adversaries": {9: Silent()}}, "participants 0..3"),
         ({"adversaries": {1: PerfectlyMalicious()}}, "must know the truth"),
         ({"rounds": -1}, "rounds"),

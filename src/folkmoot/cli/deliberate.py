@@ -18,11 +18,11 @@ from folkmoot.cli.options import (
     Participants,
     Play,
     Plot,
-    ProtocolOrFederated,
     QuorumSets,
     Repeats,
     RoundsEach,
     Seed,
+    SimulatedProtocol,
     TaskColumn,
     WorkerColumn,
     asked,
@@ -67,7 +67,7 @@ def deliberate(
     task_column: TaskColumn = "task",
     worker_column: WorkerColumn = "worker",
     label_column: LabelColumn = "label",
-    protocol: ProtocolOrFederated = "slush",
+    protocol: SimulatedProtocol = "slush",
     quorum_sets: QuorumSets = None,
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
@@ -291,8 +291,9 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
-    from folkmoot.protocols import PROTOCOLS
+    from folkmoot.protocols import PROTOCOLS, SIMULATED
 
+    known = (*PROTOCOLS, *SIMULATED, FEDERATED)
     consensus = report.line(report.talk)
     return {
         "participants": report.n_participants,
@@ -301,7 +302,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
         "labels": table.labels,
         "byzantine": len(report.byzantine),
         "protocol": protocol,
-        **{name: consensus.accuracy if name == protocol else None for name in (*PROTOCOLS, FEDERATED)},
+        **{name: consensus.accuracy if name == protocol else None for name in known},
         "consensus": consensus.accuracy,
         "standard_error": consensus.standard_error,
         "agreement": report.agreement,

@@ -93,11 +93,11 @@ def federated_rule(
     protocol: str, path: Path | None, names: Sequence[str], **of_queries: bool
 ) -> Federated | None:
     """The protocol of ``--protocol federated``; None for another. It takes no options of queries."""
-    from folkmoot.protocols import PROTOCOLS
+    from folkmoot.protocols import PROTOCOLS, SIMULATED
 
-    if protocol not in (*PROTOCOLS, FEDERATED):
-        known = ", ".join((*PROTOCOLS, FEDERATED))
-        raise ValueError(f"--protocol must be one of {known}: got {protocol!r}")
+    known = (*PROTOCOLS, *SIMULATED, FEDERATED)
+    if protocol not in known:
+        raise ValueError(f"--protocol must be one of {', '.join(known)}: got {protocol!r}")
     if protocol != FEDERATED:
         if path is not None:
             raise ValueError(f"--quorum-sets is for --protocol {FEDERATED}: got --protocol {protocol}")
@@ -120,14 +120,15 @@ class ListingCommand(TyperCommand):
     """A command whose help names the protocols and attacks there are; only its help imports them."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """As usual, with the names in place of ``{protocols}`` and ``{attacks}``."""
+        """As usual, with the names in place of ``{protocols}``, ``{simulated}`` and ``{attacks}``."""
         naming = [option for option in self.params if "{" in (getattr(option, "help", None) or "")]
         if naming:
             from folkmoot.adversaries import ATTACKS
-            from folkmoot.protocols import PROTOCOLS
+            from folkmoot.protocols import PROTOCOLS, SIMULATED
 
             for option in naming:
                 named = vars(option)["help"].replace("{protocols}", ", ".join(PROTOCOLS))
+                named = named.replace("{simulated}", ", ".join(PROTOCOLS | SIMULATED))
                 vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
         super().format_help(ctx, formatter)
 
@@ -213,9 +214,6 @@ Seed = Annotated[
     typer.Option("--seed", help="The same seed, the same result.", parser=seed_number, metavar="<int>"),
 ]
 Protocol = Annotated[str, typer.Option("--protocol", help="One of: {protocols}.")]
-ProtocolOrFederated = Annotated[
-    str, typer.Option("--protocol", help="One of: {protocols}, federated (with --quorum-sets).")
-]
 QuorumSets = Annotated[
     Path | None,
     typer.Option(
@@ -223,6 +221,9 @@ QuorumSets = Annotated[
         help="With --protocol federated: a list of nodes as JSON, as federated slices writes it.",
         show_default=False,
     ),
+]
+SimulatedProtocol = Annotated[
+    str, typer.Option("--protocol", help="One of: {simulated}, federated (with --quorum-sets).")
 ]
 Beta = Annotated[int, typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT)]
 KOrAll = Annotated[

@@ -71,7 +71,7 @@ def compare(
     ----------
     votes : array-like of int, shape (participant, input)
         First votes: colours 0..C-1, -1 for none.
-    protocol : Slush, Snowflake, Snowball or Federated, or mapping of str to one of them
+    protocol : Slush, Snowflake, Snowball, Leaders or Federated, or mapping of str to one of them
         How they talk; or several protocols by name, each a line of the report. Quorum sets of ``Federated``
         are taken by ``names``, where these are given.
     truth : array-like of int, shape (input,), optional
@@ -317,7 +317,8 @@ def _queries(outcome: Outcome, protocol: AnyProtocol) -> int:
     if outcome.present is not None or isinstance(protocol, WholeProtocol):
         return round(float(np.mean(outcome.queries)))
     # So a batch asks until its longest talk is over.
-    return round(float(np.mean(outcome.rounds.max(axis=-1))) * int(outcome.honest.sum()) * protocol.k)
+    a_round = protocol.requests(int(outcome.honest.sum()), len(outcome.honest))
+    return round(float(np.mean(outcome.rounds.max(axis=-1))) * a_round)
 
 
 def describe(protocol: AnyProtocol, sampling: Sampling | None = None) -> str:

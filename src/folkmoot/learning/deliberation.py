@@ -76,7 +76,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
 
         Returns
         -------
-        Slush, Snowflake, Snowball or Federated
+        Slush, Snowflake, Snowball, Leaders or Federated
             The protocol. Only with ``alpha=StrongConfidence()`` does it depend on the inputs.
         """
         ballot = self._ballot(X)

@@ -100,6 +100,7 @@ class SnowProtocol(ABC, Generic[State]):
 
     decides: ClassVar[bool] = False  # do nodes stop asking by themselves?
     counts_wins: ClassVar[bool] = False  # does a node compare how many queries each colour has won?
+    led: ClassVar[bool] = False  # does a leader show its query to all, each round?
 
     def __post_init__(self) -> None:
         size = checks.integer("k", self.k, least=1)
@@ -153,6 +154,10 @@ class SnowProtocol(ABC, Generic[State]):
             few = sizes == size
             alphas[few] = self.scaled(int(size) + 1).thresholds(peers.size)[few]
         return sizes, alphas
+
+    def requests(self, honest: int, participants: int) -> int:  # noqa: ARG002
+        """The requests to single peers in a round in which so many honest ones of the participants ask."""
+        return honest * self.k
 
     def restricted(self, participants: Sequence[int]) -> Self:
         """The same protocol among some of the participants: their thresholds and weights."""

@@ -17,7 +17,7 @@ from folkmoot.votes import Votes
 
 # Options of ``deliberate`` that say how queries are drawn and played, and mean nothing where there are
 # none.
-_OF_QUERIES: Final = ("batch", "keys", "permute", "schedule", "threads")
+_OF_QUERIES: Final = ("batch", "device", "keys", "permute", "schedule", "threads")
 
 
 def play_whole(
