@@ -9,6 +9,9 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from folkmoot.federated import Federated
     from folkmoot.sampling import Everyone, Others
     from folkmoot.simulation.play_options import Device as DeviceName
     from folkmoot.vote_files import VoteTable
@@ -82,6 +85,36 @@ def check_workers(table: VoteTable, path: Path, column: str) -> None:
             f"{path} must hold votes of at least two workers: all are of {table.workers[0]!r}; is "
             f"--worker-column {column} the column that says who voted?"
         )
+
+
+FEDERATED = "federated"
+
+
+def federated_rule(
+    protocol: str, path: Path | None, names: Sequence[str], **of_queries: bool
+) -> Federated | None:
+    """The protocol of ``--protocol federated``; None for another. It takes no options of queries."""
+    from folkmoot.protocols import PROTOCOLS, SIMULATED
+
+    known = (*PROTOCOLS, *SIMULATED, FEDERATED)
+    if protocol not in known:
+        raise ValueError(f"--protocol must be one of {', '.join(known)}: got {protocol!r}")
+    if protocol != FEDERATED:
+        if path is not None:
+            raise ValueError(f"--quorum-sets is for --protocol {FEDERATED}: got --protocol {protocol}")
+        return None
+    from folkmoot.federated import read_federated
+
+    if path is None:
+        raise ValueError(
+            f"--protocol {FEDERATED} needs --quorum-sets NODES.json; folkmoot federated slices makes one"
+        )
+    given = next((option for option, is_given in of_queries.items() if is_given), None)
+    if given is not None:
+        raise ValueError(
+            f"--{given} is of protocols that ask peers: leave it out with --protocol {FEDERATED}"
+        )
+    return read_federated(path, names)
 
 
 class ListingCommand(TyperCommand):
@@ -192,7 +225,17 @@ Device = Annotated[
     str, typer.Option("--device", help="Where talks are played: cpu, cuda (a GPU) or auto; the same bits.")
 ]
 Protocol = Annotated[str, typer.Option("--protocol", help="One of: {protocols}.")]
-SimulatedProtocol = Annotated[str, typer.Option("--protocol", help="One of: {simulated}.")]
+QuorumSets = Annotated[
+    Path | None,
+    typer.Option(
+        "--quorum-sets",
+        help="With --protocol federated: a list of nodes as JSON, as federated slices writes it.",
+        show_default=False,
+    ),
+]
+SimulatedProtocol = Annotated[
+    str, typer.Option("--protocol", help="One of: {simulated}, federated (with --quorum-sets).")
+]
 Beta = Annotated[int, typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT)]
 KOrAll = Annotated[
     int | None,
