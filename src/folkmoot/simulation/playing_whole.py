@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from folkmoot.federated.protocol import Federated
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import WholeProtocol
+from folkmoot.protocols import Hierarchy, WholeProtocol
 from folkmoot.simulation.federated_talk import deliberate_federated
+from folkmoot.simulation.team_talk import deliberate_in_teams
 
 
 def play_whole(
@@ -23,6 +24,10 @@ def play_whole(
         raise ValueError(
             f"{name} takes no {given}: {given.split('=')[0]} is for Slush, Snowflake and Snowball"
         )
+    if isinstance(protocol, Hierarchy):
+        return deliberate_in_teams(votes, protocol, **options)
+    for of_queries in ("schedule", "batch", "threads", "keys"):  # federated agreement has none
+        options.pop(of_queries)
     if isinstance(protocol, Federated):
         return deliberate_federated(votes, protocol, **options)
     raise TypeError(f"nothing here plays {name}")
