@@ -129,7 +129,7 @@ class Hierarchy(WholeProtocol):
             return self.inner[team]
         members = self._teams[team]
         own = isinstance(self.inner, SnowProtocol) and not isinstance(members[0], str)
-        return self.inner.restricted(members) if own else self.inner  # type: ignore[union-attr, arg-type]
+        return self.inner.restricted(members) if own else self.inner  # type: ignore[arg-type]
 
     @property
     def in_words(self) -> str:
@@ -137,6 +137,13 @@ class Hierarchy(WholeProtocol):
         inside = "by team" if isinstance(self.inner, Mapping) else level_in_words(self.inner)
         outside = level_in_words(self.outer)
         return f"Hierarchy of {len(self._teams)} teams (inside {inside}; outside {outside})"
+
+    def why_open(self, rounds: int) -> str:
+        """Why an input may stay open after so many rounds, and what to try."""
+        return (
+            f"{rounds} rounds a level brought no majority of the delegates, or no team to a verdict; try "
+            "more rounds, or a lower alpha inside or outside"
+        )
 
     def named(self, names: Sequence[str]) -> Self:
         """Look the members up among these names.

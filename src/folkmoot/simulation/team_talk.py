@@ -8,7 +8,7 @@ team. What it would answer to a query there it tells its own team as well.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_args
 
@@ -55,11 +55,29 @@ def deliberate_in_teams(
     classes: int | None = None,
     keys: npt.ArrayLike | None = None,
     missing: Missing = "uncoloured",
+    record: bool = False,
+    there: Bools | None = None,
+    leaning: Votes | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """``deliberate`` by a hierarchy; ``rounds`` are of each level."""
+    """``deliberate`` by a hierarchy; ``rounds`` are of each level.
+
+    ``there`` (participant,) are those who can answer, by default all: the others are left out of their teams.
+    """
+    if record:
+        raise ValueError("Hierarchy takes no record=True: it is several talks, and a record is of one")
+    if leaning is not None:
+        raise ValueError(
+            "Hierarchy is not played by trust or peer review: give trust=None, or another protocol"
+        )
     cast = check_votes(votes, classes)
     count = class_count(cast, classes)
+    if there is not None and not there.all():
+        return _without(
+            cast, protocol, there, adversaries or {}, truth=truth, rounds=rounds, schedule=schedule,
+            batch=batch, repeats=repeats, seed=seed, threads=threads, classes=count, keys=keys,
+            missing=missing, progress=progress,
+        )  # fmt: skip
     n, inputs = cast.shape
     protocol.check(n)
     if missing not in get_args(Missing):
@@ -135,6 +153,42 @@ def deliberate_in_teams(
             plain=_not_plain,
         ),
     )
+
+
+def _without(
+    votes: Votes, protocol: Hierarchy, there: Bools, adversaries: Mapping[int, Adversary], **options: Any
+) -> Outcome:
+    """The talk of those who are there; the others hold nothing and do not count as honest."""
+    protocol.check(len(votes))
+    rows = np.flatnonzero(there).tolist()
+    place = {i: at for at, i in enumerate(rows)}
+    moved = {place[i]: liar.renumbered(place) for i, liar in adversaries.items() if i in place}
+    few = deliberate_in_teams(votes[rows], protocol.restricted(rows), adversaries=moved, **options)
+    decisions = np.full((*few.decisions.shape[:-2], *votes.shape), UNCOLOURED, dtype=np.int8)
+    decisions[..., rows, :] = few.decisions
+    honest = np.zeros(len(votes), dtype=np.bool_)
+    honest[rows] = few.honest
+    played = few.played and replace(
+        few.played,
+        protocol=protocol,
+        adversaries={i: adversaries[i] for i in adversaries if i in place},
+        first=partial(_first, few.played, rows, votes),
+        query=partial(_query_of_all, few.played, rows, len(votes)),
+        again=None,
+    )
+    return replace(few, decisions=decisions, honest=honest, played=played)
+
+
+def _first(inner: Played, rows: list[int], votes: Votes) -> Votes:
+    cast = votes.copy()  # what those who do not talk have said, they have said
+    cast[rows] = inner.first()
+    return cast
+
+
+def _query_of_all(inner: Played, rows: list[int], participants: int, i: int) -> tuple[Ints, Ints]:
+    whole = np.zeros((2, participants), dtype=np.int64)
+    whole[:, rows] = inner.query(i)
+    return whole[0], whole[1]
 
 
 def _talk(
