@@ -25,11 +25,13 @@ from folkmoot.cli.options import (
     Seed,
     SimulatedProtocol,
     TaskColumn,
+    Teams,
     WorkerColumn,
     asked,
     check_workers,
     device_called,
     federated_rule,
+    teams_rule,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -71,6 +73,7 @@ def deliberate(
     label_column: LabelColumn = "label",
     protocol: SimulatedProtocol = "slush",
     quorum_sets: QuorumSets = None,
+    teams: Teams = None,
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
@@ -157,7 +160,16 @@ def deliberate(
         beta=beta != 20,
         play=play is not None,
     )
-    rule = federated or _protocol(table, seen, protocol, k, alpha, beta, notes)
+    rule = teams_rule(
+        teams,
+        federated or _protocol(table, seen, protocol, k, alpha, beta, notes),
+        lambda: _protocol(table, seen, protocol, k, None if alpha == "local" else alpha, beta, []),
+        table.workers,
+        trust=trust,
+        peer_review=peer_review,
+        plot=plot is not None,
+        play=play is not None,
+    )
     with collected_warnings() as lines, progress_bar("deliberating") as progress:
         report = compare(
             table.votes,

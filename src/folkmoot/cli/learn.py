@@ -34,8 +34,10 @@ from folkmoot.cli.options import (
     RoundsEach,
     Seed,
     SimulatedProtocol,
+    Teams,
     asked,
     federated_rule,
+    teams_rule,
     whole_alpha,
 )
 from folkmoot.cli.output import collected_warnings, print_json, progress_bars, say
@@ -95,6 +97,7 @@ def learn(
     ] = None,
     protocol: SimulatedProtocol = "slush",
     quorum_sets: QuorumSets = None,
+    teams: Teams = None,
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
@@ -234,6 +237,7 @@ def learn(
     if table.numeric:
         about_classes = {
             "--protocol": protocol != "slush", "--quorum-sets": quorum_sets is not None,
+            "--teams": teams is not None,
             "--alpha": alpha is not None, "--beta": beta != 20,
             "--voting": voting != "labels", "--pool": pool != "mean", "--trust": trust,
             "--check-rows": check_rows is not None, "--privacy": privacy is not None, "--no-refit": not refit,
@@ -247,10 +251,14 @@ def learn(
             "--trust": trust,
         }  # fmt: skip
         soft = check_voting(voting, pool, len(table.participants), trim, about_labels, peer_review)
-        rule = federated_rule(
-            protocol, quorum_sets, [str(each) for each in table.participants],
-            k=k is not None, alpha=alpha is not None, beta=beta != 20,
-        ) or _rule(len(table.participants), protocol, k, alpha, beta)  # fmt: skip
+        names = [str(each) for each in table.participants]
+        single = federated_rule(
+            protocol, quorum_sets, names, k=k is not None, alpha=alpha is not None, beta=beta != 20
+        ) or _rule(len(names), protocol, k, alpha, beta)
+        rule = teams_rule(
+            teams, single, lambda: _rule(len(names), protocol, k, alpha, beta), names,
+            trust=trust, peer_review=peer_review, **{"alpha local": alpha == "local", "voting": soft},
+        )  # fmt: skip
         moot = _moot_of_classes(
             table,
             model,

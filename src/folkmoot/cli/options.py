@@ -9,9 +9,10 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from folkmoot.federated import Federated
+    from folkmoot.protocols import AnyProtocol, SnowProtocol
     from folkmoot.sampling import Everyone, Others
     from folkmoot.simulation.play_options import Device as DeviceName
     from folkmoot.vote_files import VoteTable
@@ -115,6 +116,28 @@ def federated_rule(
             f"--{given} is of protocols that ask peers: leave it out with --protocol {FEDERATED}"
         )
     return read_federated(path, names)
+
+
+def teams_rule(
+    path: Path | None,
+    inner: SnowProtocol[Any] | Federated,
+    outer: Callable[[], SnowProtocol[Any]],
+    names: Sequence[str],
+    **about_one_talk: bool,
+) -> AnyProtocol:
+    """The protocol of ``--teams``: the one typed inside each team, and the other among their delegates."""
+    if path is None:
+        return inner
+    from folkmoot.protocols import Hierarchy, SnowProtocol
+    from folkmoot.team_files import read_teams
+
+    if not isinstance(inner, SnowProtocol):
+        raise ValueError(f"--teams is for protocols that ask peers: leave it out with --protocol {FEDERATED}")
+    given = next((option for option, is_given in about_one_talk.items() if is_given), None)
+    if given is not None:
+        option = given.replace("_", "-")
+        raise ValueError(f"--{option} is about one talk, and --teams makes several: leave one out")
+    return Hierarchy(read_teams(path), inner, outer()).named(names)
 
 
 class ListingCommand(TyperCommand):
@@ -235,6 +258,14 @@ QuorumSets = Annotated[
 ]
 SimulatedProtocol = Annotated[
     str, typer.Option("--protocol", help="One of: {simulated}, federated (with --quorum-sets).")
+]
+Teams = Annotated[
+    Path | None,
+    typer.Option(
+        "--teams",
+        help="Columns participant,team: teams talk first, then their delegates.",
+        show_default=False,
+    ),
 ]
 Beta = Annotated[int, typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT)]
 KOrAll = Annotated[

@@ -27,6 +27,7 @@ _WHAT: Final = "a moot of folkmoot learn"
 _TYPES: Final = (
     "folkmoot.federated.protocol.Federated",
     "folkmoot.federated.quorum_set.QuorumSet",
+    "folkmoot.protocols.hierarchy.Hierarchy",
     "folkmoot.learning.check_rows.ShownRows",
     "folkmoot.learning.checking.Checked",
     "folkmoot.learning.classifier.ConsensusClassifier",
