@@ -113,7 +113,9 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
             raise ValueError(f"trust must be {' or '.join(map(repr, TRUSTS))} or None: got {self.trust!r}")
         check_sampling(self.sampling)
         if self.trust is not None and self.sampling is not None:
-            raise ValueError(f"trust={self.trust!r} says who is asked: sampling must be None, or trust=None")
+            raise ValueError(
+                f"trust={self.trust!r} already says who is asked: set sampling=None, or trust=None"
+            )
         checks.integer("rounds", self.rounds, least=0)
         for name, given, known in (("voting", self.voting, VOTING), ("pool", self.pool, tuple(POOLS))):
             if not isinstance(given, str) or given not in known:
@@ -293,7 +295,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         """
         check_is_fitted(self, "participants_")
         if not self._reviewed:
-            raise ValueError(f"reviews are of peer review: set trust={PEER_REVIEW!r}")
+            raise ValueError(f"there are reviews only with peer review: set trust={PEER_REVIEW!r}")
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
         adversaries = self._byzantine(ballot)
