@@ -18,8 +18,9 @@ from folkmoot.arrays import Ints
 from folkmoot.chain.ballots import pack, pack_mask, plurality
 from folkmoot.chain.contract import Contract
 from folkmoot.chain.in_process import InProcess
-from folkmoot.chain.seals import ZERO, keccak
+from folkmoot.chain.seals import ZERO
 from folkmoot.chain.sending import Sender
+from folkmoot.wallets import keccak
 from timing import report
 
 PARTICIPANTS = 25
