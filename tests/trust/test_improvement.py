@@ -153,7 +153,7 @@ def test_weak_voters_agree_on_labels_far_better_than_any_of_them_also_among_nine
     [
         (10, 18, None),
         (10, 11, "by chance"),  # 11 of 20 or more: 41% by chance
-        (20, 15, "loses 5"),  # five lost and none won: 3% if nothing were worse
+        (20, 15, "gets 0 more right and 5 more wrong"),  # five lost and none won: 3% if nothing were worse
         (16, 15, None),  # one lost: a coin
     ],
 )

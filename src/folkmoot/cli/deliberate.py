@@ -103,7 +103,10 @@ def deliberate(
     ] = None,
     missing: Annotated[
         str,
-        typer.Option("--missing", help="Without a vote on a task: absent, or uncoloured (talks, adopts)."),
+        typer.Option(
+            "--missing",
+            help="A worker without a vote on a task: absent, or uncoloured (it talks and takes a label).",
+        ),
     ] = "absent",
     rounds: RoundsEach = 50,
     repeats: Repeats = 10,

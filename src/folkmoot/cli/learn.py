@@ -62,8 +62,8 @@ def learn(
         str,
         typer.Option(
             "--model",
-            help="rf, nearest, tree, svm, boosting; of classes logistic, bayes; of numbers linear; or mixed: "
-            "five in turn.",
+            help="rf, nearest, tree, svm or boosting; for classes also logistic or bayes; for numbers also "
+            "linear; mixed: five of them in turn.",
         ),
     ] = "rf",
     task: Annotated[
@@ -144,7 +144,7 @@ def learn(
         float | None,
         typer.Option(
             "--privacy",
-            help="Show labels by randomised response with this epsilon; inputs stay in clear.",
+            help="Show labels with noise (randomised response with this epsilon); inputs stay as they are.",
             show_default="labels as they are",
             **FLOAT,
         ),
@@ -168,7 +168,8 @@ def learn(
     safe: Annotated[
         bool,
         typer.Option(
-            "--safe", help="With --improve: keep an old model unless its own rows bear out the new."
+            "--safe",
+            help="With --improve: take a new model only if it is not worse on the participant's own rows.",
         ),
     ] = False,
     score: Annotated[

@@ -442,5 +442,5 @@ def speaks_against(before: Bools, after: Bools, classes: int) -> str | None:
         return f"the new model is right on {right} of its {rows} rows, no more than by chance"
     lost, won = int((before & ~after).sum()), int((after & ~before).sum())
     if lost and binom.sf(lost - 1, lost + won, 0.5) < _WORSE:
-        return f"the new model loses {lost} of its {rows} rows and wins {won}"
+        return f"of its {rows} rows the new model gets {won} more right and {lost} more wrong"
     return None

@@ -62,7 +62,7 @@ class Stance:
         self._colours = self._opinions.colours
 
     def settle_threshold(self, peers: Sequence[Colours]) -> None:
-        """Fix a local threshold, once, by the own first votes and those of some peers."""
+        """Fix a local threshold, once, by this node's first votes and those of some peers."""
         minutes = self._minutes
         if minutes.local is not None:
             first = unpack(minutes.own.first, minutes.motion.inputs, minutes.motion.classes)
