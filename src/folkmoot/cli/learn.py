@@ -161,7 +161,7 @@ def learn(
         Path | None,
         typer.Option(
             "--improve",
-            help="Agree on labels for the rows of this file, and fit every model again to its own and these.",
+            help="Agree on answers for the rows of this file; fit every model again to its own and these.",
             show_default=False,
         ),
     ] = None,
@@ -242,7 +242,7 @@ def learn(
             "--alpha": alpha is not None, "--beta": beta != 20,
             "--voting": voting != "labels", "--pool": pool != "mean", "--trust": trust,
             "--check-rows": check_rows is not None, "--privacy": privacy is not None, "--no-refit": not refit,
-            "--expert": expert is not None, "--improve": improve is not None,
+            "--expert": expert is not None,
         }  # fmt: skip
         check_numbers(target, about_classes)
         moot = _moot_of_numbers(table, model, k, trim, peer_review, holdout, rounds, jobs, seed)
@@ -374,7 +374,7 @@ def _study(
                 moot, table, counts, watched=0, repeats=repeats, scoring=wanted, progress=progress, pool=pool
             )
         else:
-            result = number_study(moot, table, counts, scoring=scores, progress=progress)
+            result = number_study(moot, table, counts, scoring=scores, progress=progress, pool=pool)
         answers = learned.answers(table.X_test)
     warnings[:0] = about_the_table
     title, found = f"folkmoot: {table.description}", learned_dict(result, warnings)
