@@ -5,6 +5,7 @@ from . import accuracy as accuracy
 from . import adversaries as adversaries
 from . import aggregation as aggregation
 from . import baselines as baselines
+from . import chain as chain
 from . import clustering as clustering
 from . import comparison as comparison
 from . import datasets as datasets
@@ -33,6 +34,7 @@ from .planning import Plan as Plan
 from .planning import plan as plan
 from .planning import plan_for as plan_for
 from .player import Player as Player
+from .protocols import Leaders as Leaders
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball
 from .protocols import Snowflake as Snowflake

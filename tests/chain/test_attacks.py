@@ -10,7 +10,8 @@ import pytest
 from folkmoot.chain import interface
 from folkmoot.chain.ballots import pack, pack_mask
 from folkmoot.chain.rpc import Receipt, RevertedError
-from folkmoot.chain.seals import ZERO, keccak, roster_leaf, seal_ballot
+from folkmoot.chain.seals import ZERO, roster_leaf, seal_ballot
+from folkmoot.wallets import keccak
 from support.chain import DEPOSIT, SALT, STAKE, SUBJECT, World, guesses, refused, salt_of
 from support.evm import REENTRANT, forwarded
 

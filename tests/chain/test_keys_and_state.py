@@ -10,9 +10,9 @@ import pytest
 
 from folkmoot.chain.keys import address_of, derived_salt, new_keystore, read_keystore
 from folkmoot.chain.rpc import Receipt
-from folkmoot.chain.seals import checksummed
 from folkmoot.chain.sending import NotSureError, Sender
 from folkmoot.chain.state import SavedBallot, SavedTruth, State
+from folkmoot.wallets import checksummed
 from support.chain import Account, World
 
 CONTRACT = "0x" + "ab" * 20

@@ -115,13 +115,13 @@ def test_a_whole_motion_and_its_history(rpc: LocalRpc, contract: Contract, peopl
     wrong[299] = (wrong[299] + 1) % 3
     contract.by(people[3]).post(motion, wrong)
     assert history.wrong_words() == [1]
-    history.dispute(1)
+    contract.dispute(motion, 1)
     assert history.wrong_words() == []
     assert history.votes(history.posted() or []).tolist() == answer.tolist()
     with pytest.raises(ValueError, match="was not told"):
         history.told()
     contract.tell(motion, TRUTH, KNOWN, SALT)
-    assert len(history.score()) == 1
+    assert len(contract.score(motion)) == 1
     assert history.score() == []
     assert [contract.seats(motion, who).points for who in votes] == [600, 300]
     rpc.travel(ends[3])

@@ -13,11 +13,8 @@ from hypothesis import strategies as st
 from folkmoot.chain.ballots import check_size, pack, pack_mask, planes_of, plurality, unpack, words_of
 from folkmoot.chain.keys import address_of
 from folkmoot.chain.seals import (
-    address_bytes,
-    checksummed,
     fold,
     input_leaf,
-    keccak,
     merkle_proof,
     merkle_root,
     roster_leaf,
@@ -26,6 +23,7 @@ from folkmoot.chain.seals import (
     seal_ballot,
     seal_truth,
 )
+from folkmoot.wallets import address_bytes, checksummed, keccak
 
 ADDRESSES = [address_of(bytes([place]) * 32) for place in range(1, 8)]
 

@@ -86,7 +86,7 @@ def pure(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., int]:
     from vyper.cli.vyper_compile import compile_files
     from vyper.compiler.settings import Settings
 
-    from folkmoot.chain.seals import keccak
+    from folkmoot.wallets import keccak
 
     path = tmp_path_factory.mktemp("harness") / "harness.vy"
     path.write_text(HARNESS)

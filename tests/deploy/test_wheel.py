@@ -178,7 +178,7 @@ answers = [model_of(each, 5).fit(X, y).predict(X) for each in ("xgboost", "light
 print("yes" if [len(each) for each in answers] == [60, 60] else "no")
 """,
     "chain": """
-from folkmoot.chain.seals import keccak
+from folkmoot.wallets import keccak
 from folkmoot.chain.sending import Sender
 import eth_abi, eth_account
 empty = "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"  # what Keccak-256 is known to give

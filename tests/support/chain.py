@@ -12,11 +12,11 @@ import pytest
 from folkmoot.arrays import Ints
 from folkmoot.chain.ballots import pack, pack_mask
 from folkmoot.chain.contract import Contract
-from folkmoot.chain.extras import needed
 from folkmoot.chain.in_process import InProcess
 from folkmoot.chain.rpc import Receipt, RevertedError
-from folkmoot.chain.seals import ZERO, keccak, roster_proof, roster_root
+from folkmoot.chain.seals import ZERO, roster_proof, roster_root
 from folkmoot.chain.sending import Sender
+from folkmoot.wallets import keccak, needed
 
 with needed("chain"):  # which keeps Python's recursion limit
     from eth_account import Account as Account

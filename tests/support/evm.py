@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from folkmoot.chain.seals import keccak
+from folkmoot.wallets import keccak
 
 _WITHDRAW = keccak(b"withdraw(address)")[:4].hex()
 # Paid without a call, it calls withdraw(itself) on who pays, and does not mind a refusal. Called, it forwards

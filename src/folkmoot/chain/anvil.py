@@ -14,7 +14,7 @@ from threading import Thread
 from folkmoot.chain.http_rpc import HttpRpc
 from folkmoot.chain.keys import address_of
 from folkmoot.chain.rpc import RpcError
-from folkmoot.chain.seals import keccak
+from folkmoot.wallets import keccak
 
 
 def find_anvil() -> Path | None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from folkmoot.arrays import Bools, Ints
 from folkmoot.chain import interface
 from folkmoot.chain.ballots import check_size, pack, pack_mask
 from folkmoot.chain.rpc import NOBODY, Log, Message, Receipt, Rpc
-from folkmoot.chain.seals import ZERO, checksummed, seal_ballot, seal_truth, subject_of
+from folkmoot.chain.seals import ZERO, seal_ballot, seal_truth, subject_of
 from folkmoot.chain.sending import Cost, Sender
+from folkmoot.wallets import checksummed
+
+if TYPE_CHECKING:
+    from folkmoot.chain.history import History
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,23 @@ class Contract:
         Where it is.
     sender : Sender or None
         Who calls it; reading needs nobody.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.chain import Contract, InProcess, Sender
+    >>> rpc = InProcess(2)
+    >>> supplier, ann = (Sender(rpc, key) for key in rpc.rich())
+    >>> contract, _ = Contract.deploy(supplier, least_window=60)
+    >>> now = rpc.block("latest").timestamp
+    >>> motion, _ = contract.put(
+    ...     np.array([0, 1, 1]), np.ones(3, dtype=bool), b"keep this secret" * 2, subject="digits", labels=2,
+    ...     seats=1, stake=1000, deposit=5, deadlines=[now + 1000 * phase for phase in (1, 2, 3, 4)],
+    ... )
+    >>> receipt = contract.by(ann).commit(motion, np.array([0, 1, 0]), b"this one as well" * 2)
+    >>> terms = contract.motions(motion)
+    >>> terms.committed, terms.pool, terms.open
+    (1, 5, True)
     """
 
     def __init__(self, rpc: Rpc, address: str, sender: Sender | None = None) -> None:
@@ -217,6 +238,14 @@ class Contract:
         labels = self.motions(motion).labels
         return self.send("tell", motion, salt, pack(truth, labels), pack_mask(known))
 
+    def dispute(self, motion: int, word: int) -> Receipt:
+        """Have 256 inputs of the posted answer recounted over all revealed ballots."""
+        return self._history(motion).dispute(word)
+
+    def score(self, motion: int, whos: Sequence[str] | None = None) -> list[Receipt]:
+        """Score everybody who revealed and is not scored yet, or these, in as few calls as they fit."""
+        return self._history(motion).score(whos)
+
     def close(self, motion: int) -> Receipt:
         """Settle a motion whose deadlines have passed."""
         return self.send("close", motion)
@@ -232,6 +261,11 @@ class Contract:
     def events(self, logs: Sequence[Log]) -> Any:
         """Names and fields of this contract's events among logs."""
         return (interface.event(log) for log in logs if log.address == self.address)
+
+    def _history(self, motion: int) -> History:
+        from folkmoot.chain.history import History
+
+        return History(self, motion)
 
     @property
     def _sender(self) -> Sender:

@@ -33,6 +33,16 @@ class History:
         Where.
     motion : int
         Its number.
+
+    Examples
+    --------
+    >>> from folkmoot.chain import Contract, History, InProcess, Sender
+    >>> rpc = InProcess(1)
+    >>> contract, _ = Contract.deploy(Sender(rpc, rpc.rich()[0]))
+    >>> History(contract, 7)
+    Traceback (most recent call last):
+        ...
+    ValueError: there is no motion 7: there are 0
     """
 
     def __init__(self, contract: Contract, motion: int) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from folkmoot.chain.rpc import Block, BlockTag, Log, Message, Receipt, RevertedError, RpcError, reason_of
-from folkmoot.chain.seals import checksummed
+from folkmoot.wallets import checksummed
 
 MOST_BYTES = 64 << 20  # of an answer
 BLOCKS_AT_ONCE = 5_000  # of a search for events: public nodes refuse more
@@ -26,6 +26,14 @@ class HttpRpc:
         Where it listens.
     seconds : float
         How long to wait for an answer.
+
+    Examples
+    --------
+    >>> from folkmoot.chain import HttpRpc
+    >>> HttpRpc("127.0.0.1:8545")
+    Traceback (most recent call last):
+        ...
+    ValueError: --rpc must be an address such as http://127.0.0.1:8545: got '127.0.0.1:8545'
     """
 
     def __init__(self, url: str, seconds: float = 30.0) -> None:

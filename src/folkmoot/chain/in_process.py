@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from folkmoot.chain.extras import needed
 from folkmoot.chain.rpc import NOBODY, Block, BlockTag, Log, Message, Receipt, RevertedError, reason_of
-from folkmoot.chain.seals import checksummed
+from folkmoot.wallets import checksummed, needed
 
 ROOM = 30_000_000  # gas of a block
 
@@ -21,6 +20,13 @@ class InProcess:
         How many of them.
     balance : int
         What each of them has, in wei.
+
+    Examples
+    --------
+    >>> from folkmoot.chain import InProcess
+    >>> rpc = InProcess(accounts=2)
+    >>> len(rpc.rich()), rpc.block("latest").number
+    (2, 0)
     """
 
     def __init__(self, accounts: int = 10, balance: int = 10**24) -> None:
@@ -36,9 +42,11 @@ class InProcess:
         return self._tester
 
     def rich(self) -> Sequence[bytes]:
+        """Private keys of accounts that have coins."""
         return [bytes.fromhex(key.to_hex()[2:]) for key in self._backend.account_keys]
 
     def travel(self, timestamp: int) -> None:
+        """Make the next block at this time, or later if it has passed."""
         if timestamp > self.pending_timestamp():
             self._tester.time_travel(timestamp)
 
@@ -47,9 +55,11 @@ class InProcess:
         return int(self._backend.chain.get_block().header.timestamp)
 
     def chain_id(self) -> int:
+        """The number of the chain."""
         return int(self._backend.chain.chain_id)
 
     def block(self, tag: BlockTag) -> Block:
+        """A block; LookupError where there is none."""
         from eth_tester.exceptions import BlockNotFound
 
         try:
@@ -59,18 +69,23 @@ class InProcess:
         return Block(found["number"], found["timestamp"], found["base_fee_per_gas"], found["gas_limit"])
 
     def balance(self, address: str) -> int:
+        """Coins of an address, in wei."""
         return int(self._tester.get_balance(checksummed(address)))
 
     def code(self, address: str) -> bytes:
+        """The code at an address."""
         return bytes.fromhex(self._tester.get_code(checksummed(address))[2:])
 
     def nonce(self, address: str, *, mined: bool = False) -> int:  # noqa: ARG002 (none waits here)
+        """Transactions that an address has sent."""
         return int(self._tester.get_nonce(checksummed(address)))
 
     def call(self, message: Message, tag: BlockTag = "latest") -> bytes:
+        """What a call returns."""
         return bytes.fromhex(self._asked(self._tester.call, message, tag)[2:])
 
     def estimate(self, message: Message) -> int:
+        """Gas that a transaction would need now."""
         # Played once with all the gas there is, instead of py-evm's search by halves: what it took, refunds
         # not counted, since they come last, and a 63rd more, since a call inside is given 63 parts of 64.
         backend = self._backend
@@ -94,9 +109,11 @@ class InProcess:
         return int(self._asked(played, message, "latest"))
 
     def tip(self) -> int:
+        """What to offer a block's maker."""
         return 10**9
 
     def send(self, signed: bytes) -> str:
+        """Hand a signed transaction in; it is in a block at once."""
         from eth_tester.exceptions import ValidationError as TesterError
         from eth_utils.exceptions import ValidationError
 
@@ -106,6 +123,7 @@ class InProcess:
             raise ValueError(f"the chain refused the transaction: {error}") from None
 
     def receipt(self, transaction: str) -> Receipt | None:
+        """What became of it."""
         from eth_tester.exceptions import TransactionNotFound
 
         try:
@@ -123,6 +141,7 @@ class InProcess:
         )
 
     def logs(self, address: str, topics: Sequence[bytes | None], first: int, last: int) -> list[Log]:
+        """Events of a contract in blocks first to last."""
         wanted = [None if each is None else "0x" + each.hex() for each in topics]
         found = self._tester.get_logs(
             from_block=first, to_block=last, address=checksummed(address), topics=wanted

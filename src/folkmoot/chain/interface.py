@@ -8,9 +8,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from folkmoot.chain.extras import needed
 from folkmoot.chain.rpc import Log
-from folkmoot.chain.seals import checksummed, keccak
+from folkmoot.wallets import checksummed, keccak, needed
 
 
 @cache

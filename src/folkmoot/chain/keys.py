@@ -9,8 +9,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from folkmoot.chain.extras import needed
-from folkmoot.chain.seals import address_bytes
+from folkmoot.wallets import address_bytes, needed
 
 LEAST_PASSPHRASE = 8
 
@@ -34,6 +33,20 @@ def new_keystore(path: Path, passphrase: str, kdf: Literal["scrypt", "pbkdf2"] =
         What the key is encrypted with.
     kdf : {"scrypt", "pbkdf2"}
         How the passphrase becomes a key: scrypt takes about a second and 256 MiB for every guess.
+
+    Returns
+    -------
+    str
+        The address of the new key.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from folkmoot.chain import new_keystore
+    >>> new_keystore(Path("me.json"), "short")
+    Traceback (most recent call last):
+        ...
+    ValueError: a passphrase must have at least 8 characters
     """
     with needed("chain"):
         from eth_account import Account
@@ -52,7 +65,34 @@ def new_keystore(path: Path, passphrase: str, kdf: Literal["scrypt", "pbkdf2"] =
 
 
 def read_keystore(path: Path, passphrase: str) -> bytes:
-    """The private key in a keystore file; ValueError if the passphrase is wrong or it is no such file."""
+    """The private key in a keystore file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    passphrase : str
+        What it was encrypted with.
+
+    Returns
+    -------
+    bytes
+        The key, 32 bytes; ValueError if the passphrase is wrong or it is no such file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from folkmoot.chain import read_keystore
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "me.json")
+    ...     _ = path.write_text('{"version": 2}')
+    ...     try:
+    ...         read_keystore(path, "correct horse")
+    ...     except ValueError as error:
+    ...         print(str(error).partition("me.json ")[2])
+    must be a V3 keystore file: it has no version 3
+    """
     with needed("chain"):
         from eth_account import Account
     try:

@@ -14,11 +14,33 @@ BlockTag: TypeAlias = int | Literal["latest", "safe", "finalized"]
 
 
 class RevertedError(ValueError):
-    """The contract refused a call; the message is its reason."""
+    """The contract refused a call; the message is its reason.
+
+    Examples
+    --------
+    >>> from folkmoot.chain import Contract, InProcess, RevertedError, Sender
+    >>> rpc = InProcess(1)
+    >>> contract, _ = Contract.deploy(Sender(rpc, rpc.rich()[0]))
+    >>> try:
+    ...     contract.withdraw()
+    ... except RevertedError as error:
+    ...     print(error)
+    no credit
+    """
 
 
 class RpcError(OSError):
-    """The node could not be reached, or answered something that makes no sense."""
+    """The node could not be reached, or answered something that makes no sense.
+
+    Examples
+    --------
+    >>> from folkmoot.chain import HttpRpc, RpcError
+    >>> try:
+    ...     HttpRpc("http://127.0.0.1:9").chain_id()
+    ... except RpcError as error:
+    ...     print(str(error).partition(": ")[0])
+    no answer from the node at http://127.0.0.1:9
+    """
 
 
 @dataclass(frozen=True)

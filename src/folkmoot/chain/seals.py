@@ -4,46 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from folkmoot.chain.extras import needed
+from folkmoot.wallets import address_bytes, checksummed, keccak
 
 ZERO = bytes(32)
-
-
-def keccak(data: bytes) -> bytes:
-    """Keccak-256, the hash of the EVM."""
-    with needed("chain"):
-        from eth_hash.auto import keccak as hashed
-
-    return bytes(hashed(data))
-
-
-def address_bytes(address: str) -> bytes:
-    """The 20 bytes of an address; ValueError if it is none.
-
-    >>> len(address_bytes("0x" + "ab" * 20))
-    20
-    """
-    text = address.removeprefix("0x")
-    try:
-        data = bytes.fromhex(text)
-    except ValueError:
-        data = b""
-    if len(data) != 20 or not address.startswith("0x"):
-        raise ValueError(f"an address is 0x and 40 hexadecimal digits: got {address!r}")
-    return data
-
-
-def checksummed(address: str | bytes) -> str:
-    """An address as it is shown, with the checksum of EIP-55 in its capitals.
-
-    >>> checksummed("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed")
-    '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-    """
-    data = address_bytes(address) if isinstance(address, str) else address
-    marks = keccak(data.hex().encode()).hex()
-    return "0x" + "".join(
-        digit.upper() if int(mark, 16) >= 8 else digit for digit, mark in zip(data.hex(), marks, strict=False)
-    )
 
 
 def fold(words: Sequence[int]) -> bytes:

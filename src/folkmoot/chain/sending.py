@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from folkmoot.chain.extras import needed
 from folkmoot.chain.rpc import Block, Message, Receipt, RevertedError, Rpc
-from folkmoot.chain.seals import checksummed
 from folkmoot.durable import remove_file, replace_file
+from folkmoot.wallets import checksummed, needed
 
 Confirmations: TypeAlias = int | Literal["safe", "finalized"]
 
@@ -51,6 +50,14 @@ class Sender:
         A file in which a transaction stands from before it is handed in until its receipt is there.
     patience : float
         Seconds to wait for a receipt.
+
+    Examples
+    --------
+    >>> from folkmoot.chain import InProcess, Sender
+    >>> rpc = InProcess(1)
+    >>> receipt = Sender(rpc, rpc.rich()[0]).send("0x" + "12" * 20, b"", value=5)
+    >>> receipt.gas_used, rpc.balance("0x" + "12" * 20)
+    (21000, 5)
     """
 
     def __init__(self, rpc: Rpc, key: bytes, outbox: Path | None = None, patience: float = 600.0) -> None:

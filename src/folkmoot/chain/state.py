@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from folkmoot.arrays import Bools, Ints
-from folkmoot.chain.seals import checksummed
 from folkmoot.durable import replace_file
+from folkmoot.wallets import checksummed
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from folkmoot.cli.options import (
     Participants,
     Play,
     Plot,
-    Protocol,
     Repeats,
     RoundsEach,
     Seed,
+    SimulatedProtocol,
     TaskColumn,
     WorkerColumn,
     asked,
@@ -64,7 +64,7 @@ def deliberate(
     task_column: TaskColumn = "task",
     worker_column: WorkerColumn = "worker",
     label_column: LabelColumn = "label",
-    protocol: Protocol = "slush",
+    protocol: SimulatedProtocol = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
@@ -278,7 +278,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
-    from folkmoot.protocols import PROTOCOLS
+    from folkmoot.protocols import PROTOCOLS, SIMULATED
 
     consensus = report.line(report.talk)
     return {
@@ -288,7 +288,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
         "labels": table.labels,
         "byzantine": len(report.byzantine),
         "protocol": protocol,
-        **{name: consensus.accuracy if name == protocol else None for name in PROTOCOLS},
+        **{name: consensus.accuracy if name == protocol else None for name in PROTOCOLS | SIMULATED},
         "consensus": consensus.accuracy,
         "standard_error": consensus.standard_error,
         "agreement": report.agreement,

@@ -29,10 +29,10 @@ from folkmoot.cli.options import (
     Json,
     KOrAll,
     Participants,
-    Protocol,
     Repeats,
     RoundsEach,
     Seed,
+    SimulatedProtocol,
     asked,
     whole_alpha,
 )
@@ -91,7 +91,7 @@ def learn(
             "--test-rows", help="Test on this share of each group's rows.", show_default=False, **FLOAT
         ),
     ] = None,
-    protocol: Protocol = "slush",
+    protocol: SimulatedProtocol = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,

@@ -87,14 +87,15 @@ class ListingCommand(TyperCommand):
     """A command whose help names the protocols and attacks there are; only its help imports them."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """As usual, with the names in place of ``{protocols}`` and ``{attacks}``."""
+        """As usual, with the names in place of ``{protocols}``, ``{simulated}`` and ``{attacks}``."""
         naming = [option for option in self.params if "{" in (getattr(option, "help", None) or "")]
         if naming:
             from folkmoot.adversaries import ATTACKS
-            from folkmoot.protocols import PROTOCOLS
+            from folkmoot.protocols import PROTOCOLS, SIMULATED
 
             for option in naming:
                 named = vars(option)["help"].replace("{protocols}", ", ".join(PROTOCOLS))
+                named = named.replace("{simulated}", ", ".join(PROTOCOLS | SIMULATED))
                 vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
         super().format_help(ctx, formatter)
 
@@ -180,6 +181,7 @@ Seed = Annotated[
     typer.Option("--seed", help="The same seed, the same result.", parser=seed_number, metavar="<int>"),
 ]
 Protocol = Annotated[str, typer.Option("--protocol", help="One of: {protocols}.")]
+SimulatedProtocol = Annotated[str, typer.Option("--protocol", help="One of: {simulated}.")]
 Beta = Annotated[int, typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT)]
 KOrAll = Annotated[
     int | None,

@@ -71,7 +71,7 @@ def compare(
     ----------
     votes : array-like of int, shape (participant, input)
         First votes: colours 0..C-1, -1 for none.
-    protocol : Slush, Snowflake or Snowball, or mapping of str to one of them
+    protocol : Slush, Snowflake, Snowball or Leaders, or mapping of str to one of them
         How they talk; or several protocols by name, each a line of the report.
     truth : array-like of int, shape (input,), optional
         The right colours, -1 where not known. Without it there are no accuracies.
@@ -311,7 +311,8 @@ def _queries(outcome: Outcome, protocol: SnowProtocol[Any]) -> int:
     if outcome.present is not None:
         return round(float(np.mean(outcome.queries)))
     # So a batch asks until its longest talk is over.
-    return round(float(np.mean(outcome.rounds.max(axis=-1))) * int(outcome.honest.sum()) * protocol.k)
+    a_round = protocol.requests(int(outcome.honest.sum()), len(outcome.honest))
+    return round(float(np.mean(outcome.rounds.max(axis=-1))) * a_round)
 
 
 def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> str:

@@ -61,7 +61,7 @@ class ConsensusClassifier(ImprovingClassifier):
     estimators : list of models, or list of (str, model)
         One model per participant, with or without its name; with ``groups`` a list of one model serves every
         group.
-    protocol : Slush, Snowflake or Snowball, optional
+    protocol : Slush, Snowflake, Snowball or Leaders, optional
         How they talk. ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()``
         gives each participant the threshold that its accuracy asks for: what its holdout shows, as far as
         its agreement with the others on the batch bears it out (docs/learning.md). Default: Slush that
@@ -149,7 +149,7 @@ class ConsensusClassifier(ImprovingClassifier):
         Holdout accuracies, nan where there is no holdout.
     checked_ : CheckedAnswers
         With ``trust="peer-review"``: everybody's votes on shown rows, their labels, and whose they are.
-    protocol_ : Slush, Snowflake or Snowball
+    protocol_ : Slush, Snowflake, Snowball or Leaders
         The protocol as it is played: with the highest local thresholds that the holdouts allow, or scaled to
         few participants. ``protocol_for(X)`` has the thresholds for a batch.
 

@@ -76,7 +76,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
 
         Returns
         -------
-        Slush, Snowflake or Snowball
+        Slush, Snowflake, Snowball or Leaders
             The protocol. Only with ``alpha=StrongConfidence()`` does it depend on the inputs.
         """
         ballot = self._ballot(X)

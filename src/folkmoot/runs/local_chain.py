@@ -23,10 +23,11 @@ from folkmoot.chain.history import History
 from folkmoot.chain.in_process import InProcess
 from folkmoot.chain.keys import derived_salt
 from folkmoot.chain.rpc import LocalRpc, Receipt, RevertedError
-from folkmoot.chain.seals import input_leaf, keccak, merkle_root, roster_proof, roster_root
+from folkmoot.chain.seals import input_leaf, merkle_root, roster_proof, roster_root
 from folkmoot.chain.sending import Sender
 from folkmoot.datasets import load_digits_moot
 from folkmoot.learning.base_learners import MODELS
+from folkmoot.wallets import keccak
 
 LABELS = 10
 SUBJECT = "digits"

@@ -11,17 +11,18 @@ from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Progress
 from folkmoot.outcome import Outcome
 from folkmoot.played import Schedule
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols import SnowProtocol, WholeProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation.play_options import Batch, Options
 from folkmoot.simulation.playing import play
+from folkmoot.simulation.playing_whole import play_whole
 from folkmoot.simulation.setting import Setting
 from folkmoot.votes import Missing
 
 
 def deliberate(
     votes: npt.ArrayLike,
-    protocol: SnowProtocol[Any],
+    protocol: SnowProtocol[Any] | WholeProtocol,
     *,
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
@@ -46,8 +47,9 @@ def deliberate(
     ----------
     votes : array-like of int, shape (participant, input)
         Everybody's first votes: colours 0..C-1, -1 for none.
-    protocol : SnowProtocol
-        ``Slush``, ``Snowflake`` or ``Snowball``.
+    protocol : SnowProtocol or Federated
+        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; or ``folkmoot.federated.Federated``, which sends
+        messages to all at once, has no queries and takes no ``sampling``, ``record`` or ``least_likeness``.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
@@ -126,6 +128,24 @@ def deliberate(
     >>> outcome.decision, outcome.agreement
     (array([1]), array([1.]))
     """
+    if isinstance(protocol, WholeProtocol):
+        return play_whole(
+            votes,
+            protocol,
+            adversaries=adversaries,
+            truth=truth,
+            rounds=rounds,
+            repeats=repeats,
+            seed=seed,
+            classes=classes,
+            missing=missing,
+            progress=progress,
+            refused={
+                "sampling": sampling is not None,
+                "record=True": record,
+                "least_likeness": least_likeness != 0,
+            },
+        )
     setting = Setting.checked(
         votes, protocol, adversaries, truth, sampling, schedule, rounds, classes, least_likeness
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Literal, Self, TypeAlias, get_args
 
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Ints
+from folkmoot.cores import cores
 
 Batch: TypeAlias = Literal["independent", "shared"]
 
@@ -54,7 +54,7 @@ class Options:
             shared=batch == "shared",
             record=record,
             permute=permute,
-            threads=checks.integer("threads", _cores() if threads is None else threads, least=1),
+            threads=checks.integer("threads", cores() if threads is None else threads, least=1),
         )
 
 
@@ -69,7 +69,3 @@ def _keys(keys: npt.ArrayLike | None, inputs: int) -> Ints:
     if (values < 0).any() or (values > np.iinfo(np.int64).max).any():
         raise ValueError("keys must satisfy 0 <= key < 2^63")
     return values.astype(np.int64)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

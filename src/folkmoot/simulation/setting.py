@@ -68,6 +68,12 @@ class Setting:
             raise ValueError(
                 "give weights= or Trusting(..., weighted=True), not both: either weighs the answers"
             )
+        if protocol.led and (isinstance(law, (Neighbours, Trusting)) or least_likeness > 0):
+            given = "least_likeness" if least_likeness > 0 else type(law).__name__
+            raise ValueError(
+                f"{type(protocol).__name__} shows one query to all, so sampling must be Others() or "
+                f"Everyone() and nothing goes by trust: got {given}"
+            )
         if checks.integer("rounds", rounds, least=0) > _MOST_ROUNDS:
             raise ValueError(f"rounds must satisfy rounds <= {_MOST_ROUNDS:,}: got rounds={rounds}")
         n = len(cast)
@@ -77,7 +83,7 @@ class Setting:
             classes=count,
             protocol=protocol,
             adversaries=liars,
-            truth=_truth(truth, cast.shape[1], count, liars),
+            truth=check_told_truth(truth, cast.shape[1], count, liars),
             sampling=law,
             lockstep=schedule == "lockstep",
             rounds=int(rounds),
@@ -227,7 +233,7 @@ class Setting:
     def exchangeable(self) -> bool:
         """Whether only the number of peers of each colour matters to a query."""
         complete = isinstance(self.sampling, (Everyone, Others))
-        return complete and self.fixed and not self.weighted
+        return complete and self.fixed and not self.weighted and not self.protocol.led
 
 
 def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type) -> dict[int, Liar]:
@@ -245,9 +251,10 @@ def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type
     return liars
 
 
-def _truth(
+def check_told_truth(
     truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Adversary]
 ) -> Array | None:
+    """The truth, if it is given; it must be where a liar has to know it."""
     if truth is None:
         for participant, adversary in liars.items():
             if Knows.TRUTH in adversary.knows:

@@ -16,9 +16,11 @@ from folkmoot.chain.http_rpc import HttpRpc
 from folkmoot.chain.in_process import InProcess
 from folkmoot.chain.keys import address_of
 from folkmoot.chain.rpc import RpcError
-from folkmoot.chain.seals import keccak
 from folkmoot.chain.sending import Sender
 from folkmoot.chain.weights import read_weights
+from folkmoot.network.membership.identity import create
+from folkmoot.network.membership.roster import Roster
+from folkmoot.wallets import keccak
 from support.chain import Account
 from support.chain_server import serving
 from support.command import assert_refused, run, run_json
@@ -180,6 +182,35 @@ def test_a_motion_as_it_is_typed(town: Town) -> None:
         read_weights(weights, [town.addresses["sam"]])
     table = run("chain", "record", *shown, "--roster", roster)
     assert "weight" in table.stdout
+    a_node_uses_them(town, shown)
+
+
+def a_node_uses_them(town: Town, shown: list[str]) -> None:
+    """Ann's node: its address tied to it, in its roster, and its weights in node.toml."""
+    ann, members = town.folder / "node-ann", town.folder / "roster.toml"
+    Roster([create(ann, name="ann").member()]).write(members)
+    file = town.folder / "chain-weights.json"
+    record = ["chain", "record", *shown, "--roster", members, "--labels", 3, "--weights", file]
+    assert_refused("roster.toml must name an address on a chain: folkmoot chain tie", *record)
+    key = ["--keystore", town.folder / "ann.json", "--passphrase-file", town.folder / "passphrase"]
+    run_json("chain", "tie", ann, *key)
+    run("roster", "remove", members, "ann")
+    members.unlink()
+    assert run("roster", "add", members, ann).returncode == 0
+    assert list(run_json(*record)["records"]) == [town.addresses["ann"]]
+    with (ann / "node.toml").open("a") as node:
+        node.write(f'roster = "../roster.toml"\nweights = "../{file.name}"\n')
+    checked = json.loads(run("node", "check", ann, "--json").stdout)["checks"]
+    (line,) = (each for each in checked if each["what"] == "weights")
+    assert line["fine"]
+    assert "past performance on a chain of 1 of 1 participants" in line["note"]
+    file.write_text("{}")
+    checked = json.loads(run("node", "check", ann, "--json").stdout)["checks"]
+    (line,) = (each for each in checked if each["what"] == "weights")
+    assert not line["fine"]
+    assert_refused(
+        "must be a file that folkmoot chain record --weights wrote", "node", "run", ann, "--model", "math:sin"
+    )
 
 
 def test_open_seats_are_refused_unless_they_are_agreed_to(town: Town) -> None:

@@ -26,6 +26,7 @@ from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.driver import AnyVoter, Parts, Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
@@ -137,6 +138,7 @@ class Moot:
         disk: int = DISK,
         hostile: Mapping[int, HostileKind] | None = None,
         voters: Mapping[int, AnyVoter] | None = None,
+        past: PastPerformance | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -147,7 +149,7 @@ class Moot:
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
         self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
-        self.disk = disk
+        self.disk, self.past = disk, past
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(self.n, seed, weather)
@@ -176,7 +178,7 @@ class Moot:
         voter = self.voters.get(place, ChunkVotes(self.votes[place]))
         adversary, holdout = self.adversaries.get(place), self.holdouts.get(place, Holdout())
         node = Node(
-            Parts(seat, self.roster, storage, world, voter, rng, adversary, holdout),
+            Parts(seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past),
             policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node

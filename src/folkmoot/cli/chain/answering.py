@@ -47,7 +47,8 @@ def post(
 ) -> None:
     """Post the weighted plurality of the revealed ballots, bonded with the stake."""
     from folkmoot.chain.history import History
-    from folkmoot.chain.seals import ZERO, keccak
+    from folkmoot.chain.seals import ZERO
+    from folkmoot.wallets import keccak
 
     said = ZERO if talk is None else keccak(talk.read_bytes())
     session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)

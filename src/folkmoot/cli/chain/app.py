@@ -6,6 +6,7 @@ import typer
 
 from folkmoot.cli.chain import answering, participating, supplying
 from folkmoot.cli.chain.local import local
+from folkmoot.cli.chain.tying import tie
 
 app = typer.Typer(
     help="The moot on a chain: test sets, stakes, past performance and rewards (docs/chain.md).",
@@ -15,6 +16,7 @@ app = typer.Typer(
 for command in (
     local,
     supplying.key,
+    tie,
     supplying.deploy,
     supplying.put,
     supplying.fund,

@@ -248,9 +248,16 @@ def read_labels(path: Path, labels: int, what: str) -> Ints:
 
 
 def read_addresses(path: Path) -> list[str]:
-    """Addresses, one a line; what stands behind # is a note."""
-    from folkmoot.chain.seals import checksummed
+    """Addresses, one a line (what stands behind # is a note), or those of a moot's roster in TOML."""
+    from folkmoot.wallets import checksummed
 
+    if path.suffix == ".toml":
+        from folkmoot.network.membership.roster import Roster
+
+        tied = [each.chain.address for each in Roster.read(path) if each.chain is not None]
+        if not tied:
+            raise ValueError(f"{path} must name an address on a chain: folkmoot chain tie makes such lines")
+        return tied
     found = []
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         typed = line.split("#")[0].strip()

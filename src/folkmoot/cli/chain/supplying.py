@@ -123,9 +123,10 @@ def put(
 ) -> None:
     """Put a motion: inputs whose truth you seal now and tell later."""
     from folkmoot.chain.ballots import check_size, pack, pack_mask
-    from folkmoot.chain.seals import ZERO, input_leaf, keccak, merkle_root, roster_root, seal_truth
+    from folkmoot.chain.seals import ZERO, input_leaf, merkle_root, roster_root, seal_truth
     from folkmoot.chain.sending import finality
     from folkmoot.chain.state import SavedTruth
+    from folkmoot.wallets import keccak
 
     told_truth = read_labels(truth, labels, "a label")
     known = told_truth >= 0

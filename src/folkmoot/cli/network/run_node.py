@@ -135,6 +135,7 @@ def run(
             told.labels,
             told.policy,
             told.chosen_schema(schema),
+            told.weights,
         ),
         faces=faces,
     )
@@ -184,6 +185,7 @@ def check(
         listen,
         labels=told.labels,
         schema=told.chosen_schema(schema),
+        weights=told.weights,
     )
 
     async def all_lines() -> list[Check]:

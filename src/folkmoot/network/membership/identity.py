@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -20,12 +20,15 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from folkmoot.durable import replace_file
 from folkmoot.network.membership.certificates import (
     check_certificate,
     fingerprint_of,
     key_of,
     make_certificate,
 )
+from folkmoot.network.membership.chain_address import KEYS as CHAIN_KEYS
+from folkmoot.network.membership.chain_address import ChainAddress
 from folkmoot.network.membership.fields import (
     check_addresses,
     check_keys,
@@ -44,9 +47,11 @@ __all__ = ["DEFAULT_LISTEN", "Identity", "create", "load", "parse_address"]
 DEFAULT_LISTEN = "127.0.0.1:7654"
 
 KEY, CERTIFICATE, SETTINGS = "key.pem", "certificate.pem", "node.toml"
+CHAIN = "chain.toml"  # the node's address on a chain, if it has one
 
 _KEYS = ("name", "organisation", "listen", "addresses")
-_RUNNING = ("roster", "model", "schema", "labels", "allow", "policy")  # service/node_file.py reads them
+# service/node_file.py reads these
+_RUNNING = ("roster", "model", "schema", "weights", "labels", "allow", "policy")
 
 
 @dataclass(frozen=True)
@@ -71,6 +76,8 @@ class Identity:
         Its certificate, in DER.
     fingerprint : str
         SHA-256 of the certificate in lowercase hex, by which others know the node.
+    chain : ChainAddress or None
+        Its address on a chain, signed by both keys.
 
     Examples
     --------
@@ -89,11 +96,12 @@ class Identity:
     key: Ed25519PrivateKey = field(repr=False, compare=False)
     certificate: bytes = field(repr=False)
     fingerprint: str
+    chain: ChainAddress | None = None
 
     def member(self) -> Member:
         """What the roster holds of it."""
         return Member(
-            self.name, self.organisation, self.fingerprint, self.addresses, certificate=self.certificate
+            self.name, self.organisation, self.fingerprint, self.addresses, self.certificate, self.chain
         )
 
 
@@ -212,7 +220,33 @@ def load(folder: Path | str) -> Identity:
         check_certificate(certificate, settings["name"])
     except ValueError as error:
         raise ValueError(f"{folder / SETTINGS}: {error}") from None
-    return Identity(**settings, key=key, certificate=certificate, fingerprint=fingerprint_of(certificate))
+    fingerprint = fingerprint_of(certificate)
+    chain = _read_chain(folder / CHAIN, settings["name"], fingerprint, key)
+    return Identity(**settings, key=key, certificate=certificate, fingerprint=fingerprint, chain=chain)
+
+
+def tie(folder: Path | str, chain: ChainAddress) -> Identity:
+    """Write down that an address on a chain is this node's, signed by both; returns the node with it."""
+    folder = Path(folder)
+    me = replace(load(folder), chain=chain)
+    me.member()  # which checks both signatures
+    replace_file(folder / CHAIN, "".join(f"{line}\n" for line in chain.fields()).encode(), new_mode=0o600)
+    return me
+
+
+def _read_chain(path: Path, name: str, fingerprint: str, key: Ed25519PrivateKey) -> ChainAddress | None:
+    if not path.exists():
+        return None
+    table = read_toml(path)
+    try:
+        for problem in check_keys(table, CHAIN_KEYS):
+            raise ValueError(problem)
+        chain = ChainAddress.parse(table)
+        if chain is not None:
+            chain.check(name, fingerprint, key.public_key())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    return chain
 
 
 def _settings(table: dict[str, Any]) -> dict[str, Any]:
@@ -259,6 +293,7 @@ def _toml(settings: dict[str, Any]) -> str:
         '# roster = "../roster.toml"\n'
         '# model = "model.skops"\n'
         '# schema = "model.schema.toml"\n'
+        '# weights = "weights.json"\n'
         '# labels = ["no", "yes"]\n'
         '# allow = ["package.module.Type"]\n'
         "# [policy]\n"

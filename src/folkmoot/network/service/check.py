@@ -15,6 +15,7 @@ from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster, quorum
 from folkmoot.network.service.operation import Settings, is_running, labels_of, model_of, place_of
+from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.transports.mesh import SKEW_SECONDS, Mesh
 
 
@@ -52,6 +53,8 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
     listed = roster[place].addresses
     note = f"{len(roster)} participants, digest {roster.digest[:16]}…, listed at {', '.join(listed)}"
     yield Check("roster", True, note)
+    if settings.weights is not None:
+        yield _weights(settings.weights, roster)
     async for line in _peers(settings.folder, roster, place):
         yield line
 
@@ -81,6 +84,15 @@ def _model(settings: Settings) -> Check:
     labels = "unknown (give --labels when asking)" if known is None else ", ".join(known[:12])
     named = "checked by name" if model.schema else "unchecked, as they have no names (give --schema)"
     return Check("model", True, f"takes {columns} columns, {named}; labels {labels}")
+
+
+def _weights(path: Path, roster: Roster) -> Check:
+    try:
+        known = len(PastPerformance.read(path, roster))
+    except (ValueError, OSError) as error:
+        return Check("weights", False, str(error))
+    note = f"{path}: past performance on a chain of {known} of {len(roster)} participants"
+    return Check("weights", True, note)
 
 
 async def _peers(folder: Path, roster: Roster, place: int) -> AsyncIterator[Check]:

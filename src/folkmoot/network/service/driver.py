@@ -19,6 +19,7 @@ from folkmoot.arrays import Colours
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.drawing import answer_size
 from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.drill import Liar, LyingSession
 from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
@@ -100,6 +101,7 @@ class Parts:
     rng: random.Random
     adversary: Adversary | None = None
     holdout: Holdout = field(default_factory=Holdout)
+    past: PastPerformance | None = None  # on a chain; instead of this node's own records
 
 
 class Driver:
@@ -126,6 +128,7 @@ class Driver:
             self._session = partial(LyingSession, Liar(parts.adversary, parts.rng))
         self._holdout = parts.holdout
         self._records = TrackRecords(parts.storage)
+        self._weighing = self._records if parts.past is None else parts.past
 
     def stop(self) -> None:
         """Store what others have said lately."""
@@ -160,7 +163,7 @@ class Driver:
             now=now,
             end=end,
             alpha=alpha,
-            weights=self._records.weights(self._members, motion.classes) if motion.weighted else None,
+            weights=self._weighing.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
         )
         running = Running(session, announce, now, confirmed, answer_size(session), inputs, over)

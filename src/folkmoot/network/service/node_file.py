@@ -36,6 +36,8 @@ class NodeFile:
         Which motions the node plays.
     schema : Path or None
         A file that declares the model's columns; None is the one beside the model, if there is one.
+    weights : Path or None
+        Members' past performance on a chain, as ``folkmoot chain record --weights`` writes it.
     """
 
     path: Path
@@ -45,6 +47,7 @@ class NodeFile:
     allow: tuple[str, ...] = ()
     policy: Policy = field(default_factory=Policy)
     schema: Path | None = None
+    weights: Path | None = None
 
     def chosen_roster(self, option: Path | None) -> Path:
         """The roster given at the prompt, or that of the file; ValueError if there is none."""
@@ -72,7 +75,9 @@ def read_node_file(folder: Path) -> NodeFile:
         identity.load(folder)  # says what there is instead
     table = read_toml(path)
     try:
-        roster, model, schema = (_text(table, key) for key in ("roster", "model", "schema"))
+        roster, model, schema, weights = (
+            _text(table, key) for key in ("roster", "model", "schema", "weights")
+        )
         return NodeFile(
             path,
             None if roster is None else folder / roster,
@@ -81,6 +86,7 @@ def read_node_file(folder: Path) -> NodeFile:
             _texts(table.get("allow", []), "allow", '["package.module.Type"]'),
             Policy.read(table.get("policy", {})),
             None if schema is None else folder / schema,
+            None if weights is None else folder / weights,
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -30,6 +30,7 @@ from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status
 from folkmoot.network.service.voter import Voter
@@ -64,6 +65,7 @@ class Settings:
     labels: Sequence[str] | None = None  # that the model knows, where it does not say so
     policy: Policy = field(default_factory=Policy)  # which motions it plays
     schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
+    weights: Path | None = None  # members' past performance on a chain
 
 
 class Face(Protocol):
@@ -141,9 +143,9 @@ async def _serve(
     _stop_on_signals_and_failures(loop, stop, log)
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
     seat = seat_of(me, roster, place, storage.start(mesh.clock()))
-    parts = Parts(
-        seat, roster, storage, mesh, Voter(model), random.SystemRandom(), adversary, holdout or Holdout()
-    )
+    past = None if settings.weights is None else PastPerformance.read(settings.weights, roster)
+    rng = random.SystemRandom()
+    parts = Parts(seat, roster, storage, mesh, Voter(model), rng, adversary, holdout or Holdout(), past)
     node = Node(parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels)
 
     def look() -> Status:
