@@ -48,8 +48,7 @@ class Sweep:
 
     Examples
     --------
-    >>> from folkmoot import Slush
-    >>> from folkmoot.simulation import sweep
+    >>> from folkmoot import Slush, sweep
     >>> found = sweep(0.6, Slush(5, 3), n=15, talks=1000)
     >>> found.accuracy.shape, bool(0.7 < found.accuracy[0] < 0.8), found.open
     ((1,), True, array([0]))
@@ -150,8 +149,7 @@ def sweep(
     --------
     Each vote is a coin, and every talk the talk that ``deliberate`` would have with the sweep's seed:
 
-    >>> from folkmoot import Slush
-    >>> from folkmoot.simulation import sweep
+    >>> from folkmoot import Slush, sweep
     >>> found = sweep([0.6] * 9, Slush(5, 3), talks=200, keep="decisions")
     >>> found.votes.shape, int(found.right[0] + found.wrong[0] + found.level[0])
     ((1, 9, 200), 200)
