@@ -98,7 +98,7 @@ def plan(
         table = _table(votes, truth, task_column, worker_column, label_column, labels)
         given |= {"votes": table.votes, "truth": table.truth, "labels": len(table.labels)}
     elif truth is not None:
-        raise ValueError("--truth is of votes: give --votes FILE with it")
+        raise ValueError("--truth goes with --votes: give --votes FILE, too")
     with collected_warnings() as lines, progress_bar("planning") as progress:
         found = planned(
             n,

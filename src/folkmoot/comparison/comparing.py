@@ -19,7 +19,7 @@ from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Report
 from folkmoot.comparison.rules import NEEDS, RuleName, wanted_rules
 from folkmoot.comparison.scene import Scene, one_each
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol, protocols_in_words
+from folkmoot.protocols import AnyProtocol, SnowProtocol, WholeProtocol, protocols_in_words
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
 from folkmoot.simulation.peer_reviewed import Reviewing
 from folkmoot.simulation.play_options import Device
@@ -40,7 +40,7 @@ _TRUSTS: Final = {"self-anchored": "self-anchored trust", "peer-review": "peer r
 
 def compare(
     votes: npt.ArrayLike,
-    protocol: SnowProtocol[Any] | Mapping[str, SnowProtocol[Any]],
+    protocol: AnyProtocol | Mapping[str, AnyProtocol],
     *,
     truth: npt.ArrayLike | None = None,
     adversaries: Mapping[int, Adversary] | None = None,
@@ -73,8 +73,9 @@ def compare(
     ----------
     votes : array-like of int, shape (participant, input)
         First votes: colours 0..C-1, -1 for none.
-    protocol : Slush, Snowflake, Snowball or Leaders, or mapping of str to one of them
-        How they talk; or several protocols by name, each a line of the report.
+    protocol : Slush, Snowflake, Snowball, Leaders or Federated, or mapping of str to one of them
+        How they talk; or several protocols by name, each a line of the report. Quorum sets of ``Federated``
+        are taken by ``names``, where these are given.
     truth : array-like of int, shape (input,), optional
         The right colours, -1 where not known. Without it there are no accuracies.
     adversaries : mapping of int to Adversary, optional
@@ -189,6 +190,11 @@ def compare(
     who = [f"participant {i}" for i in range(n)] if names is None else names
     told = None if skills is None else np.asarray(skills, dtype=np.float64)
     one_each("names", who, n)
+    if names is not None:
+        protocols = {
+            name: each.named(list(names)) if isinstance(each, WholeProtocol) else each
+            for name, each in protocols.items()
+        }
     if told is not None:
         one_each("skills", told, n)
     if labels is not None:
@@ -196,8 +202,8 @@ def compare(
     _check_trust(trust, anchors)
     if anchors is not None and device == "cuda":
         raise ValueError(
-            "a GPU does not play talks by trust: give device='cpu', or device='auto', which takes a GPU "
-            "where it can"
+            "a GPU does not play talks by trust: give device='cpu', or device='auto', which takes a GPU where "
+            "it can"
         )
     if stacking and right is None:
         raise ValueError("stacking learns from the truth: give truth=, or stacking=False")
@@ -318,17 +324,19 @@ def _check_trust(trust: str, anchors: object) -> None:
         )
 
 
-def _queries(outcome: Outcome, protocol: SnowProtocol[Any]) -> int:
+def _queries(outcome: Outcome, protocol: AnyProtocol) -> int:
     """The requests of a talk; a real one carries the votes on all inputs, if the peer has them."""
-    if outcome.present is not None:
+    if outcome.present is not None or isinstance(protocol, WholeProtocol):
         return round(float(np.mean(outcome.queries)))
     # So a batch asks until its longest talk is over.
     a_round = protocol.requests(int(outcome.honest.sum()), len(outcome.honest))
     return round(float(np.mean(outcome.rounds.max(axis=-1))) * a_round)
 
 
-def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> str:
+def describe(protocol: AnyProtocol, sampling: Sampling | None = None) -> str:
     """A protocol in a few words: Slush, k=10, alpha=6."""
+    if isinstance(protocol, WholeProtocol):
+        return protocol.in_words
     alpha = f"alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else "local alpha"
     beta = f", beta={protocol.beta}" if hasattr(protocol, "beta") else ""
     weighted = ", weighted" if protocol.weights is not None else ""
@@ -336,9 +344,9 @@ def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> s
     return f"{type(protocol).__name__}, k={protocol.k}, {alpha}{beta}{weighted}{law}"
 
 
-def _protocols(protocol: object) -> dict[str, SnowProtocol[Any]]:
+def _protocols(protocol: object) -> dict[str, AnyProtocol]:
     named: dict[str, Any] = dict(protocol) if isinstance(protocol, Mapping) else {CONSENSUS: protocol}
-    if not named or not all(isinstance(each, SnowProtocol) for each in named.values()):
+    if not named or not all(isinstance(each, SnowProtocol | WholeProtocol) for each in named.values()):
         raise TypeError(f"protocol must be {protocols_in_words()}, or several by name: got {protocol!r}")
     taken = {"mean participant", *NEEDS} & set(named)
     if taken:
@@ -346,7 +354,7 @@ def _protocols(protocol: object) -> dict[str, SnowProtocol[Any]]:
     return named
 
 
-def _described(protocols: Mapping[str, SnowProtocol[Any]], sampling: Sampling | None) -> str:
+def _described(protocols: Mapping[str, AnyProtocol], sampling: Sampling | None) -> str:
     if list(protocols) == [CONSENSUS]:
         return describe(protocols[CONSENSUS], sampling)
     return "; ".join(f"{name}: {describe(each, sampling)}" for name, each in protocols.items())

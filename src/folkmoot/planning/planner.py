@@ -105,7 +105,7 @@ def plan(
     crowd: Crowd
     if votes is None:
         if truth is not None:
-            raise ValueError("truth is of votes that were cast: give votes= with it")
+            raise ValueError("truth goes with votes that were cast: give votes=, too")
         crowd = Skilled.checked(0.0 if p is None else p, 2 if labels is None else labels)
     else:
         crowd = Observed.checked(votes, truth, labels)
@@ -213,7 +213,7 @@ def plan_for(
 def _remarks_without_truth(crowd: Crowd) -> tuple[str, ...]:
     if not isinstance(crowd, Observed):
         return ()
-    return ("right labels are not given: each label counts as right as often as the votes make it likely",)
+    return ("no right labels are given: each label counts as right with its share of the votes",)
 
 
 def _planned(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy.typing as npt
 
@@ -11,7 +10,7 @@ from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Progress
 from folkmoot.outcome import Outcome
 from folkmoot.played import Schedule
-from folkmoot.protocols import SnowProtocol, WholeProtocol
+from folkmoot.protocols import AnyProtocol, WholeProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation.play_options import Batch, Device, Options
 from folkmoot.simulation.playing import play
@@ -22,7 +21,7 @@ from folkmoot.votes import Missing
 
 def deliberate(
     votes: npt.ArrayLike,
-    protocol: SnowProtocol[Any] | WholeProtocol,
+    protocol: AnyProtocol,
     *,
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
@@ -48,10 +47,11 @@ def deliberate(
     ----------
     votes : array-like of int, shape (participant, input)
         Everybody's first votes: colours 0..C-1, -1 for none.
-    protocol : SnowProtocol or Federated
-        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; or ``folkmoot.federated.Federated``, which
-        sends messages to all at once, has no queries and takes no ``sampling``, ``record`` or
-        ``least_likeness``.
+    protocol : SnowProtocol, Hierarchy or Federated
+        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; ``Hierarchy``, in which teams talk first; or
+        ``folkmoot.federated.Federated``, which sends messages to all at once, has no queries, and a
+        record without turns. The last two take no ``sampling``, ``least_likeness`` or ``device``, a
+        hierarchy no ``record``.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
@@ -145,13 +145,18 @@ def deliberate(
             rounds=rounds,
             repeats=repeats,
             seed=seed,
+            schedule=schedule,
+            batch=batch,
+            threads=threads,
+            keys=keys,
             classes=classes,
             missing=missing,
+            record=record,
             progress=progress,
             refused={
                 "sampling": sampling is not None,
-                "record=True": record,
                 "least_likeness": least_likeness != 0,
+                "device='cuda'": device == "cuda",
             },
         )
     setting = Setting.checked(
