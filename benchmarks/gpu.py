@@ -25,7 +25,7 @@ from folkmoot.simulation.setting import Setting
 from folkmoot.thresholds import StrongConfidence
 from timing import report
 
-N, K, ALPHA, ROUNDS, P = 101, 10, 6, 50, 0.54
+N, K, ALPHA, ROUNDS, P = 101, 10, 6, 50, 0.55
 THREADS = 2
 
 

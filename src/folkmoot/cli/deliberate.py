@@ -12,6 +12,7 @@ from folkmoot.cli.options import (
     INT,
     AlphaOrLocal,
     Beta,
+    Device,
     Json,
     KOrAll,
     LabelColumn,
@@ -28,6 +29,7 @@ from folkmoot.cli.options import (
     WorkerColumn,
     asked,
     check_workers,
+    device_called,
     federated_rule,
     teams_rule,
     whole_alpha,
@@ -101,11 +103,15 @@ def deliberate(
     ] = None,
     missing: Annotated[
         str,
-        typer.Option("--missing", help="Without a vote on a task: absent, or uncoloured (talks, adopts)."),
+        typer.Option(
+            "--missing",
+            help="A worker without a vote on a task: absent, or uncoloured (it talks and takes a label).",
+        ),
     ] = "absent",
     rounds: RoundsEach = 50,
     repeats: Repeats = 10,
     seed: Seed = 0,
+    device: Device = "cpu",
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Write task,label,agreement of the first talk here.", show_default=False),
@@ -182,6 +188,7 @@ def deliberate(
             repeats=repeats,
             seed=seed,
             missing=without,
+            device=device_called(device),
             record=path is not None or page is not None,
             progress=progress,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from folkmoot.federated import Federated
     from folkmoot.protocols import AnyProtocol, SnowProtocol
     from folkmoot.sampling import Everyone, Others
+    from folkmoot.simulation.play_options import Device as DeviceName
     from folkmoot.vote_files import VoteTable
 
 SAMPLING = ("everyone", "others")
@@ -156,6 +157,13 @@ class ListingCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
 
+def device_called(typed: str) -> DeviceName:
+    """The device that was typed, or ValueError if it is none."""
+    from folkmoot.simulation.play_options import check_device
+
+    return check_device(cast("DeviceName", typed))
+
+
 def named_law(name: str) -> Everyone | Others:
     """The sampling law that ``--sampling`` names."""
     from folkmoot.sampling import Everyone, Others
@@ -235,6 +243,9 @@ Play = Annotated[
 Seed = Annotated[
     int,
     typer.Option("--seed", help="The same seed, the same result.", parser=seed_number, metavar="<int>"),
+]
+Device = Annotated[
+    str, typer.Option("--device", help="Where talks are played: cpu, cuda (a GPU) or auto; the same bits.")
 ]
 Protocol = Annotated[str, typer.Option("--protocol", help="One of: {protocols}.")]
 QuorumSets = Annotated[

@@ -156,7 +156,7 @@ def _clock() -> Finding:
     if now.year < _FIRST_YEAR:
         return Finding("clock", "broken", f"{note}; it was never set", mend)
     if abs(drift) > 0.02:
-        jump = f"it moved {drift:+.2f} s against the monotonic clock within 50 ms"
+        jump = f"it jumped by {drift:+.2f} s within 50 ms"
         return Finding("clock", "broken", f"{note}; {jump}", mend)
     kept = _kept_right()
     if kept is None:

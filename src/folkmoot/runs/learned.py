@@ -33,6 +33,8 @@ _TYPES: Final = (
     "folkmoot.learning.classifier.ConsensusClassifier",
     "folkmoot.learning.improvement.Change",
     "folkmoot.learning.improvement.Improvement",
+    "folkmoot.learning.improvement.NumberChange",
+    "folkmoot.learning.improvement.NumberImprovement",
     "folkmoot.learning.participants.Participant",
     "folkmoot.learning.regressor.ConsensusRegressor",
     "folkmoot.protocols.slush.Slush",

@@ -40,6 +40,8 @@ class Sweep:
         Talks in which all agreed for good; the others were open when the rounds were over.
     rounds, queries : ndarray of int, shape (setting,)
         Rounds, and requests to single peers, of all talks together.
+    voted_right, voted_level : ndarray of int, shape (setting,)
+        Talks whose first votes, with those of the liars, were right by majority, or level.
     votes, decisions : ndarray of int, shape (setting, participant, talk), optional
         With ``keep="decisions"``: what honest participants said at first and held at the end; 1 is right.
 
@@ -59,6 +61,8 @@ class Sweep:
     settled: Ints
     rounds: Ints
     queries: Ints
+    voted_right: Ints
+    voted_level: Ints
     votes: Colours | None = None
     decisions: Colours | None = None
 
@@ -66,6 +70,11 @@ class Sweep:
     def accuracy(self) -> Floats:
         """(setting,): the share of talks that end right; a level one is half right."""
         return (self.right + self.level / 2) / self.talks
+
+    @cached_property
+    def majority(self) -> Floats:
+        """(setting,): the accuracy of the majority of the first votes, which a centre would count."""
+        return (self.voted_right + self.voted_level / 2) / self.talks
 
     @cached_property
     def standard_error(self) -> Floats:
@@ -152,7 +161,7 @@ def sweep(
     where, many = check_device(device), check_threads(threads)
     accuracies, rules, liars = _settings(p, protocol, n, byzantine)
     rule = _rule(accuracies, rules, liars, check_sampling(sampling), check_rounds(rounds), number)
-    found = np.zeros((len(rules), 6), dtype=np.int64)
+    found = np.zeros((len(rules), 8), dtype=np.int64)
     kept = None
     if _takes_gpu(where, keep, accuracies.size * talks, rule):
         from folkmoot.simulation.kernels.gpu import cuda
@@ -172,8 +181,8 @@ def sweep(
     share(pieces, many, progress)
     found[:, 5] *= rules[0].k
     votes, decisions = (None, None) if kept is None else kept
-    right, wrong, level, settled, played, queries = found.T
-    return Sweep(talks, right, wrong, level, settled, played, queries, votes, decisions)
+    right, wrong, level, settled, played, queries, voted, tied = found.T
+    return Sweep(talks, right, wrong, level, settled, played, queries, voted, tied, votes, decisions)
 
 
 def _settings(
@@ -211,7 +220,7 @@ def _settings(
 def _rule(p: Floats, rules: list[Slush], liars: int, law: Sampling, rounds: int, seed: int) -> Rule:
     """All that is played by, as tables."""
     from folkmoot.simulation.kernels.sweeps import Rule
-    from folkmoot.simulation.kernels.tossing import planes_of, seeds_of
+    from folkmoot.simulation.kernels.tossing import seeds_of
 
     if not isinstance(law, (Others, Everyone)):
         raise ValueError(f"a sweep asks Others() or Everyone(): got {type(law).__name__}")
@@ -224,8 +233,9 @@ def _rule(p: Floats, rules: list[Slush], liars: int, law: Sampling, rounds: int,
     for_good = np.stack([np.ones(settings, dtype=np.bool_), liars < alphas.min(axis=1)], axis=1)
     return Rule(
         chance=chance_rows(law, n, k, levels).ravel(),
+        row=urn + 2,
         offset=(which.reshape(alphas.shape) * (urn + 2)).astype(np.uint64),
-        planes=planes_of(in_units(p)),
+        thresholds=in_units(p),
         seeds=seeds_of(seed, settings),
         fixed=np.array([liars, 0]),
         closed=for_good,

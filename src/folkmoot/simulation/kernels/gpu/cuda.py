@@ -27,7 +27,7 @@ class Tuning:
 
     block: int = 256  # lanes of a block
     blocks: int = 6  # of a multiprocessor, at most
-    chunk: int = 32
+    chunk: int = 64
     together: int = 8
 
 
