@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,7 +52,13 @@ def whole_motion(
     rpc = contract.rpc
     start = rpc.block("latest").timestamp + 60
     ends = [start + WINDOW * place for place in range(1, 5)]
-    terms = {"subject": f"{labels}", "labels": labels, "seats": len(people), "stake": 1000, "deadlines": ends}
+    terms: dict[str, Any] = {
+        "subject": f"{labels}",
+        "labels": labels,
+        "seats": len(people),
+        "stake": 1000,
+        "deadlines": ends,
+    }
     motion, _ = contract.put(truth, np.ones(len(truth), dtype=bool), SALT, **terms)
     for who, row in zip(people, votes, strict=True):
         contract.by(who).commit(motion, row, SALT)
