@@ -31,16 +31,30 @@ def report(measure: Callable[[], dict[str, object]], about: str | None) -> None:
     parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0])
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--record", action="store_true", help=f"write it into benchmarks/{RESULTS.name}, too")
+    parser.add_argument(
+        "--missing", action="store_true", help=f"only if benchmarks/{RESULTS.name} lacks it for this commit"
+    )
     arguments = parser.parse_args()
+    name = Path(sys.argv[0]).stem
+    if arguments.missing and is_recorded(name):
+        print(f"{name}: measured at this commit already", file=sys.stderr)
+        return
     machine = this_machine()
     results = measure()
     if arguments.record:
-        record(Path(sys.argv[0]).stem, results, machine)
+        record(name, results, machine)
     if arguments.json:
         print(json.dumps(results, indent=1))
         return
-    for name, result in results.items():
-        print(f"{name}: {result}")
+    for what, result in results.items():
+        print(f"{what}: {result}")
+
+
+def is_recorded(benchmark: str, where: Path = RESULTS) -> bool:
+    """Whether the file has it of this very commit, with no file changed since."""
+    known = json.loads(where.read_text(encoding="utf-8")) if where.exists() else {}
+    now = commit()
+    return now.isalnum() and known.get(benchmark, {}).get("commit") == now
 
 
 def record(

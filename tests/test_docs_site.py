@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import sqlite3
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -117,7 +118,7 @@ def test_the_page_of_commands_says_defaults_and_names() -> None:
 
     sections = {section["names"][0]: section.astext() for section in Commands.run(None)}  # type: ignore[arg-type]
     assert "[default: folkmoot-demo]" in sections["folkmoot demo"]
-    assert "One of: slush, snowflake, snowball." in sections["folkmoot deliberate"]
+    assert "One of: slush, snowflake, snowball, leaders." in sections["folkmoot deliberate"]
 
 
 def test_metrics_that_pages_name_are_metrics_of_a_node() -> None:
@@ -225,3 +226,57 @@ def test_measurements_are_of_benchmarks_that_are_there_and_make_bench_runs_them_
     assert set(known) <= scripts
     (run_by_make,) = re.findall(r"^BENCHMARKS := (.*)", (ROOT / "Makefile").read_text(), flags=re.M)
     assert set(run_by_make.split()) == scripts
+
+
+def test_a_page_shows_the_table_of_one_benchmark_or_how_to_measure_it() -> None:
+    from measured import part
+
+    known = json.loads((ROOT / "benchmarks/results.json").read_text())
+    shown = part("trust", known)
+    seconds = known["trust"]["results"]["listen, nobody lies"]["seconds"]
+    assert f"| listen, nobody lies | {seconds} s; camps" in shown
+    assert f"commit `{known['trust']['commit']}`" in shown
+    assert "python benchmarks/page.py --record" in part("page", {})
+    named = {
+        name
+        for page in PAGES
+        for name in re.findall(r"^```\{measured\} (\w+)$", page.read_text(), flags=re.M)
+    }
+    assert named >= {"chain", "network_hostile", "network_largest", "player", "trust"}
+    assert all((ROOT / "benchmarks" / f"{name}.py").exists() for name in named)
+
+
+def test_what_was_measured_at_this_commit_is_not_measured_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import timing
+
+    path = tmp_path / "results.json"
+    assert not timing.is_recorded("trust", path)
+    for now, again in (("abc", True), ("abc+", False), ("unknown+", False)):
+        monkeypatch.setattr(timing, "commit", lambda now=now: now)
+        timing.record("trust", {"a talk": 1.5}, timing.this_machine(), path)
+        assert timing.is_recorded("trust", path) is again
+    monkeypatch.setattr(timing, "commit", lambda: "def")
+    assert not timing.is_recorded("trust", path)
+    assert not timing.is_recorded("page", path)
+
+
+def test_a_benchmark_that_fails_does_not_keep_the_others_from_running(tmp_path: Path) -> None:
+    """``make bench`` with a Python that writes down what it is told to run, and fails at one of them."""
+    environment = tmp_path / "venv"
+    environment.mkdir()
+    for name in ("base", "dev"):
+        (environment / name).touch()
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/ran\n[ "$1" != benchmarks/theory.py ]\n')
+    python.chmod(0o700)
+    told = subprocess.run(
+        ["make", "bench", f"VENV={environment}", f"BIN={tmp_path}"],  # noqa: S607
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    ran = [Path(line).stem for line in (tmp_path / "ran").read_text().splitlines()]
+    (all_of_them,) = re.findall(r"^BENCHMARKS := (.*)", (ROOT / "Makefile").read_text(), flags=re.M)
+    assert ran == all_of_them.split()
+    assert told.returncode != 0
+    assert "bench-theory" in told.stderr

@@ -1,4 +1,4 @@
-"""``measurements``: tables of what the benchmarks measured and wrote into benchmarks/results.json."""
+"""What benchmarks wrote into benchmarks/results.json: ``measurements`` shows all, ``measured`` one table."""
 
 from __future__ import annotations
 
@@ -59,21 +59,34 @@ def table(results: dict[str, Any]) -> str:
     return "\n".join([head, *lines])
 
 
+def provenance(name: str, entry: dict[str, Any]) -> str:
+    """How to measure it again, and when, of what and where it was measured."""
+    machine = entry["machine"]
+    return (
+        f"*`python benchmarks/{name}.py --record`, {entry['date']}, commit `{entry['commit']}`, "
+        f"{machine['cores']} cores ({machine['processor']}), {machine['system']}, "
+        f"Python {machine['python']}; load {machine['load']} when it began.*\n"
+    )
+
+
 def page(results: dict[str, Any]) -> str:
     """Markdown of all of them; what each does is the first lines of its script."""
     parts = []
     for name, entry in results.items():
         about = ast.get_docstring(ast.parse((BENCHMARKS / f"{name}.py").read_text(encoding="utf-8"))) or ""
         first, *rest = [part for part in about.split("\n\n") if not part.startswith("    ")]
-        machine = entry["machine"]
         parts.append(
             f"## {name.replace('_', ' ')}\n\n{' '.join(first.split())}\n\n{table(entry['results'])}\n\n"
-            f"{' '.join(' '.join(rest).split())}\n\n"
-            f"*`python benchmarks/{name}.py --record`, {entry['date']}, commit `{entry['commit']}`, "
-            f"{machine['cores']} cores ({machine['processor']}), {machine['system']}, "
-            f"Python {machine['python']}; load {machine['load']} when it began.*\n"
+            f"{' '.join(' '.join(rest).split())}\n\n{provenance(name, entry)}"
         )
     return "\n".join(parts).replace("``", "`")
+
+
+def part(name: str, results: dict[str, Any]) -> str:
+    """Markdown of one benchmark, for the page that speaks of it."""
+    if name not in results:
+        return f"Not measured since the code last changed: `python benchmarks/{name}.py --record` does it.\n"
+    return f"{table(results[name]['results'])}\n\n{provenance(name, results[name])}"
 
 
 class Measurements(SphinxDirective):
@@ -86,7 +99,22 @@ class Measurements(SphinxDirective):
         return self.parse_text_to_nodes(text, allow_section_headings=True)
 
 
+class Measured(SphinxDirective):
+    """The table of one benchmark."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """The table, or how to measure it."""
+        (name,) = self.arguments
+        if not (BENCHMARKS / f"{name}.py").exists():
+            raise self.error(f"there is no benchmarks/{name}.py")
+        self.env.note_dependency(str(RESULTS))
+        return self.parse_text_to_nodes(part(name, json.loads(RESULTS.read_text(encoding="utf-8"))))
+
+
 def setup(app: Sphinx) -> ExtensionMetadata:
-    """Add the directive."""
+    """Add the directives."""
     app.add_directive("measurements", Measurements)
+    app.add_directive("measured", Measured)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

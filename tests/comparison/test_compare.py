@@ -237,7 +237,7 @@ def test_it_is_public() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"protocol": None}, TypeError, "protocol must be Slush, Snowflake or Snowball, or several by name"),
+        ({"protocol": None}, TypeError, "Slush, Snowflake, Snowball or Leaders, or several by name"),
         ({"protocol": {}}, TypeError, "protocol must be Slush"),
         ({"protocol": {"a": SLUSH, "b": 3}}, TypeError, "protocol must be Slush"),
         ({"protocol": {"majority": SLUSH}}, ValueError, "names that no other line has: got majority"),

@@ -12,7 +12,7 @@ from scipy.sparse import lil_matrix
 from scipy.sparse.linalg import spsolve
 
 from folkmoot import Others, StrongConfidence
-from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, fixed_point
+from folkmoot.theory import ByzantineThresholdWarning, LocalSlushChain, SlushChain, fixed_point, wavefront
 from folkmoot.votes import BLUE, RED
 from support.oracles import exact as oracle
 from support.strategies import chains, law_of
@@ -201,6 +201,27 @@ def test_thresholds_that_are_no_integers_are_refused(alphas: list[object]) -> No
 def test_bad_counts(counts: list[int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         LocalSlushChain([2, 2, 3, 3], 3).blue(counts)
+
+
+@pytest.mark.parametrize("sizes", [(4, 3, 5), (2, 3, 2, 4)])
+@pytest.mark.parametrize("threads", [2, 3])
+def test_many_threads_sweep_to_the_bits_of_one(
+    sizes: tuple[int, ...], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alphas = np.repeat(np.arange(4, 4 + len(sizes)), sizes)
+    one = LocalSlushChain(alphas, 7)
+    alone = one.blue_probabilities, one.red_probabilities
+    told = one.residual
+    monkeypatch.setattr(wavefront, "_WORTH_THREADS", 1)
+    monkeypatch.setattr(wavefront, "cores", lambda: threads)
+    monkeypatch.setattr(fixed_point, "_PIECE", 16)
+    many = LocalSlushChain(alphas, 7)
+    assert many.blue_probabilities == pytest.approx(alone[0], abs=1e-10)  # sums of other pieces
+    monkeypatch.setattr(fixed_point, "_PIECE", 2**18)
+    many = LocalSlushChain(alphas, 7)
+    assert np.array_equal(many.blue_probabilities, alone[0])
+    assert np.array_equal(many.red_probabilities, alone[1])
+    assert many.residual == told
 
 
 def test_a_sweep_out_of_range_is_not_taken_for_convergence() -> None:

@@ -100,6 +100,7 @@ class SnowProtocol(ABC, Generic[State]):
 
     decides: ClassVar[bool] = False  # do nodes stop asking by themselves?
     counts_wins: ClassVar[bool] = False  # does a node compare how many queries each colour has won?
+    led: ClassVar[bool] = False  # does a leader show its query to all, each round?
 
     def __post_init__(self) -> None:
         size = checks.integer("k", self.k, least=1)
@@ -111,7 +112,7 @@ class SnowProtocol(ABC, Generic[State]):
         else:
             object.__setattr__(self, "alpha", _thresholds(size, self.alpha))
         if self.weights is not None:
-            object.__setattr__(self, "weights", tuple(_weights(self.weights).tolist()))
+            object.__setattr__(self, "weights", tuple(check_weights(self.weights).tolist()))
 
     def thresholds(self, participants: int) -> Ints:
         """The threshold of each participant."""
@@ -153,6 +154,10 @@ class SnowProtocol(ABC, Generic[State]):
             few = sizes == size
             alphas[few] = self.scaled(int(size) + 1).thresholds(peers.size)[few]
         return sizes, alphas
+
+    def requests(self, honest: int, participants: int) -> int:  # noqa: ARG002
+        """The requests to single peers in a round in which so many honest ones of the participants ask."""
+        return honest * self.k
 
     def restricted(self, participants: Sequence[int]) -> Self:
         """The same protocol among some of the participants: their thresholds and weights."""
@@ -217,7 +222,8 @@ def _thresholds(k: int, alphas: Any) -> tuple[int, ...]:
     return tuple(each)
 
 
-def _weights(weights: npt.ArrayLike) -> Floats:
+def check_weights(weights: npt.ArrayLike) -> Floats:
+    """Weights, one per participant, rescaled so that the largest is 1."""
     values = np.asarray(weights, dtype=np.float64)
     if values.ndim != 1 or values.size == 0:
         raise ValueError(f"weights must hold one weight per participant: got shape {values.shape}")

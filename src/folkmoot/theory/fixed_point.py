@@ -7,15 +7,18 @@ for a linear map is a restarted GMRES (Walker and Ni, 2011). Only differences ar
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from folkmoot.arrays import Floats
+from folkmoot.arrays import Array, Floats
+from folkmoot.cores import cores
 
 # History worth keeping: more than this many steps does not help, more than this memory is not ours.
 _MOST_STEPS = 20
 _MOST_BYTES = 140_000_000
 _LARGE = 1_000_000
+_PIECE = 2**18
 
 
 def solve(sweep: Callable[[Floats], float], x: Floats, *, tolerance: float, most_sweeps: int = 5000) -> None:
@@ -29,32 +32,57 @@ def solve(sweep: Callable[[Floats], float], x: Floats, *, tolerance: float, most
     window = int(np.clip(_MOST_BYTES // (2 * x.size * np.dtype(kind).itemsize), 1, _MOST_STEPS))
     moves = np.zeros((window, x.size), dtype=kind)  # x_{i+1} - x_i
     turns = np.zeros((window, x.size), dtype=kind)  # f_{i+1} - f_i, with f = sweep(x) - x
+    now = np.zeros(x.size, dtype=kind)  # f
+    old = np.empty_like(x)
     gram = np.zeros((window, window))
     used = 0
-    previous = None
-    for step in range(most_sweeps):
-        residual = x.copy()
-        change = sweep(x)
-        if change <= tolerance:
-            return
-        if np.isnan(change):
-            raise ArithmeticError("a sweep left the range of double precision")
-        np.subtract(x, residual, out=residual)
-        now = residual.astype(kind)
-        slot = (step - 1) % window
-        if previous is not None:
-            np.subtract(now, previous, out=turns[slot])
-            used = min(used + 1, window)
-            gram[slot, :used] = gram[:used, slot] = turns[:used] @ turns[slot]
-        previous = now
-        if used:
-            share = np.linalg.lstsq(gram[:used, :used], turns[:used] @ now, rcond=1e-12)[0]
-            back = share.astype(kind) @ moves[:used]
-            back += share.astype(kind) @ turns[:used]
-            x -= back
-            residual -= back
-        moves[step % window] = residual
+    with ThreadPoolExecutor(cores()) as pool:
+        for step in range(most_sweeps):
+            np.copyto(old, x)
+            change = sweep(x)
+            if change <= tolerance:
+                return
+            if np.isnan(change):
+                raise ArithmeticError("a sweep left the range of double precision")
+            slot = (step - 1) % window
+            used = min(step, window)
+            with_turn, with_change = _compare(pool, x, old, now, turns, slot, used)
+            gram[slot, :used] = gram[:used, slot] = with_turn
+            shares = np.linalg.lstsq(gram[:used, :used], with_change, rcond=1e-12)[0] if used else with_change
+            _advance(pool, x, old, moves, turns, shares.astype(kind), step % window)
     raise RuntimeError(
         f"no convergence in {most_sweeps} sweeps: the last one still changed a value by "
         f"{change:.1e}, more than the tolerance {tolerance:.1e}; try a larger tolerance=, or simulate"
     )
+
+
+def _pieces(states: int) -> list[tuple[int, int]]:
+    """Where the work of a step is cut: by its size alone, so that sums are the same on any machine."""
+    return [(first, min(first + _PIECE, states)) for first in range(0, states, _PIECE)]
+
+
+def _compare(
+    pool: ThreadPoolExecutor, x: Floats, old: Floats, now: Array, turns: Array, slot: int, used: int
+) -> Floats:
+    """Note the change; returns the products of the latest turn, and of the change, with every turn."""
+    from folkmoot.theory.fixed_point_kernels import compare
+
+    def piece(bounds: tuple[int, int]) -> Floats:
+        products = np.zeros((2, used))
+        compare(x, old, now, turns, slot, used, *bounds, products)
+        return products
+
+    products: Floats = np.sum(list(pool.map(piece, _pieces(x.size))), axis=0)
+    return products
+
+
+def _advance(
+    pool: ThreadPoolExecutor, x: Floats, old: Floats, moves: Array, turns: Array, shares: Array, slot: int
+) -> None:
+    """Take back these shares of the steps before."""
+    from folkmoot.theory.fixed_point_kernels import advance
+
+    def piece(bounds: tuple[int, int]) -> None:
+        advance(x, old, moves, turns, shares, slot, *bounds)
+
+    list(pool.map(piece, _pieces(x.size)))

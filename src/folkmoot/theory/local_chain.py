@@ -22,7 +22,7 @@ from folkmoot import checks
 from folkmoot.arrays import Floats, Ints
 from folkmoot.protocols import Slush
 from folkmoot.sampling import Everyone, Others
-from folkmoot.theory import fixed_point
+from folkmoot.theory import fixed_point, wavefront
 from folkmoot.theory.chain import SlushChain, warn_if_not_absorbing
 from folkmoot.theory.tabulate import log_turn, tabulated
 from folkmoot.theory.votes_law import Accuracies, log_votes_law
@@ -210,14 +210,13 @@ class LocalSlushChain:
         largest = np.max(logs, axis=1, keepdims=True)
         scaled = np.exp(logs - np.where(np.isfinite(largest), largest, 0.0))
         rates = np.where(np.isfinite(logs), np.maximum(scaled, 1e-290), 0.0)
-        return self.sizes.astype(np.int64), np.array(strides, dtype=np.int64), rates
+        return self.sizes.astype(np.int64), np.array(strides, dtype=np.int64), np.ascontiguousarray(rates.T)
 
     def _solve(self, colour: int) -> Floats:
         """Sweeps, or for one group the closed form, which is exact also where sweeps are slow."""
-        from folkmoot.theory import local_kernels
-
         h = self._one_group(colour) if self.sizes.size == 1 else self._sweep(colour)
-        self._residuals.append(local_kernels.sweep(h, *self._tables, True, False))
+        with wavefront.passes(*self._tables) as play:
+            self._residuals.append(play(h, forward=True, update=False))
         h = h.reshape(self.shape)
         h.setflags(write=False)
         return h
@@ -255,11 +254,13 @@ class LocalSlushChain:
         h[~reached] = 0.0
         del share, reached
 
-        def both_ways(values: Floats) -> float:
-            changes = [local_kernels.sweep(values, *self._tables, way, True) for way in (True, False)]
-            return float(np.max(changes))  # nan if either is, unlike max()
+        with wavefront.passes(*self._tables) as play:
 
-        fixed_point.solve(both_ways, h, tolerance=self.tolerance)
+            def both_ways(values: Floats) -> float:
+                changes = [play(values, forward=way, update=True) for way in (True, False)]
+                return float(np.max(changes))  # nan if either is, unlike max()
+
+            fixed_point.solve(both_ways, h, tolerance=self.tolerance)
         return np.clip(h, 0.0, 1.0, out=h)
 
     def _state(self, counts: npt.ArrayLike) -> tuple[int, ...]:

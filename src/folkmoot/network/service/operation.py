@@ -34,8 +34,9 @@ from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status
 from folkmoot.network.service.voter import Voter
-from folkmoot.network.session.drill import PLAYABLE, Liar
+from folkmoot.network.session.drill import PLAYABLE, PLAYABLE_IN_NUMBERS, Liar
 from folkmoot.network.session.minutes import Seat
+from folkmoot.network.session.number_drill import number_adversary_of
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
@@ -145,7 +146,9 @@ async def _serve(
     seat = seat_of(me, roster, place, storage.start(mesh.clock()))
     past = None if settings.weights is None else PastPerformance.read(settings.weights, roster)
     rng = random.SystemRandom()
-    parts = Parts(seat, roster, storage, mesh, Voter(model), rng, adversary, holdout or Holdout(), past)
+    lies = number_adversary_of(settings.attack or "")
+    known = holdout or Holdout()
+    parts = Parts(seat, roster, storage, mesh, Voter(model), rng, adversary, known, past, lies)
     node = Node(parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels)
 
     def look() -> Status:
@@ -204,7 +207,7 @@ async def _tend(node: Node, marks: Watermarks, log: Journal) -> None:
         try:
             gone = node.storage.tend(node.transport.clock(), marks)
         except sqlite3.Error as error:  # nothing can be stored: the node must stop
-            context = {"message": "the database cannot be tended", "exception": error}
+            context = {"message": "the database cannot be kept within its limits", "exception": error}
             asyncio.get_running_loop().call_exception_handler(context)
             return
         node.counts["motions_forgotten"] += gone
@@ -296,6 +299,8 @@ def adversary_of(name: str | None) -> Adversary | None:
     """The adversary that ``--attack`` names."""
     if name is None:
         return None
+    if name in PLAYABLE_IN_NUMBERS and name not in PLAYABLE:  # in labels it lies as well as it can
+        name = "malicious"
     if name not in PLAYABLE:
         raise ValueError(f"--attack must be one that a node can play, {', '.join(PLAYABLE)}: got {name!r}")
     adversary = ATTACKS[name]()

@@ -17,11 +17,13 @@ from folkmoot.compiling import compiled
 from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels.arguments import Jobs, Notebook, Results, Talk, filled, notebook
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
+from folkmoot.simulation.kernels.leading import Leading, lay_out_leaders
 from folkmoot.simulation.kernels.liars import Liars
 from folkmoot.simulation.kernels.rounds import (
     DIE,
     first_states,
     is_over,
+    led,
     observation,
     reaches,
     take_effect,
@@ -43,11 +45,11 @@ def plays(setting: Setting, options: Options) -> bool:  # noqa: ARG001
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     """Jobs, each by itself."""
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
-    unused = notebook(0, 0, 0)
+    unused, leading = notebook(0, 0, 0), _leading(setting, options.seed, options.repeats)
 
     def some(first: int, last: int, halt: Array) -> None:
         jobs = Jobs(first, last, halt, options.seed, options.keys)
-        play(jobs, options.shared, talk, urns, liars, machine, results, unused)
+        play(jobs, options.shared, talk, urns, liars, leading, machine, results, unused)
 
     return by_jobs(some, len(results.played), options.threads)
 
@@ -58,11 +60,16 @@ def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebo
     job = repetition * len(setting.honest_votes) + i
     jobs = Jobs(job, job + 1, np.zeros(1, dtype=np.uint8), options.seed, options.keys)
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
+    leading = _leading(setting, options.seed, repetition + 1)
 
     def play_again(notes: Notebook) -> int:
-        return play(jobs, options.shared, talk, urns, liars, machine, results, notes)
+        return play(jobs, options.shared, talk, urns, liars, leading, machine, results, notes)
 
     return filled(play_again, int(urns.size.max()), setting.classes)
+
+
+def _leading(setting: Setting, seed: int, repeats: int) -> Leading:
+    return lay_out_leaders(setting.protocol, setting.sampling, setting.order, seed, repeats)
 
 
 @compiled(nogil=True)
@@ -72,6 +79,7 @@ def play(
     talk: Talk,
     urns: Urns,
     liars: Liars,
+    leading: Leading,
     machine: Machine,
     results: Results,
     notes: Notebook,  # out: the turns, with room for none or for some
@@ -81,6 +89,7 @@ def play(
     votes, closed, lockstep, rounds = talk
     sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
     sees, target, answers, number = liars
+    leaders, samples, numbers = leading
     after, colour, asking, start, decides, counts_wins = machine
     decisions, played, asked, settled, history = results
     note, note_asked, note_said, note_counted = notes
@@ -97,6 +106,10 @@ def play(
     place = np.empty(nodes, dtype=np.int64)
     who = np.empty(sizes.max(), dtype=np.int64)
     heard = np.empty(sizes.max(), dtype=np.int8)
+    has_leader = leaders.shape[0] > 0
+    leader, led_total = 0, 0.0
+    led_tally = np.zeros(classes, dtype=np.float64)
+    led_heard = np.empty(samples.shape[2], dtype=np.int8)
     happened = 0
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
@@ -111,6 +124,27 @@ def play(
         used = 0
         asks = 0
         while used < rounds and not over and halt[0] == 0:
+            if has_leader:  # asks before anybody else does, and shows to all what it heard
+                leader = leaders[repetition, used % nodes]
+                led_tally[:] = 0.0
+                led_total = 0.0
+                for j in range(samples.shape[2]):
+                    peer = samples[repetition, leader, j]
+                    if peer < honest:
+                        said = colour[node[peer]]
+                    else:
+                        b = peer - honest
+                        if sees[b] == DIE:
+                            die += die_step
+                        seen = observation(sees[b], mix(die), numbers[leader], held, colour[node[target[b]]])
+                        said = answers[b, item, seen + 1]
+                    led_heard[j] = said
+                    weight = weights[0, peer] if rows else 1.0
+                    led_total += weight
+                    if said >= 0:
+                        led_tally[said] += weight
+                if leader < honest:
+                    asks += samples.shape[2] + nodes - 1
             for turn in range(honest):
                 i = turn
                 if not lockstep:
@@ -150,6 +184,21 @@ def play(
                 for c in range(classes):
                     if reaches(tally[c], alpha[i], total, size):
                         won = c
+                follows = False
+                if has_leader and won < 0:
+                    shown = -1
+                    for c in range(classes):
+                        if reaches(led_tally[c], alpha[i], led_total, samples.shape[2]):
+                            shown = c
+                    if leader >= honest:  # a liar shows it to whom it would have named that label
+                        b = leader - honest
+                        if sees[b] == DIE:
+                            die += die_step
+                        seen = observation(sees[b], mix(die), number[i], held, colour[node[target[b]]])
+                        if answers[b, item, seen + 1] != shown:
+                            shown = -1
+                    won = led(won, shown)
+                    follows = won >= 0
                 ahead = wins_ahead(won_so_far, i, won, colour[s]) if counts_wins else 0
                 new = after[s, won + 1, ahead]
                 if note.shape[0] > 0:
@@ -160,10 +209,13 @@ def play(
                         note[happened, 3] = colour[s]
                         note[happened, 4] = colour[new]
                         for c in range(classes):
-                            note[happened, 5 + c] = tally[c] * size / total if total > 0 else 0.0
+                            if follows:
+                                note[happened, 5 + c] = led_tally[c] * size / led_total
+                            else:
+                                note[happened, 5 + c] = tally[c] * size / total if total > 0 else 0.0
                         for j in range(size):
-                            note_asked[happened, j] = who[j]
-                            note_said[happened, j] = heard[j]
+                            note_asked[happened, j] = samples[repetition, leader, j] if follows else who[j]
+                            note_said[happened, j] = led_heard[j] if follows else heard[j]
                             note_counted[happened, j] = True
                     happened += 1
                 if lockstep:

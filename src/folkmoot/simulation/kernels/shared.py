@@ -44,8 +44,9 @@ _ZERO = np.uint8(0)
 
 
 def plays(setting: Setting, options: Options) -> bool:
-    """Every shared batch that is not recorded, and every guarded one."""
-    return options.shared and (setting.guarded or not options.record) and setting.protocol.k <= MOST_K
+    """Every shared batch without leaders that is not recorded, and every guarded one."""
+    fits = setting.protocol.k <= MOST_K and not setting.protocol.led
+    return options.shared and (setting.guarded or not options.record) and fits
 
 
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:

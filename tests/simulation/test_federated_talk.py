@@ -1,0 +1,271 @@
+"""Federated agreement by ``deliberate``: held to nodes that pass messages and to what quorum sets promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from folkmoot import deliberate
+from folkmoot.adversaries import (
+    ATTACKS,
+    Adversary,
+    ConstantColour,
+    Copycat,
+    Equivocating,
+    PerfectlyMalicious,
+    Silent,
+)
+from folkmoot.federated import Federated, QuorumSet, QuorumSystem, analyse
+from folkmoot.federated.agreement import Delegate
+from folkmoot.federated.ballots import patience
+from folkmoot.sampling import Everyone
+from folkmoot.simulation.federated_talk import deliberate_federated
+
+NAMES = ("ada", "bo", "cy", "di", "ed", "flo", "gus")
+
+
+def alike(n: int, threshold: int, **options: Any) -> Federated:
+    names = [str(i) for i in range(n)]
+    return Federated(dict.fromkeys(names, QuorumSet(threshold, names)), **options)
+
+
+def drawn(rng: np.random.Generator, n: int) -> dict[str, QuorumSet | None]:
+    """Quorum sets drawn at random, some nested, that have a quorum."""
+    names = NAMES[:n]
+    while True:
+        sets: dict[str, QuorumSet | None] = {}
+        for name in names:
+            size = int(rng.integers(max(2, n - 2), n + 1))
+            members = [str(each) for each in rng.choice(names, size, replace=False)]
+            inner = [QuorumSet(int(rng.integers(1, 3)), members[:2])] if rng.random() < 0.3 else []
+            left = members[2:] if inner else members
+            parts = len(left) + len(inner)
+            sets[name] = QuorumSet(int(rng.integers(parts // 2 + 1, parts + 1)), left, inner)
+        if QuorumSystem(sets).greatest_quorum():
+            return sets
+
+
+def by_messages(
+    votes: np.ndarray[Any, Any], sets: dict[str, QuorumSet | None], classes: int, rounds: int
+) -> np.ndarray[Any, Any]:
+    """The same talk by nodes that hear statements and keep clocks of their own."""
+    first = dict(zip(sets, votes, strict=True))
+    nodes = {name: Delegate(name, sets, first, classes=classes) for name in sets}
+    waited = {name: np.zeros(votes.shape[1], dtype=np.int64) for name in sets}
+    for now in range(rounds):
+        said = {}
+        for name, node in nodes.items():
+            before = node.counter
+            due = (waited[name] >= patience(before)) & (before > 0) if now else True
+            said[name] = node.turn(due)
+            waited[name] = np.where(node.counter != before, 1, waited[name] + 1)
+        for node in nodes.values():
+            for name, statement in said.items():
+                node.hear(name, statement)
+    for node in nodes.values():
+        node.turn()
+    return np.stack([node.decided for node in nodes.values()])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_decides_what_nodes_that_pass_messages_decide(seed: int) -> None:
+    """They may be a round faster, as a node draws all conclusions from its own statements at once."""
+    rng = np.random.default_rng(seed)
+    n, classes = int(rng.integers(4, 8)), int(rng.integers(2, 4))
+    sets = drawn(rng, n)
+    votes = rng.integers(0, classes, (n, 30))
+    outcome = deliberate(votes, Federated(sets), classes=classes, rounds=20)
+    messages = by_messages(votes, sets, classes, 20)
+    both = (outcome.decisions >= 0) & (messages >= 0)
+    assert both.any()
+    if QuorumSystem(sets).disjoint_quorums() is None:
+        np.testing.assert_array_equal(outcome.decisions[both], messages[both])
+    np.testing.assert_array_equal((outcome.decisions >= 0).mean() > 0.2, (messages >= 0).mean() > 0.2)
+
+
+@pytest.mark.parametrize("attack", sorted(ATTACKS))
+@pytest.mark.parametrize("delay", [1, 3])
+def test_intact_participants_never_decide_differently(attack: str, delay: int) -> None:
+    rng = np.random.default_rng([len(attack), delay])
+    tried = decided = 0
+    while tried < (6 if delay == 1 else 2):
+        n = int(rng.integers(4, 8))
+        sets = drawn(rng, n)
+        liar = int(rng.integers(n))
+        intact = QuorumSystem(sets).intact([NAMES[liar]])
+        if len(intact) < 2:
+            continue
+        tried += 1
+        votes, truth = rng.integers(0, 2, (n, 8)), rng.integers(0, 2, 8)
+        liars: dict[int, Adversary] = {liar: ATTACKS[attack].against((liar + 1) % n)}
+        outcome = deliberate(
+            votes, Federated(sets, delay=delay), adversaries=liars, truth=truth, seed=tried, rounds=25
+        )
+        rows = [NAMES.index(name) for name in intact]
+        held = outcome.decisions[rows]
+        assert not ((held == 0).any(axis=0) & (held == 1).any(axis=0)).any()
+        decided += int((held >= 0).sum())
+    assert decided > 0
+
+
+def test_where_quorums_share_nobody_they_split_and_the_check_had_said_so() -> None:
+    left, right = QuorumSet(2, ["a", "b"]), QuorumSet(2, ["c", "d"])
+    sets: dict[str, QuorumSet | None] = {"a": left, "b": left, "c": right, "d": right}
+    assert analyse(QuorumSystem(sets)).quorum_intersection is False
+    outcome = deliberate([[0], [0], [1], [1]], Federated(sets))
+    assert outcome.decisions.ravel().tolist() == [0, 0, 1, 1]
+    assert outcome.decision == [-1]
+
+
+def test_a_two_faced_liar_splits_where_two_of_three_are_enough_and_the_check_had_named_it() -> None:
+    sets = dict.fromkeys("abc", QuorumSet(2, ["a", "b", "c"]))
+    assert analyse(QuorumSystem(sets)).splitting_sets
+    outcome = deliberate([[0], [1], [0]], Federated(sets), adversaries={2: Equivocating()})
+    assert outcome.decisions[:2].ravel().tolist() == [0, 1]
+
+
+def test_five_rounds_and_a_message_for_every_step() -> None:
+    """First votes, prepare, prepared, commit, committed: each of four tells three others."""
+    outcome = deliberate(np.ones((4, 9), dtype=int), alike(4, 3))
+    assert outcome.rounds.tolist() == [5] * 9
+    assert outcome.queries == 5 * 4 * 3
+    assert outcome.settled.all()
+    assert (outcome.decisions == 1).all()
+
+
+def test_a_label_without_a_blocking_set_is_never_decided() -> None:
+    """Three labels of four, so that no two agree but on the last input: nobody supports anything."""
+    outcome = deliberate([[0, 0], [1, 0], [2, 1], [3, 2]], alike(4, 3), classes=4)
+    assert outcome.decision.tolist() == [-1, 0]
+    assert outcome.settled.tolist() == [False, True]
+
+
+def test_a_liar_alone_brings_in_no_label() -> None:
+    """All honest voted 0; what the liar says of 1 is no reason for anybody."""
+    for liar in (ConstantColour(1), Equivocating(), PerfectlyMalicious()):
+        outcome = deliberate(
+            np.zeros((4, 5), dtype=int), alike(4, 3), adversaries={1: liar}, truth=[0] * 5, classes=2
+        )
+        assert (outcome.decisions[[0, 2, 3]] == 0).all()
+        assert (outcome.decisions[1] == -1).all()
+
+
+def test_a_tie_is_broken_by_the_first_node_of_the_second_counter() -> None:
+    """Two against two, each label with a set that blocks: everybody's own vote, then that of the first."""
+    outcome = deliberate([[0, 1], [0, 1], [1, 0], [1, 0]], alike(4, 3))
+    assert outcome.decision.tolist() == [0, 1]
+    assert (outcome.rounds == 5 + int(patience(np.array(1)))).all()
+
+
+def test_weights_and_leanings_say_what_is_preferred() -> None:
+    votes = [[0], [0], [0], [1], [1]]  # both labels block sets of 4 of 5
+    assert deliberate(votes, alike(5, 4)).decision == [0]
+    assert deliberate(votes, alike(5, 4, weights=[1, 1, 1, 5, 5])).decision == [1]
+    leaning = np.ones((5, 1), dtype=np.int64)
+    assert deliberate_federated(votes, alike(5, 4), leaning=leaning).decision == [1]
+    leaning[:] = 2  # nobody voted for it, so that it does not qualify
+    assert deliberate_federated(votes, alike(5, 4), leaning=leaning, classes=3).decision == [0]
+
+
+def test_who_did_not_vote_may_be_absent_and_no_threshold_is_lowered_for_it() -> None:
+    votes = [[1, 1], [1, 1], [1, -1], [-1, -1]]
+    here = deliberate(votes, alike(4, 3))
+    assert here.decision.tolist() == [1, 1]
+    away = deliberate(votes, alike(4, 3), missing="absent")
+    assert away.decision.tolist() == [1, -1]
+    assert away.present is not None
+    assert away.decisions[3].tolist() == [-1, -1]
+
+
+def test_repetitions_are_the_same_in_lockstep_and_drawn_in_storms() -> None:
+    rng = np.random.default_rng(3)
+    votes = rng.integers(0, 2, (7, 12))
+    calm = deliberate(votes, alike(7, 5), repeats=3)
+    assert calm.decisions.shape == (3, 7, 12)
+    assert (calm.decisions == calm.decisions[0]).all()
+    storm = deliberate(votes, alike(7, 5, delay=4), repeats=3, seed=1)
+    again = deliberate(votes, alike(7, 5, delay=4), repeats=3, seed=1)
+    np.testing.assert_array_equal(storm.decisions, again.decisions)
+    assert len({tuple(each) for each in storm.rounds.tolist()}) > 1
+    assert storm.rounds.min() >= calm.rounds.min()
+
+
+def test_a_record_has_a_history_and_no_turns() -> None:
+    outcome = deliberate([[0, 1], [0, 1], [1, 1], [1, 1]], alike(4, 3), record=True, rounds=12)
+    assert outcome.history is not None
+    assert outcome.history.shape == (2, 13, 2)
+    assert outcome.history[:, 0].tolist() == [[2, 2], [0, 4]]
+    assert outcome.history[:, -1].tolist() == [[4, 0], [0, 4]]
+    for ask in (outcome.turns, outcome.explain):
+        with pytest.raises(ValueError, match="Federated has no turns"):
+            ask(0)
+    with pytest.raises(ValueError, match="Federated has no turns"):
+        outcome.play()
+
+
+def test_a_copycat_repeats_what_it_follows() -> None:
+    votes = [[0], [0], [0], [1]]
+    outcome = deliberate(votes, alike(4, 4), adversaries={3: Copycat(target=0)})
+    assert (outcome.decisions[:3] == 0).all()
+    assert (deliberate(votes, alike(4, 4), adversaries={3: Silent()}).decisions == -1).all()
+
+
+def test_those_who_cannot_answer_are_silent_members() -> None:
+    there = np.array([True, True, True, False])
+    outcome = deliberate_federated([[0], [0], [1], [1]], alike(4, 3), there=there)
+    assert outcome.decisions.ravel().tolist() == [0, 0, 0, -1]
+    assert outcome.honest.tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sampling": Everyone()}, "Federated takes no sampling"),
+        ({"least_likeness": 0.5}, "Federated takes no least_likeness"),
+        ({"device": "cuda"}, "Federated takes no device='cuda'"),
+        ({"adversaries": {9: Silent()}}, "participants 0..3"),
+        ({"adversaries": {1: PerfectlyMalicious()}}, "must know the truth"),
+        ({"rounds": -1}, "rounds"),
+        ({"repeats": 0}, "repeats"),
+        ({"missing": "away"}, "missing must be 'uncoloured' or 'absent'"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_what_cannot_be_combined_is_refused_in_one_line(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        deliberate(np.zeros((4, 2), dtype=int), alike(4, 3), **options)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: alike(5, 3), "one per participant \\(4\\): got 5"),
+        (lambda: Federated({"a": QuorumSet(1, ["x"])}), "names 'x', who takes no part"),
+        (lambda: Federated({"a": None, "b": None}), "no quorum at all"),
+        (lambda: Federated({"a": QuorumSet(1, ["b"]), "b": None}), "no quorum at all"),
+        (lambda: alike(4, 3, delay=0), "delay must satisfy delay >= 1"),
+        (lambda: alike(4, 3, delay=101), "delay <= 100"),
+        (lambda: alike(4, 3, weights=[1, 2]), "one weight per participant \\(4\\): got 2"),
+        (lambda: alike(4, 3, weights=[1, 2, 3, -1]), "finite and >= 0"),
+        (lambda: Federated([QuorumSet(1, ["a"])]), "map names"),  # type: ignore[arg-type]
+        (lambda: Federated({"a": 3}), "QuorumSet or None"),  # type: ignore[dict-item]
+    ],
+)
+def test_quorum_sets_that_do_not_fit_are_refused_in_one_line(make: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        deliberate(np.zeros((4, 2), dtype=int), make())
+    assert "\n" not in str(caught.value)
+
+
+def test_sets_are_put_into_the_order_of_names() -> None:
+    sets = {"b": QuorumSet(1, ["b"]), "a": QuorumSet(2, ["a", "b"])}
+    protocol = Federated(sets, weights=[2, 1]).named(["a", "b"])
+    assert protocol.names == ("a", "b")
+    assert protocol.weights == (0.5, 1.0)
+    with pytest.raises(ValueError, match="no set for participant 'c'"):
+        protocol.named(["a", "b", "c"])
+    with pytest.raises(ValueError, match="a set for 'b', who is no participant"):
+        protocol.named(["a"])
