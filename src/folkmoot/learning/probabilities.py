@@ -74,7 +74,7 @@ def chances_of(participant: Participant, X: Any, classes: Array) -> Floats | str
     try:
         votes = as_colours(answers, classes)
     except TypeError:
-        return "predict returned what cannot be a label"
+        return "predict returned something that cannot be a label"
     if votes.ndim != 1:
         return f"predict returned the shape {answers.shape}"
     return _one_hot(votes, len(classes), _sureness(participant, len(classes)))
@@ -89,7 +89,7 @@ def _by_model(participant: Participant, X: Any, classes: Array) -> Floats | str:
     if given.shape != (rows_in(X), len(known)):
         return f"predict_proba returned the shape {given.shape}"
     if not (np.isfinite(given).all() and (given >= 0).all()):
-        return "predict_proba returned what is no probability"
+        return "predict_proba returned numbers that are not probabilities"
     place = as_colours(known, classes)
     full = np.zeros((len(given), len(classes)))
     full[:, place[place != UNCOLOURED]] = given[:, place != UNCOLOURED]

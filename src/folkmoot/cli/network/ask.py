@@ -100,7 +100,7 @@ def ask(
         typer.Option(
             "--least-voters",
             metavar="N",
-            help="How many must have voted for a label at first, if it is to be decided.",
+            help="How many first votes a label needs to be decided.",
             show_default="one more than may lie",
         ),
     ] = None,
@@ -124,7 +124,7 @@ def ask(
         bool,
         typer.Option(
             "--require-decided",
-            help="Exit with 1 if an input stays undecided; else that is an answer, too, and exits with 0.",
+            help="Exit with 1 if an input stays undecided; without this option, exit with 0.",
         ),
     ] = False,
     everything: Everything = False,

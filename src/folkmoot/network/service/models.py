@@ -255,7 +255,7 @@ def _text(label: object) -> str:
     if isinstance(value, float) and np.isfinite(value):
         # As the model's own type shows it: the nearest double of a float32 has digits that nobody meant.
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else str(label)
-    raise ValueError(f"text and finite numbers can be labels; got {label!r}")
+    raise ValueError(f"a label must be text or a finite number: got {label!r}")
 
 
 def _estimator(spec: str, estimator: Any) -> Model:

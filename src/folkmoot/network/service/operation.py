@@ -209,7 +209,7 @@ async def _tend(node: Node, marks: Watermarks, log: Journal) -> None:
         try:
             gone = node.storage.tend(node.transport.clock(), marks)
         except sqlite3.Error as error:  # nothing can be stored: the node must stop
-            context = {"message": "the database cannot be tended", "exception": error}
+            context = {"message": "the database cannot be kept within its limits", "exception": error}
             asyncio.get_running_loop().call_exception_handler(context)
             return
         node.counts["motions_forgotten"] += gone

@@ -138,7 +138,7 @@ class Stance(Holding):
         self._held = self._opinions.colours
 
     def settle_threshold(self, peers: Sequence[Colours]) -> None:
-        """Fix a local threshold, once, by the own first votes and those of some peers."""
+        """Fix a local threshold, once, by this node's first votes and those of some peers."""
         minutes = self._minutes
         if minutes.local is not None:
             first = minutes.motion.form.unpack_first(minutes.own.first)

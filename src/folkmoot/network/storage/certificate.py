@@ -110,7 +110,7 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
     try:
         motion = read_header(found.header)
     except TypeError as error:  # an asker may sign what it likes
-        raise ValueError(f"its header is none: {error}") from None
+        raise ValueError(f"its header cannot be read: {error}") from None
     _refuse_trust(trust=motion.trust)
     if motion.moot.hex() != found.moot or not 0 <= motion.asker < len(roster):
         raise ValueError("its motion was not put to this moot")

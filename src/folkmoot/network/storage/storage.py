@@ -89,6 +89,11 @@ class Storage:
         """Close the file."""
         self._db.close()
 
+    @property
+    def database(self) -> Database:
+        """The file itself; ``storage/chronicle.py`` keeps rosters in it."""
+        return self._db
+
     def start(self, clock: float) -> int:
         """The number of this start: above every other, also after an old copy of the file was put back."""
         with self._db.writing():
