@@ -10,6 +10,7 @@ import typer
 from folkmoot.cli.options import (
     FLOAT,
     INT,
+    Device,
     Json,
     LabelColumn,
     Plot,
@@ -18,6 +19,7 @@ from folkmoot.cli.options import (
     TaskColumn,
     WorkerColumn,
     check_workers,
+    device_called,
     parse_accuracies,
 )
 from folkmoot.cli.output import (
@@ -77,6 +79,7 @@ def plan(
     ] = 100,
     rounds: RoundsEach = 50,
     seed: Seed = 0,
+    device: Device = "cpu",
     json: Json = False,
     plot: Plot = None,
 ) -> None:
@@ -105,6 +108,7 @@ def plan(
             inputs=inputs,
             rounds=rounds,
             seed=seed,
+            device=device_called(device),
             progress=progress,
             **given,
         )

@@ -30,7 +30,12 @@ _LEAST_ROOM: Final = 64 << 20  # bytes for compiled code and temporary files
 _TIME_ERROR: Final = 5  # what adjtimex(2) returns where no service keeps the clock right
 _FIRST_YEAR: Final = 2025  # an earlier clock was never set
 # Modules whose name is not that of their package.
-_MODULES: Final = {"scikit-learn": "sklearn", "xgboost-cpu": "xgboost"}
+_MODULES: Final = {
+    "scikit-learn": "sklearn",
+    "xgboost-cpu": "xgboost",
+    "cupy-cuda13x": "cupy",
+    "cupy-cuda12x": "cupy",
+}
 
 
 def machine(listen: Sequence[str] = ()) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from folkmoot.baselines import vote_shares
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, tell
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols import AnyProtocol, Slush
 from folkmoot.sampling import Others, Sampling
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.peer_reviewed import Reviewing, ballots_handed_in, known_truth
@@ -83,7 +83,7 @@ class Ballot:
 
     def talk(
         self,
-        protocol: SnowProtocol[Any],
+        protocol: AnyProtocol,
         adversaries: dict[int, Adversary],
         truth: Votes | None,
         *,
@@ -183,7 +183,7 @@ def shares(outcome: Outcome) -> Floats:
     return np.asarray((best / best.sum(axis=-1, keepdims=True)).mean(axis=0))
 
 
-def has_closed_form(protocol: SnowProtocol[Any], sampling: Sampling | None, ballot: Ballot) -> bool:
+def has_closed_form(protocol: AnyProtocol, sampling: Sampling | None, ballot: Ballot) -> TypeGuard[Slush]:
     """Whether the law of the answers to these votes is that of ``SlushChain``, if nobody lies.
 
     Two classes, Slush, one alpha, all others asked alike, and everybody has voted.
@@ -200,7 +200,7 @@ def has_closed_form(protocol: SnowProtocol[Any], sampling: Sampling | None, ball
     )
 
 
-def absorption(protocol: SnowProtocol[Any], votes: Votes) -> Floats:
+def absorption(protocol: Slush, votes: Votes) -> Floats:
     """The chances that all end up red or blue, from the number of blue first votes."""
     from folkmoot.theory import SlushChain
 

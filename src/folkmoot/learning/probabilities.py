@@ -31,12 +31,12 @@ from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, first_sentence, tell
 from folkmoot.learning.tables import columns_of, rows_in
+from folkmoot.levels import LEVELS, in_levels
 from folkmoot.outcome import Outcome
 from folkmoot.played import Played
 from folkmoot.simulation import Agreement, agree
 from folkmoot.votes import UNCOLOURED, Votes
 
-LEVELS: Final = 256  # of a probability that is handed in: 8 bits
 _LEVEL: Final = 1e-9  # probabilities that differ by less are level
 
 
@@ -52,15 +52,6 @@ POOLS: Final[dict[PoolName, _Scale]] = {
     "mean": _Scale(np.asarray, np.asarray),
     "log": _Scale(np.log, lambda held: np.exp(held - held.max(axis=-1, keepdims=True))),
 }
-
-
-def in_levels(chances: Floats) -> Floats:
-    """Probabilities (..., class) rounded to the middles of 256 equal cells, and scaled to add up to 1.
-
-    None is then 0 or 1: nobody rules a class out, and every logarithm is finite.
-    """
-    middles = (np.minimum(np.floor(chances * LEVELS), LEVELS - 1) + 0.5) / LEVELS
-    return np.asarray(middles / middles.sum(axis=-1, keepdims=True))
 
 
 def has_probabilities(participant: Participant) -> bool:

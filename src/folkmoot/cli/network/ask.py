@@ -23,7 +23,7 @@ from folkmoot.cli.output import print_json, progress_bar, warn
 
 if TYPE_CHECKING:
     from folkmoot.network import Account, Batch, Terms
-    from folkmoot.network.service.asking import Weights
+    from folkmoot.network.service.asking import Voting, Weights
     from folkmoot.network.service.control import MotionProgress
 
 Via = Annotated[
@@ -104,6 +104,22 @@ def ask(
             show_default="one more than may lie",
         ),
     ] = None,
+    voting: Annotated[
+        str,
+        typer.Option("--voting", help="What is handed in: 'labels', or 'probabilities' of all labels."),
+    ] = "labels",
+    regression: Annotated[
+        bool, typer.Option("--regression", help="The answers are real numbers; needs --tol.")
+    ] = False,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            "--tol",
+            metavar="WIDTH",
+            help="How far apart the numbers signed by a quorum may be, in the unit of the answers.",
+            show_default="0.01 with --voting probabilities",
+        ),
+    ] = None,
     require_decided: Annotated[
         bool,
         typer.Option(
@@ -136,6 +152,9 @@ def ask(
         trust=trust,
         labels=None if labels is None else [label.strip() for label in labels.split(",")],
         least_voters=least_voters,
+        voting=cast("Voting", voting),  # which it checks
+        regression=regression,
+        tol=tol,
     )
     batch = read_inputs(inputs, schema)
     missing = batch.missing

@@ -57,6 +57,8 @@ def records_by_name(storage: Storage, names: Mapping[str, str]) -> dict[str, dic
 
 def check_truth(place: int, label: str, motion: Motion, where: str) -> str:
     """The label of the motion that is meant; ValueError if input or label is not of this motion."""
+    if motion.answers == "numbers":
+        raise ValueError(f"{where}: truths are labels, and this motion is about numbers")
     if not 0 <= place < motion.inputs:
         raise ValueError(f"{where}: input must be 0 to {motion.inputs - 1}: got {str(place)!r}")
     known = _known_label(label, motion.labels)
