@@ -110,7 +110,9 @@ def plan(
     else:
         crowd = Observed.checked(votes, truth, labels)
     remarks = () if truth is not None else _remarks_without_truth(crowd)
-    return _planned(crowd, n, byzantine, inputs, rounds, protocol, target, seed, device, progress, remarks=remarks)
+    return _planned(
+        crowd, n, byzantine, inputs, rounds, protocol, target, seed, device, progress, remarks=remarks
+    )
 
 
 def plan_for(
@@ -203,7 +205,9 @@ def plan_for(
             raise ValueError(f"y must hold one label per input ({votes.shape[1]}): got {len(truth)}")
         crowd = Observed.checked(votes, truth, len(moot.classes_))
     remarks = () if y is not None else _remarks_without_truth(crowd)
-    return _planned(crowd, n, byzantine, inputs, rounds, protocol, target, seed, device, progress, remarks=remarks)
+    return _planned(
+        crowd, n, byzantine, inputs, rounds, protocol, target, seed, device, progress, remarks=remarks
+    )
 
 
 def _remarks_without_truth(crowd: Crowd) -> tuple[str, ...]:

@@ -47,14 +47,14 @@ def keys_and_roster(n: int) -> tuple[tuple[Ed25519PrivateKey, ...], Roster]:
     keys, participants = [], []
     for i in range(n):
         key = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"key {i}".encode()).digest())
-        certificate = _certificate(f"p{i:03d}", key)
+        certificate = certificate_of(f"p{i:03d}", key)
         fingerprint = fingerprint_of(certificate)
         participants.append(Member(f"p{i:03d}", "", fingerprint, (f"127.0.0.1:{7000 + i}",), certificate))
         keys.append(key)
     return tuple(keys), Roster(participants)
 
 
-def _certificate(name: str, key: Ed25519PrivateKey) -> bytes:
+def certificate_of(name: str, key: Ed25519PrivateKey) -> bytes:
     """Like a node's own, but with nothing random or of today in it."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     start, end = datetime(2020, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)

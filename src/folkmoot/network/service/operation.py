@@ -41,6 +41,7 @@ from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
+from folkmoot.tabular import shortened
 
 LOCK: Final = "lock"
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others
@@ -105,6 +106,7 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
     me = identity.load(settings.folder)
     roster = Roster.read(settings.roster)
     place = place_of(me, roster, settings)
+    check_access(settings.policy, roster, settings.folder)
     adversary = adversary_of(settings.attack)
     if settings.control is not None:
         loopback(settings.control, "--control")
@@ -273,6 +275,16 @@ def place_of(me: Identity, roster: Roster, settings: Settings) -> int:
             f"folkmoot roster add {settings.roster} {settings.folder}"
         )
     return place
+
+
+def check_access(policy: Policy, roster: Roster, folder: Path) -> None:
+    """ValueError if a policy names members that the roster does not have."""
+    strangers = policy.access.strangers([member.name for member in roster])
+    if strangers:
+        raise ValueError(
+            f"[policy] in {folder / SETTINGS} must name members of the roster, "
+            f"{shortened([member.name for member in roster])}: got {strangers[0]!r}"
+        )
 
 
 def labels_of(model: Model, settings: Settings) -> list[str] | None:

@@ -54,7 +54,22 @@ CREATE INDEX motions_opened ON motions (opened, name);
 CREATE INDEX motions_open ON motions (opened, name) WHERE closed IS NULL
 """
 _SERIES: Final = "CREATE TABLE series (motion BLOB PRIMARY KEY, rounds BLOB NOT NULL)"
-_STEPS: Final = (_SCHEMA, _SEALS, _SERIES)  # what each version added to the one before; the first is 1
+# By the digest of the roster that is replaced; ``own_consents`` has one row for each: a node signs once.
+_ROSTERS: Final = """
+CREATE TABLE successors (previous BLOB, name BLOB, content BLOB NOT NULL, PRIMARY KEY (previous, name));
+CREATE TABLE consents (
+    previous BLOB, node INTEGER, name BLOB, signature BLOB NOT NULL, PRIMARY KEY (previous, node, name)
+);
+CREATE TABLE own_consents (previous BLOB PRIMARY KEY, name BLOB NOT NULL);
+CREATE TABLE adopted (previous BLOB PRIMARY KEY, name BLOB NOT NULL, at REAL NOT NULL);
+CREATE TABLE renewed (old TEXT PRIMARY KEY, new TEXT NOT NULL)
+"""
+_STEPS: Final = (
+    _SCHEMA,
+    _SEALS,
+    _SERIES,
+    _ROSTERS,
+)  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)
 
 

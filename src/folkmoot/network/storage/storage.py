@@ -84,6 +84,11 @@ class Storage:
         """Close the file."""
         self._db.close()
 
+    @property
+    def database(self) -> Database:
+        """The file itself; ``storage/chronicle.py`` keeps rosters in it."""
+        return self._db
+
     def start(self, clock: float) -> int:
         """The number of this start: above every other, also after an old copy of the file was put back."""
         with self._db.writing():
@@ -233,6 +238,15 @@ class Storage:
             found = self._db.one("SELECT header FROM motions WHERE name = ?", name)
             if found is not None:
                 yield found[0]
+
+    def since(self, clock: float) -> Iterator[tuple[float, bytes]]:
+        """When motions were opened since then, and their headers, the oldest first."""
+        for name, opened in self._db.all(
+            "SELECT name, opened FROM motions WHERE opened > ? ORDER BY opened", clock
+        ):
+            found = self._db.one("SELECT header FROM motions WHERE name = ?", name)
+            if found is not None:
+                yield opened, found[0]
 
     # ---- forgetting --------------------------------------------------------------------------
 
