@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -155,7 +156,7 @@ def test_bad_values_are_one_line(town: Town, message: str, command: str, argumen
         ({"windows": "1h,1h,1h,100.5s"}, "--windows must be whole seconds: got '100.5s'"),
     ],
 )
-def test_what_a_motion_cannot_be(town: Town, changed: dict[str, object], message: str) -> None:
+def test_what_a_motion_cannot_be(town: Town, changed: dict[str, Any], message: str) -> None:
     town.refused(message, "sam", "put", *town.terms(VOTES, **changed), "--confirmations", 0)
 
 
