@@ -161,7 +161,16 @@ def test_sweeps_count_alike(make: Make, monkeypatch: pytest.MonkeyPatch) -> None
                 sweep(p[settings], rules[settings], byzantine=liars, talks=41, seed=n, rounds=9, device=where)
                 for where in devices
             )
-            for name in ("right", "wrong", "level", "settled", "rounds", "queries"):
+            for name in (
+                "right",
+                "wrong",
+                "level",
+                "settled",
+                "rounds",
+                "queries",
+                "voted_right",
+                "voted_level",
+            ):
                 np.testing.assert_array_equal(getattr(here, name), getattr(there, name), err_msg=name)
 
 

@@ -82,6 +82,7 @@ def test_a_talk_of_a_sweep_is_a_talk_of_deliberate(law: Any, liars: int) -> None
         assert found.open[which] == 150 - outcome.settled.sum()
         assert found.right[which] == (outcome.decision == 1).sum()
         assert found.wrong[which] == (outcome.decision == 0).sum()
+        assert found.majority[which] == np.mean((np.sign(votes.mean(axis=0) - 0.5) + 1) / 2)
 
 
 def test_on_any_number_of_threads_and_by_the_exact_law() -> None:

@@ -29,7 +29,7 @@ def build(folder: Path, chunk: int) -> ctypes.CDLL:
     program = compiler()
     assert program is not None
     path = folder / f"talk-{chunk}.so"
-    options = ["-O2", "-shared", "-fPIC", "-std=c++14", f"-DCHUNK={chunk}", "-DTOGETHER=1"]
+    options = ["-O1", "-shared", "-fPIC", "-std=c++14", f"-DCHUNK={chunk}", "-DTOGETHER=1"]
     subprocess.run([program, "-x", "c++", *options, str(SOURCE), "-o", str(path)], check=True)
     return ctypes.CDLL(str(path))
 

@@ -22,6 +22,7 @@ from folkmoot.outcome import Outcome
 from folkmoot.protocols import AnyProtocol, SnowProtocol, WholeProtocol, protocols_in_words
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
 from folkmoot.simulation.peer_reviewed import Reviewing
+from folkmoot.simulation.play_options import Device
 from folkmoot.trust import Anchor, Gold
 from folkmoot.votes import Missing, Votes, packed_bytes
 
@@ -58,6 +59,7 @@ def compare(
     sampling: Sampling | None = None,
     batch: Literal["independent", "shared"] | None = None,
     threads: int | None = None,
+    device: Device = "cpu",
     keys: Callable[[Votes], Ints] | None = None,
     missing: Missing = "absent",
     rules: Sequence[RuleName] | None = None,
@@ -117,6 +119,8 @@ def compare(
         "shared" with ``anchors``.
     threads : int, optional
         How many threads to use. Default: one per core.
+    device : {"cpu", "cuda", "auto"}, default "cpu"
+        Where the talks are played, as in ``deliberate``: the same bits on a GPU.
     keys : callable, optional
         Makes a number for each input from the votes that are talked about, which seeds its randomness, such
         as ``folkmoot.votes.vote_keys``. Default: its position.
@@ -173,6 +177,7 @@ def compare(
         classes = len(labels)
     options: dict[str, Any] = {
         "rounds": rounds, "seed": seed, "threads": threads, "missing": missing, "progress": progress,
+        "device": device,
     }  # fmt: skip
     if batch is not None:
         options["batch"] = batch
@@ -195,6 +200,11 @@ def compare(
     if labels is not None:
         one_each("labels", labels, classes, "colour")
     _check_trust(trust, anchors)
+    if anchors is not None and device == "cuda":
+        raise ValueError(
+            "a GPU does not play talks by trust: give device='cpu', or device='auto', which takes a GPU "
+            "where it can"
+        )
     if stacking and right is None:
         raise ValueError("stacking learns from the truth: give truth=, or stacking=False")
 
@@ -267,7 +277,9 @@ def compare(
         outcomes={name: called(outcome) for name, outcome in outcomes.items()},
         without_trust={} if listeners is None else {name: called(each) for name, each in plain.items()},
         listeners=listeners,
-        recorded=called(scene.talk(first, listeners, record=True, progress=None)) if record else None,
+        recorded=called(scene.talk(first, listeners, record=True, device="cpu", progress=None))
+        if record
+        else None,
         seconds=seconds,
         ground=ground,
         certainty=None if listeners is not None else ground.certainty(main),

@@ -55,6 +55,8 @@ def machine(listen: Sequence[str] = ()) -> Iterator[Finding]:
     yield from _packages()
     for name, extra in EXTRAS.items():
         yield _extra(name, extra)
+    if importlib.util.find_spec("cupy") is not None:
+        yield _gpu()
     yield _compiler_cache()
     yield _clock()
     yield _open_files()
@@ -119,6 +121,16 @@ def _version_of(module: str) -> str:
     return "of unknown version"
 
 
+def _gpu() -> Finding:
+    """Whether a GPU can be used, where there is CuPy."""
+    from folkmoot.simulation.kernels.gpu import cuda
+
+    reason = cuda.why_not()
+    if reason:
+        return Finding("GPU", "note", f"talks are played on the processor: {reason}")
+    return Finding("GPU", "ok", f"{cuda.cuda().name}: device='cuda' plays on it")
+
+
 def _compiler_cache() -> Finding:
     """Where compiled kernels are kept, and whether they can be."""
     from folkmoot.compiling import cache_folder, kernel_folder
@@ -156,7 +168,7 @@ def _clock() -> Finding:
     if now.year < _FIRST_YEAR:
         return Finding("clock", "broken", f"{note}; it was never set", mend)
     if abs(drift) > 0.02:
-        jump = f"it moved {drift:+.2f} s against the monotonic clock within 50 ms"
+        jump = f"it jumped by {drift:+.2f} s within 50 ms"
         return Finding("clock", "broken", f"{note}; {jump}", mend)
     kept = _kept_right()
     if kept is None:

@@ -1,4 +1,4 @@
-"""The votes of a moot on some inputs: what trust hangs on, the talk, and how likely classes and answers are.
+"""The votes of a moot on some inputs: what trust rests on, the talk, and how likely classes and answers are.
 
 A participant that cannot predict is not waited for: the others talk among themselves, with the protocol
 scaled to their number, and in the ``Outcome`` it stands as a participant without a colour that is not honest.
@@ -60,7 +60,7 @@ class Ballot:
 
     @cached_property
     def keys(self) -> Ints:
-        """What the randomness of each input hangs on: the votes on it."""
+        """What seeds the randomness of each input: the votes on it."""
         return vote_keys(self.votes)
 
     def listened(
@@ -145,7 +145,7 @@ def ballot_of(answers: Sequence[Array | str], labels: Array, names: Sequence[str
         try:
             votes[i] = as_colours(each, labels)
         except TypeError:
-            faults[i] = "predict returned what cannot be a label"
+            faults[i] = "predict returned something that cannot be a label"
             continue
         if (votes[i] == UNCOLOURED).any():
             strange.append(names[i])
@@ -153,12 +153,12 @@ def ballot_of(answers: Sequence[Array | str], labels: Array, names: Sequence[str
         [f"{names[i]} ({fault})" for i, fault in faults.items()],
         "predict failed; faulty, so the others go on without",
     )
-    tell(strange, "answers that are none of the classes; taken as no vote")
+    tell(strange, "some answers are none of the classes and count as no vote")
     return Ballot(votes, labels, faults)
 
 
 def anchors_of(participants: Sequence[Participant], labels: Array) -> list[Anchor | None]:
-    """What the trust of each hangs on (docs/trust.md): its holdout, with its answers as places in ``labels``.
+    """What the trust of each rests on (docs/trust.md): its holdout, with its answers as places in ``labels``.
 
     None for a participant that has held nothing out.
     """

@@ -116,7 +116,9 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         if isinstance(self.protocol, WholeProtocol) and self.sampling is not None:
             raise ValueError(f"{type(self.protocol).__name__} asks nobody at random: sampling must be None")
         if self.trust is not None and self.sampling is not None:
-            raise ValueError(f"trust={self.trust!r} says who is asked: sampling must be None, or trust=None")
+            raise ValueError(
+                f"trust={self.trust!r} already says who is asked: set sampling=None, or trust=None"
+            )
         checks.integer("rounds", self.rounds, least=0)
         for name, given, known in (("voting", self.voting, VOTING), ("pool", self.pool, tuple(POOLS))):
             if not isinstance(given, str) or given not in known:
@@ -296,7 +298,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         """
         check_is_fitted(self, "participants_")
         if not self._reviewed:
-            raise ValueError(f"reviews are of peer review: set trust={PEER_REVIEW!r}")
+            raise ValueError(f"there are reviews only with peer review: set trust={PEER_REVIEW!r}")
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
         adversaries = self._byzantine(ballot)

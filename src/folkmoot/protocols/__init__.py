@@ -3,6 +3,7 @@
 from dataclasses import fields
 from typing import Any, Final, TypeAlias
 
+from folkmoot.protocols.hierarchy import Hierarchy
 from folkmoot.protocols.leaders import Leaders, leader_order, leader_sample
 from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.snow import Alpha, SnowProtocol, winner
@@ -25,6 +26,7 @@ SIMULATED: Final[dict[str, type[SnowProtocol[Any]]]] = {"leaders": Leaders}
 __all__ = [
     "PROTOCOLS",
     "SIMULATED",
+    "Hierarchy",
     "Leaders",
     "Slush",
     "SnowProtocol",

@@ -47,10 +47,11 @@ def deliberate(
     ----------
     votes : array-like of int, shape (participant, input)
         Everybody's first votes: colours 0..C-1, -1 for none.
-    protocol : SnowProtocol or Federated
-        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; or ``folkmoot.federated.Federated``, which
-        sends messages to all at once, has no queries and takes no ``sampling``, ``least_likeness`` or
-        ``device``; its record has no turns.
+    protocol : SnowProtocol, Hierarchy or Federated
+        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; ``Hierarchy``, in which teams talk first; or
+        ``folkmoot.federated.Federated``, which sends messages to all at once, has no queries, and a
+        record without turns. The last two take no ``sampling``, ``least_likeness`` or ``device``, a
+        hierarchy no ``record``.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
@@ -144,6 +145,10 @@ def deliberate(
             rounds=rounds,
             repeats=repeats,
             seed=seed,
+            schedule=schedule,
+            batch=batch,
+            threads=threads,
+            keys=keys,
             classes=classes,
             missing=missing,
             record=record,

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from folkmoot.adversaries import Adversary
 from folkmoot.federated.protocol import Federated
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import WholeProtocol
+from folkmoot.protocols import Hierarchy, WholeProtocol
 from folkmoot.simulation.federated_talk import deliberate_federated
+from folkmoot.simulation.team_talk import deliberate_in_teams
 from folkmoot.votes import Votes
 
 # Options of ``deliberate`` that say how queries are drawn and played, and mean nothing where there are
@@ -30,8 +31,12 @@ def play_whole(
         raise ValueError(
             f"{name} takes no {given}: {given.split('=')[0]} is for Slush, Snowflake and Snowball"
         )
+    if isinstance(protocol, Hierarchy):
+        kept = {option: value for option, value in options.items() if option not in ("device", "permute")}
+        return deliberate_in_teams(votes, protocol, **kept)
     if isinstance(protocol, Federated):
-        return deliberate_federated(votes, protocol, **options)
+        kept = {option: value for option, value in options.items() if option not in _OF_QUERIES}
+        return deliberate_federated(votes, protocol, **kept)
     raise TypeError(f"nothing here plays {name}")
 
 
@@ -57,8 +62,7 @@ def play_whole_among(
         "sampling": sampling is not None,
         "least_likeness": bool(options.pop("least_likeness", 0)),
     }
-    kept = {name: value for name, value in options.items() if name not in _OF_QUERIES}
     liars = {i: liar for i, liar in adversaries.items() if mask[i]}
     return play_whole(
-        votes, protocol, refused=refused, there=mask, leaning=leaning, adversaries=liars, **kept
+        votes, protocol, refused=refused, there=mask, leaning=leaning, adversaries=liars, **options
     )

@@ -54,7 +54,7 @@ class Listeners(Generic[OpinionT]):
     trusts: tuple[OpinionT, ...]
     """What each thinks of all; that of an adversary is empty."""
     anchored: Bools
-    """(participant,): who decides by an opinion that hangs on its own holdout, or on checked answers.
+    """(participant,): who decides by an opinion that rests on its own holdout, or on checked answers.
 
     These are the ones that talk."""
     speaking: Bools

@@ -18,17 +18,17 @@ VOTING, SWEEPING = 11, 12  # what streams are for, beside the talks
 _ZERO, _ONE, _ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
+@compiled(nogil=True)
 def planes_of(thresholds: Words) -> Words:
     """(set, group of 64, bit): thresholds (set, participant) by bits, the highest first."""
     sets, many = thresholds.shape
     groups = -(-many // 64)
-    padded = np.zeros((sets, groups * 64), dtype=np.uint64)
-    padded[:, :many] = thresholds
-    planes = np.empty((sets, groups, 64), dtype=np.uint64)
-    weights = _ONE << np.arange(64, dtype=np.uint64)
-    for bit in range(64):  # in a loop: all bits at once would take 64 times the memory
-        ones = (padded >> np.uint64(63 - bit)) & _ONE
-        planes[:, :, bit] = (ones.reshape(sets, groups, 64) * weights).sum(axis=2, dtype=np.uint64)
+    planes = np.zeros((sets, groups, 64), dtype=np.uint64)
+    for which in range(sets):
+        for i in range(many):
+            for bit in range(64):
+                one = thresholds[which, i] >> np.uint64(63 - bit) & _ONE
+                planes[which, i // 64, bit] |= one << np.uint64(i % 64)
     return planes
 
 

@@ -65,7 +65,8 @@ def play(runner: Runner, setting: Setting, options: Options, results: Results, h
         some = slice(first, last)
         if form.walk == "flip":
             asks = runner.empty(last - first, np.uint32)
-            rule = [there.first, there.fixed, there.closed, there.chance, form.chances, there.offset, 0]
+            rule = [there.first, there.fixed, there.closed, there.chance, form.chances, form.width]
+            rule += [there.offset, 0]
             limit = setting.rounds * honest
             flip(runner, form, jobs, [*rule, honest, limit], [nodes, asks, over, None, 0], halt)
             found = runner.back(asks).astype(np.int64)
@@ -91,7 +92,7 @@ def flip(
         runner.array(np.full(lanes, _IDLE, dtype=np.int64)),
         *(runner.empty(lanes, np.uint64) for _ in range(2)),
         *(runner.empty(lanes, np.uint32) for _ in range(2)),
-        runner.empty((2, lanes), np.uint32),
+        runner.empty(lanes, np.uint32),
         runner.empty((form.words, lanes), np.uint32),
     ]
     _until_done(runner, launch, jobs, [*rule, *state, *out], state[0], halt)

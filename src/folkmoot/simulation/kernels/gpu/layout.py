@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.arrays import Array, Ints
+from folkmoot.arrays import Array, Ints, Words
 from folkmoot.simulation.kernels.gpu.runner import Form
 from folkmoot.simulation.setting import Setting
 
@@ -39,6 +39,11 @@ def layout_of(setting: Setting) -> Layout:
     votes, classes = setting.honest_votes, setting.classes
     honest = votes.shape[1]
     flips = is_flip(setting)
+    chance, offset, width = chances.chance, chances.offset, 0
+    if flips:
+        named = int(chances.fixed[0].sum()) if len(votes) else 0
+        rows = len(np.unique(offset))
+        chance, offset, width = paired(chance, offset, len(chance) // rows, honest + named)
     states = votes.astype(np.uint32) if flips else machine.start[votes.astype(np.int64) + 1].astype(np.uint32)
     bits = 1 if flips else next(width for width in WIDTHS if len(machine.colour) <= 2**width)
     first = packed(states, bits)
@@ -46,9 +51,10 @@ def layout_of(setting: Setting) -> Layout:
         walk="flip" if flips else "table",
         bits=bits,
         words=first.shape[1],
-        chances=len(chances.chance),
+        chances=len(chance),
+        width=width,
         counts=0 if flips else classes * (2 if setting.lockstep else 1),
-        local=bool((chances.offset != 0).any()),
+        local=bool((offset != 0).any()),
         lockstep=setting.lockstep,
         wins=honest * classes if machine.counts_wins else 0,
     )
@@ -60,8 +66,8 @@ def layout_of(setting: Setting) -> Layout:
         asking=asking.astype(np.int32),
         fixed=np.ascontiguousarray(chances.fixed, dtype=np.int32),
         closed=np.ascontiguousarray(setting.closed, dtype=np.uint8),
-        chance=chances.chance,
-        offset=chances.offset.astype(np.uint32),
+        chance=chance,
+        offset=offset.astype(np.uint32),
         after=machine.after.astype(np.int32).ravel(),
         colour=np.array([0, 1], dtype=np.int32) if flips else machine.colour.astype(np.int32),
         asks=machine.asking.astype(np.int32),
@@ -69,16 +75,35 @@ def layout_of(setting: Setting) -> Layout:
 
 
 def is_flip(setting: Setting) -> bool:
-    """Whether the flip walk plays it, which looks only now and then if all agree: that must be for good."""
+    """Whether the flip walk plays it.
+
+    It looks only now and then if all agree, so that must be for good; and from how many say blue it must know
+    how many say red, so as many liars must say anything on each input.
+    """
     if not setting.plain or setting.lockstep:
         return False
     if setting.rounds * setting.honest_votes.shape[1] >= MOST_TURNS:
         return False
     chances = setting.chances
+    if len(np.unique(chances.fixed.sum(axis=1))) > 1:
+        return False
     rows = np.unique(chances.offset).astype(np.int64)
     against = chances.fixed[:, ::-1]  # of those who hold a colour, how many always say the other
     turned = chances.chance[rows[:, None, None] + against].max(axis=0) > 0
     return not bool((turned & setting.closed).any())
+
+
+def paired(chance: Words, offset: Words, row: int, says: int) -> tuple[Words, Words, int]:
+    """Each row of chances twice: by how many say blue, for those who are red, and for those who are blue.
+
+    ``says`` is how many say red or blue. Returns the table, offsets in it and its width, which is even.
+    """
+    rows = chance.reshape(-1, row)
+    width = row + row % 2
+    pairs = np.zeros((len(rows), 2, width), dtype=np.uint64)
+    pairs[:, 0, : says + 1] = rows[:, : says + 1]
+    pairs[:, 1, : says + 1] = rows[:, says::-1]
+    return pairs.ravel(), offset // np.uint64(row) * np.uint64(2 * width), width
 
 
 def packed(states: Array, bits: int) -> Packed:

@@ -16,7 +16,7 @@ from folkmoot.arrays import Array
 
 There: TypeAlias = Any  # an array where the code runs
 
-Step: TypeAlias = Literal["streams_for", "votes_for", "colours_of"]
+Step: TypeAlias = Literal["streams_for", "planes_for", "votes_for", "colours_of"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Form:
     bits: int  # a state
     words: int  # of 32 bits, for the states of a job
     chances: int  # entries of the table of chances
+    width: int = 0  # entries of a row of it, where rows come in pairs (``paired``)
     counts: int = 0  # numbers a lane keeps beside them
     local: bool = False  # thresholds differ
     lockstep: bool = False

@@ -6,6 +6,7 @@ import numpy as np
 
 from folkmoot.arrays import Array, Ints
 from folkmoot.simulation.kernels.gpu.launching import Prepared, batches, flip
+from folkmoot.simulation.kernels.gpu.layout import paired
 from folkmoot.simulation.kernels.gpu.runner import Form, Runner
 from folkmoot.simulation.kernels.sweeps import TALLIES, Rule
 
@@ -14,16 +15,21 @@ def counted(runner: Runner, rule: Rule, talks: int, halt: Array) -> Ints:
     """(setting, TALLIES): what came of so many talks of every setting; queries are turns here."""
     settings, honest = rule.offset.shape
     local = bool((rule.offset != 0).any())
-    form = Form("flip", bits=1, words=-(-honest // 32), chances=len(rule.chance), local=local)
+    chance, offset, width = paired(rule.chance, rule.offset, rule.row, honest + int(rule.fixed.sum()))
+    form = Form("flip", bits=1, words=-(-honest // 32), chances=len(chance), width=width, local=local)
     one = settings == 1
     tally = runner.array(np.zeros((settings, TALLIES), dtype=np.uint64))
-    seeds, planes = runner.array(rule.seeds), runner.array(rule.planes)
+    groups = -(-honest // 64)
+    seeds, planes = runner.array(rule.seeds), runner.empty((settings, groups, 64), np.uint64)
+    told = [settings, honest, runner.array(rule.thresholds), planes]
+    runner.step("planes_for", planes.size, told)
     tables = [
         runner.array(np.tile(rule.fixed, (settings, 1)).astype(np.int32)),
         runner.array(rule.closed.astype(np.uint8)),
-        runner.array(rule.chance),
-        len(rule.chance),
-        runner.array(rule.offset.astype(np.uint32)),
+        runner.array(chance),
+        len(chance),
+        width,
+        runner.array(offset.astype(np.uint32)),
         honest if local else 0,
         honest,
         rule.rounds * honest,

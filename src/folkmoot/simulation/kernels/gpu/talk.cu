@@ -30,7 +30,7 @@ typedef signed char i8;
 
 #define NEVER 0xFFFFFFFFu
 #define IDLE -1ll    // the lane has no job
-#define TALLIES 6    // right, wrong, level, settled, rounds, queries
+#define TALLIES 8    // right, wrong, level, settled, rounds, queries; first votes: more right ones, as many
 #define VOTING 11ull // the purpose of the streams that first votes come from (streams.py)
 
 // ---- random numbers: streams.py ------------------------------------------------------------------------------
@@ -105,28 +105,29 @@ HOST_DEVICE void count(const Lanes& lanes, u64* tally, u32 right, u32 wrong, boo
 // ---- flip.py: two-colour Slush, every vote cast, one at a time -----------------------------------------------
 
 #define FLIP                                                                                              \
-  JOBS, const u32 *votes, const i32 *fixed, const u8 *closed, const u64 *chance, i64 chances,             \
+  JOBS, const u32 *votes, const i32 *fixed, const u8 *closed, const u64 *chance, i64 chances, i64 width,  \
       const u32 *offset, i64 offset_stride, i64 honest, i64 limit, i64 *lane_job, u64 *lane_word,         \
-      u64 *lane_step, u32 *lane_turn, u32 *lane_last, u32 *lane_counts, u32 *lane_nodes, u32 *out_nodes,  \
+      u64 *lane_step, u32 *lane_turn, u32 *lane_last, u32 *lane_blue, u32 *lane_nodes, u32 *out_nodes,    \
       u32 *out_last, u8 *out_over, u64 *tally, i64 tally_stride
 #define FLIP_NAMES                                                                                        \
-  JOB_NAMES, votes, fixed, closed, chance, chances, offset, offset_stride, honest, limit, lane_job,       \
-      lane_word, lane_step, lane_turn, lane_last, lane_counts, lane_nodes, out_nodes, out_last, out_over, \
+  JOB_NAMES, votes, fixed, closed, chance, chances, width, offset, offset_stride, honest, limit,    \
+      lane_job, lane_word, lane_step, lane_turn, lane_last, lane_blue, lane_nodes, out_nodes, out_last, out_over, \
       tally, tally_stride
 
+// The table has two rows of ``width`` entries (an even number) for every threshold: the chances that a red node turns
+// by how many say blue, and those of a blue one. ``blue`` is that number in bytes of the table, ``middle`` the end of
+// the first row. Only what turns is written down: one multiplication says where to look.
 template <bool LOCAL>
-HOST_DEVICE void flip_turn(u64 uniform, u32 i, u32* nodes, u32 stride, const u64* table, const u32* own_offset,
-                           u32 turn, u32& red, u32& blue, u32& last) {
-  u32* cell = nodes + (i >> 5) * stride;
-  const u32 held = *cell;
-  const bool is_blue = (held >> (i & 31)) & 1;
-  u32 x = is_blue ? red : blue;  // how many hold what it does not
-  if (LOCAL) x += own_offset[i];
-  if (uniform < table[x]) {
-    *cell = held ^ (1u << (i & 31));
-    const u32 more = is_blue ? 0xFFFFFFFFu : 1u;
-    blue += more;
-    red -= more;
+HOST_DEVICE void flip_turn(u64 uniform, u32 i, u32* nodes, u32 stride, const u64* middle, i32 half,
+                           const u32* own_offset, u32 turn, u32& blue, u32& last) {
+  u32* cell = (u32*)((char*)nodes + (i >> 5) * (4 * stride));
+  const u32 held = *cell, bit = 1u << (i & 31);
+  const i32 more = held & bit ? -8 : 8;
+  i32 place = (i32)blue + more * half;
+  if (LOCAL) place += (i32)own_offset[i] * 8;
+  if (uniform < *(const u64*)((const char*)middle + place)) {
+    *cell = held ^ bit;
+    blue += (u32)more;
     last = turn;
   }
 }
@@ -136,19 +137,18 @@ template <bool LOCAL, class Lanes>
 HOST_DEVICE void flip_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, const u64* table, u64* own_tally,
                            FLIP) {
   const u32 size = (u32)honest, words = (size + 31) / 32, most = (u32)limit;
+  const i32 half = -(i32)(width / 2);
+  const u64* middle = table - half;
   i64 job = lane_job[lane];
   bool dry = false;
   u64 word = lane_word[lane], step = lane_step[lane];
-  u32 turn = lane_turn[lane], final = lane_last[lane];
-  u32 red = lane_counts[lane], blue = lane_counts[lanes + lane];
+  u32 turn = lane_turn[lane], final = lane_last[lane], blue = job == IDLE ? 0 : lane_blue[lane];
   u32 red_goal = NEVER, blue_goal = NEVER;
   const u32* own_offset = offset;
-  if (job == IDLE) {
-    red = blue = 0;
-  } else {
+  if (job != IDLE) {
     const i64 set = job_set[job - first];
-    if (closed[2 * set]) red_goal = size + fixed[2 * set];
-    if (closed[2 * set + 1]) blue_goal = size + fixed[2 * set + 1];
+    if (closed[2 * set]) red_goal = 8 * fixed[2 * set + 1];
+    if (closed[2 * set + 1]) blue_goal = 8 * (size + fixed[2 * set + 1]);
     own_offset = offset + set * offset_stride;
     if (nodes != lane_nodes + lane)
       for (u32 w = 0; w < words; ++w) nodes[w * stride] = lane_nodes[w * lanes + lane];
@@ -175,12 +175,16 @@ HOST_DEVICE void flip_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, 
             ones += __builtin_popcount(bits);
 #endif
           }
-          blue = ones + fixed[2 * set + 1];
-          red = size - ones + fixed[2 * set];
-          red_goal = closed[2 * set] ? size + fixed[2 * set] : NEVER;
-          blue_goal = closed[2 * set + 1] ? size + fixed[2 * set + 1] : NEVER;
+          blue = 8 * (ones + fixed[2 * set + 1]);
+          red_goal = closed[2 * set] ? 8 * fixed[2 * set + 1] : NEVER;
+          blue_goal = closed[2 * set + 1] ? 8 * (size + fixed[2 * set + 1]) : NEVER;
           own_offset = offset + set * offset_stride;
           turn = final = 0;
+          if (tally) {  // what a centre would have counted, liars' votes too
+            const u32 twice = 2 * (ones + fixed[2 * set + 1]), all = size + fixed[2 * set] + fixed[2 * set + 1];
+            u64* to = own_tally ? own_tally : tally + set * tally_stride;
+            if (twice >= all) warp.add(to + (twice > all ? 6 : 7), 1);
+          }
         } else {
           dry = true;
         }
@@ -195,7 +199,7 @@ HOST_DEVICE void flip_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, 
         u64 uniform;
         const u32 i = below(mix(word), size, uniform);
         ++turn;
-        flip_turn<LOCAL>(uniform, i, nodes, stride, table, own_offset, turn, red, blue, final);
+        flip_turn<LOCAL>(uniform, i, nodes, stride, middle, half, own_offset, turn, blue, final);
       }
     } else if (playing) {
       for (u32 t = 0; t < CHUNK; t += TOGETHER) {
@@ -206,13 +210,13 @@ HOST_DEVICE void flip_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, 
           word += step;
           u64 uniform;
           const u32 i = below(mix(word), size, uniform);
-          flip_turn<LOCAL>(uniform, i, nodes, stride, table, own_offset, turn + each + 1, red, blue, final);
+          flip_turn<LOCAL>(uniform, i, nodes, stride, middle, half, own_offset, turn + each + 1, blue, final);
         }
         turn += TOGETHER;
       }
     }
     // A goal is never left, so it is enough to look now: the last turn that changed something reached it.
-    const bool over = red == red_goal || blue == blue_goal;
+    const bool over = blue == red_goal || blue == blue_goal;
     if (playing && (over || turn >= most)) {
       const i64 place = job - first;
       const u32 asks = over ? final : most;
@@ -224,7 +228,7 @@ HOST_DEVICE void flip_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, 
       }
       if (tally) {
         const i64 set = job_set[place];
-        const u32 right = blue - fixed[2 * set + 1];
+        const u32 right = blue / 8 - fixed[2 * set + 1];
         count(warp, own_tally ? own_tally : tally + set * tally_stride, right, size - right, over,
               (asks + size - 1) / size, asks);
       }
@@ -237,8 +241,7 @@ HOST_DEVICE void flip_lane(const Lanes& warp, i64 lane, u32* nodes, u32 stride, 
   lane_step[lane] = step;
   lane_turn[lane] = turn;
   lane_last[lane] = final;
-  lane_counts[lane] = red;
-  lane_counts[lanes + lane] = blue;
+  lane_blue[lane] = blue;
   if (job != IDLE && nodes != lane_nodes + lane)
     for (u32 w = 0; w < words; ++w) lane_nodes[w * lanes + lane] = nodes[w * stride];
 }
@@ -443,6 +446,18 @@ HOST_DEVICE void make_votes(i64 job, VOTES) {
   }
 }
 
+#define PLANES i64 sets, i64 honest, const u64 *thresholds, u64 *planes
+#define PLANE_NAMES sets, honest, thresholds, planes
+
+// Entry (set, group, bit) of the planes, from the thresholds (set, participant).
+HOST_DEVICE void make_plane(i64 entry, PLANES) {
+  const i64 groups = (honest + 63) / 64, set = entry / (64 * groups), from = entry / 64 % groups * 64;
+  const u32 bit = 63 - (u32)(entry % 64);
+  u64 plane = 0;
+  for (u32 i = 0; i < 64 && from + i < honest; ++i) plane |= (thresholds[set * honest + from + i] >> bit & 1) << i;
+  planes[entry] = plane;
+}
+
 #define COLOURS i64 jobs, i64 honest, i64 bits, const u32 *nodes, const i32 *colour, i8 *decisions
 #define COLOUR_NAMES jobs, honest, bits, nodes, colour, decisions
 
@@ -464,6 +479,9 @@ HOST_DEVICE void tell_colour(i64 entry, COLOURS) {
 
 extern "C" __global__ void streams_for(STREAMS) { EACH(first, last) make_stream(each, STREAM_NAMES); }
 extern "C" __global__ void votes_for(VOTES) { EACH(first, last) make_votes(each, VOTE_NAMES); }
+extern "C" __global__ void planes_for(PLANES) {
+  EACH(0, sets * ((honest + 63) / 64) * 64) make_plane(each, PLANE_NAMES);
+}
 extern "C" __global__ void colours_of(COLOURS) { EACH(0, jobs * honest) tell_colour(each, COLOUR_NAMES); }
 
 // Shared memory: the table (if TABLE_SHARED), tallies of the block, counts, nodes (if NODES_SHARED).
@@ -528,6 +546,9 @@ extern "C" void streams_for(STREAMS) {
 }
 extern "C" void votes_for(VOTES) {
   for (i64 job = first; job < last; ++job) make_votes(job, VOTE_NAMES);
+}
+extern "C" void planes_for(PLANES) {
+  for (i64 entry = 0; entry < sets * ((honest + 63) / 64) * 64; ++entry) make_plane(entry, PLANE_NAMES);
 }
 extern "C" void colours_of(COLOURS) {
   for (i64 entry = 0; entry < jobs * honest; ++entry) tell_colour(entry, COLOUR_NAMES);
