@@ -14,7 +14,7 @@ ABOUT: Final = "Consensus learning: many private models, one agreed answer, no s
 COMMANDS: Final = {
     "demo": Entry(
         "folkmoot.cli.demo:demo",
-        "Show what it does: 101 participants, different small models, non-iid digits, up to 60 liars.",
+        "Show what it does: 101 participants with small models of their own agree on digits; up to 60 lie.",
     ),
     "learn": Entry(
         "folkmoot.cli.learn:learn",
@@ -34,7 +34,7 @@ COMMANDS: Final = {
     ),
     "cluster": Entry(
         "folkmoot.cli.cluster:cluster",
-        "Let participants agree on one clustering, from everybody's in a file, beside what a centre does.",
+        "Let participants agree on one clustering from their own in a file, beside what a server would find.",
     ),
     "plan": Entry(
         "folkmoot.cli.plan:plan",
@@ -65,6 +65,10 @@ COMMANDS: Final = {
     "verify": Entry(
         "folkmoot.cli.network.verify:verify",
         "Verify the certificate of a motion, by signatures alone: what was decided, and who signed it.",
+    ),
+    "audit": Entry(
+        "folkmoot.cli.network.audit:app",
+        "The audit log of a node: who asked what and when, what was answered and learnt, in a chain.",
     ),
     "doctor": Entry(
         "folkmoot.cli.doctor:doctor",

@@ -8,23 +8,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.options import (
+    FEDERATED,
     INT,
     AlphaOrLocal,
     Beta,
+    Device,
     Json,
     KOrAll,
     LabelColumn,
     Participants,
     Play,
     Plot,
+    QuorumSets,
     Repeats,
     RoundsEach,
     Seed,
     SimulatedProtocol,
     TaskColumn,
+    Teams,
     WorkerColumn,
     asked,
     check_workers,
+    device_called,
+    federated_rule,
+    teams_rule,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -65,6 +72,8 @@ def deliberate(
     worker_column: WorkerColumn = "worker",
     label_column: LabelColumn = "label",
     protocol: SimulatedProtocol = "slush",
+    quorum_sets: QuorumSets = None,
+    teams: Teams = None,
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
@@ -94,11 +103,15 @@ def deliberate(
     ] = None,
     missing: Annotated[
         str,
-        typer.Option("--missing", help="Without a vote on a task: absent, or uncoloured (talks, adopts)."),
+        typer.Option(
+            "--missing",
+            help="A worker without a vote on a task: absent, or uncoloured (it talks and takes a label).",
+        ),
     ] = "absent",
     rounds: RoundsEach = 50,
     repeats: Repeats = 10,
     seed: Seed = 0,
+    device: Device = "cpu",
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Write task,label,agreement of the first talk here.", show_default=False),
@@ -123,6 +136,7 @@ def deliberate(
     from folkmoot.comparison import compare
     from folkmoot.comparison.printing import times
     from folkmoot.explanation import why_of_answer
+    from folkmoot.protocols import Hierarchy
     from folkmoot.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
@@ -141,7 +155,25 @@ def deliberate(
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
     seen = handed_in(table.votes, adversaries, table.truth, classes, missing=without)
-    rule = _protocol(table, seen, protocol, k, alpha, beta, notes)
+    federated = federated_rule(
+        protocol,
+        quorum_sets,
+        table.workers,
+        k=k is not None,
+        alpha=alpha is not None,
+        beta=beta != 20,
+        play=play is not None,
+    )
+    rule = teams_rule(
+        teams,
+        federated or _protocol(table, seen, protocol, k, alpha, beta, notes),
+        lambda: _protocol(table, seen, protocol, k, None if alpha == "local" else alpha, beta, []),
+        table.workers,
+        trust=trust,
+        peer_review=peer_review,
+        plot=plot is not None,
+        play=play is not None,
+    )
     with collected_warnings() as lines, progress_bar("deliberating") as progress:
         report = compare(
             table.votes,
@@ -156,11 +188,13 @@ def deliberate(
             repeats=repeats,
             seed=seed,
             missing=without,
+            device=device_called(device),
             record=path is not None or page is not None,
             progress=progress,
         )
     notes += lines
     result = _as_dict(report, table, protocol)
+    result["teams"] = len(rule.names) if isinstance(rule, Hierarchy) else None
     if golden is not None:
         result |= trust_as_dict(golden.gold, report, table.workers)
         notes.insert(0, trust_in_words(golden.gold, report))
@@ -179,7 +213,8 @@ def deliberate(
         print_json(result)
     else:
         by_trust = (" by peer review" if peer_review else " by trust") if report.listeners else ""
-        own = (f"{protocol}{by_trust}, {times(repeats)}", report.line(report.talk))
+        several = f" in {result['teams']} teams" if teams else ""
+        own = (f"{protocol}{several}{by_trust}, {times(repeats)}", report.line(report.talk))
         print_table(
             f"{report.n_participants} participants, {report.inputs} inputs, {classes} classes",
             ["who decides", "accuracy", *_scores(report), "undecided"],
@@ -280,6 +315,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
     from folkmoot.protocols import PROTOCOLS, SIMULATED
 
+    known = (*PROTOCOLS, *SIMULATED, FEDERATED)
     consensus = report.line(report.talk)
     return {
         "participants": report.n_participants,
@@ -288,7 +324,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
         "labels": table.labels,
         "byzantine": len(report.byzantine),
         "protocol": protocol,
-        **{name: consensus.accuracy if name == protocol else None for name in PROTOCOLS | SIMULATED},
+        **{name: consensus.accuracy if name == protocol else None for name in known},
         "consensus": consensus.accuracy,
         "standard_error": consensus.standard_error,
         "agreement": report.agreement,

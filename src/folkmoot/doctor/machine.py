@@ -30,7 +30,12 @@ _LEAST_ROOM: Final = 64 << 20  # bytes for compiled code and temporary files
 _TIME_ERROR: Final = 5  # what adjtimex(2) returns where no service keeps the clock right
 _FIRST_YEAR: Final = 2025  # an earlier clock was never set
 # Modules whose name is not that of their package.
-_MODULES: Final = {"scikit-learn": "sklearn", "xgboost-cpu": "xgboost"}
+_MODULES: Final = {
+    "scikit-learn": "sklearn",
+    "xgboost-cpu": "xgboost",
+    "cupy-cuda13x": "cupy",
+    "cupy-cuda12x": "cupy",
+}
 
 
 def machine(listen: Sequence[str] = ()) -> Iterator[Finding]:
@@ -50,6 +55,8 @@ def machine(listen: Sequence[str] = ()) -> Iterator[Finding]:
     yield from _packages()
     for name, extra in EXTRAS.items():
         yield _extra(name, extra)
+    if importlib.util.find_spec("cupy") is not None:
+        yield _gpu()
     yield _compiler_cache()
     yield _clock()
     yield _open_files()
@@ -114,6 +121,16 @@ def _version_of(module: str) -> str:
     return "of unknown version"
 
 
+def _gpu() -> Finding:
+    """Whether a GPU can be used, where there is CuPy."""
+    from folkmoot.simulation.kernels.gpu import cuda
+
+    reason = cuda.why_not()
+    if reason:
+        return Finding("GPU", "note", f"talks are played on the processor: {reason}")
+    return Finding("GPU", "ok", f"{cuda.cuda().name}: device='cuda' plays on it")
+
+
 def _compiler_cache() -> Finding:
     """Where compiled kernels are kept, and whether they can be."""
     from folkmoot.compiling import cache_folder, kernel_folder
@@ -151,7 +168,7 @@ def _clock() -> Finding:
     if now.year < _FIRST_YEAR:
         return Finding("clock", "broken", f"{note}; it was never set", mend)
     if abs(drift) > 0.02:
-        jump = f"it moved {drift:+.2f} s against the monotonic clock within 50 ms"
+        jump = f"it jumped by {drift:+.2f} s within 50 ms"
         return Finding("clock", "broken", f"{note}; {jump}", mend)
     kept = _kept_right()
     if kept is None:

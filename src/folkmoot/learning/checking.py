@@ -106,7 +106,7 @@ class CheckingEstimator(ConsensusEstimator):
         """
         check_is_fitted(self, "participants_")
         if self.weights != PEER_REVIEW:
-            raise ValueError(f"reviews are of peer review: set weights={PEER_REVIEW!r}")
+            raise ValueError(f"there are reviews only with peer review: set weights={PEER_REVIEW!r}")
         n = len(self.participants_)
         return self._reviews_among(list(range(n)), self._trimmed(n))
 

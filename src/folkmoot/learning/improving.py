@@ -28,8 +28,9 @@ from folkmoot.learning.participants import (
     measured,
     tell,
 )
-from folkmoot.learning.probabilities import chances_of, in_levels, soft_ballot_of
+from folkmoot.learning.probabilities import chances_of, soft_ballot_of
 from folkmoot.learning.tables import rows_in, rows_of, stacked
+from folkmoot.levels import in_levels
 from folkmoot.trust import AgreedLabels, OwnRows, agree_on_labels
 from folkmoot.trust.own_rows import speaks_against
 from folkmoot.trust.panel import FEW_PARTICIPANTS

@@ -263,7 +263,7 @@ def measured(participant: Participant, X: Any, y: Array) -> Participant:
     try:
         table = Counter(zip(y.tolist(), answers.tolist(), strict=True))
     except TypeError:
-        return replace(participant, fault="predict returned what cannot be a label")
+        return replace(participant, fault="predict returned something that cannot be a label")
     right = sum(times for (true, said), times in table.items() if said == true)
     return replace(participant, held_out=len(y), right=right, confusion=_rows_of_table(table))
 

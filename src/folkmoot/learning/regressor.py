@@ -256,7 +256,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ImprovingRegressor):
             elif answer.shape[1:] != usual:
                 faults[i] = f"predict returned the shape {answer.shape}"
             elif answer.dtype.kind not in "biuf" or not (np.abs(answer) <= LARGEST).all():
-                faults[i] = "predict returned what is no finite number"
+                faults[i] = "predict returned something that is not a finite number"
         tell(
             [f"{self.participants_[i].name} ({fault})" for i, fault in faults.items()],
             "predict failed; faulty, so the others go on without",
@@ -409,7 +409,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, ImprovingRegressor):
         truth = np.asarray(y, dtype=np.float64).reshape(len(np.asarray(y)), -1)
         if truth.shape != values.shape[1:]:
             raise ValueError(
-                f"y must hold what is predicted, {values.shape[1:]}: got the shape {truth.shape}"
+                f"y must have the shape of the predictions, {values.shape[1:]}: got {truth.shape}"
             )
         adversaries = self._byzantine(there)
         return compare_numbers(

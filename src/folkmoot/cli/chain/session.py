@@ -7,48 +7,20 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from folkmoot.cli.chain.amounts import shown_coins
-from folkmoot.cli.options import INT, whole_number
 from folkmoot.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from folkmoot.arrays import Ints
     from folkmoot.chain.contract import Contract
     from folkmoot.chain.rpc import Receipt, Rpc
-    from folkmoot.chain.sending import Confirmations, Cost
+    from folkmoot.chain.sending import Confirmations, Cost, Sender
     from folkmoot.chain.state import State
 
-Rpcs = Annotated[
-    str,
-    typer.Option(
-        "--rpc", help="A node: http://127.0.0.1:8545, or what a provider gives.", show_default=False
-    ),
-]
-Address = Annotated[str, typer.Option("--contract", help="Where the contract is: 0x...", show_default=False)]
-Keystore = Annotated[
-    Path,
-    typer.Option("--keystore", help="The key that signs and pays: a V3 keystore file.", show_default=False),
-]
-Passphrase = Annotated[
-    Path | None,
-    typer.Option("--passphrase-file", help="A file whose first line opens it; else it is asked for."),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, send nothing.")]
-Confirm = Annotated[
-    str,
-    typer.Option("--confirmations", help="Wait until it is so deep: safe, finalized, or a number of blocks."),
-]
-Motion = Annotated[
-    int, typer.Argument(metavar="MOTION", help="Its number.", show_default=False, parser=whole_number)
-]
-ChainId = Annotated[
-    int | None, typer.Option("--chain-id", help="Refuse a node of another chain.", show_default=False, **INT)
-]
 LONGEST_WAIT = 3600.0
 
 
@@ -66,10 +38,16 @@ class Session:
 
     rpc: Rpc
     contract: Contract
-    address: str
+    sender: Sender
     state: State
     confirmations: Confirmations
     dry_run: bool
+    json: bool
+
+    @property
+    def address(self) -> str:
+        """Of the key."""
+        return self.sender.address
 
     def wait(self, receipts: Sequence[Receipt]) -> None:
         """Until the last of them is as deep as asked for."""
@@ -137,9 +115,11 @@ def opened(
     contract: str | None,
     keystore: Path,
     passphrase_file: Path | None,
-    confirmations: str = "safe",
-    dry_run: bool = False,
-    chain_id: int | None = None,
+    *,
+    confirmations: str,
+    chain_id: int | None,
+    dry_run: bool,
+    json: bool,
 ) -> Session:
     """Node, key, contract and files; without a contract's address, one that is not made yet."""
     from folkmoot.chain.contract import Contract
@@ -149,6 +129,8 @@ def opened(
     from folkmoot.chain.state import State
 
     depth = confirmations_of(confirmations)
+    if not keystore.is_file():
+        raise ValueError(f"{keystore} must be a keystore file: there is none; folkmoot chain key makes one")
     rpc = opened_rpc(url, chain_id)
     here = contract or NOBODY
     key = read_keystore(keystore, read_passphrase(keystore, passphrase_file))
@@ -162,28 +144,47 @@ def opened(
     found = Contract(rpc, here, sender)
     if contract is not None:
         found.check()
-    return Session(rpc, found, sender.address, state, depth, dry_run)
+    return Session(rpc, found, sender, state, depth, dry_run, json)
 
 
 def told(
     session: Session,
     what: str,
     call: Callable[[], Receipt | Sequence[Receipt]],
-    json: bool,
     found: dict[str, object] | None = None,
+    *,
+    motion: int | None = None,
 ) -> None:
     """Make a call, wait for it, and say what it took; with --dry-run, what it would cost.
 
-    The call may put what it found out into ``found``, which is shown as well.
+    The call may put what it found out into ``found``, which is shown as well. A refusal that has to do with
+    the time says when a motion's windows end.
     """
+    from folkmoot.chain.rpc import RevertedError
+
     try:
         made = call()
     except Priced as priced:
-        _say_cost(what, priced.cost, json)
+        _say_cost(what, priced.cost, session.json)
         return
+    except RevertedError as error:
+        late = motion is not None and ("window" in str(error) or "over" in str(error))
+        when = f"; {_windows(session, motion)}" if late and motion is not None else ""
+        raise ValueError(f"the contract refused {what}: {error}{when}") from None
     receipts = list(made) if isinstance(made, Sequence) else [made]
     session.wait(receipts)
-    say_receipts(what, receipts, json, **(found or {}))
+    say_receipts(what, receipts, session.json, **(found or {}))
+
+
+def _windows(session: Session, motion: int) -> str:
+    """When the windows of a motion end, and what time it is on the chain."""
+    ends = zip(("commit", "reveal", "tell", "score"), session.contract.motions(motion).deadlines, strict=True)
+    told = ", ".join(f"{name} until {_clock(end)}" for name, end in ends)
+    return f"motion {motion}: {told}; the chain's clock shows {_clock(session.rpc.block('latest').timestamp)}"
+
+
+def _clock(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def say_receipts(what: str, receipts: Sequence[Receipt], json: bool, **more: Any) -> None:

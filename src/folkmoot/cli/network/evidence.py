@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ _MEANING = {
     "two commitments": "it signed two different commitments to its first votes",
     "two closes": "it signed two different closes of one motion",
     "broken commitment": "the first votes in its close are not those it had committed to",
+    "two successors": "it signed two different rosters to replace one",
     "broken reveal": "the first votes that it revealed are not those it had committed to",
 }
 
@@ -52,7 +54,7 @@ def evidence(
     moot = Roster.read(roster)
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"--out must be a folder, which may be new: {out} is a file")
-    pieces = _evidence_in(source)
+    pieces = _evidence_in(source, moot)
     lines = [_line(moot, *piece) for piece in pieces]
     if out is not None and pieces:
         out.mkdir(parents=True, exist_ok=True)
@@ -111,21 +113,26 @@ def _doubt(lines: list[dict[str, Any]], roster: Path) -> str:
     return "; ".join(told)
 
 
-def _evidence_in(source: Path) -> list[tuple[str, str, Any]]:
-    """(motion, fingerprint of the accused, evidence) of a node's folder or of a file."""
+def _evidence_in(source: Path, moot: Roster) -> list[tuple[str, str, Any]]:
+    """(motion or roster, fingerprint of the accused, evidence) of a node's folder or of a file."""
     import msgspec
 
     from folkmoot.network.membership.identity import SETTINGS
+    from folkmoot.network.storage.chronicle import Chronicle
     from folkmoot.network.wire import statements
 
     if source.is_dir():
         if not (source / SETTINGS).is_file():
             raise ValueError(f"there is no node in {source}: give a node's folder, or one file of evidence")
         storage = storage_of(source)
-        return [
+        found: list[tuple[str, str, Any]] = [
             (name.hex(), storage.motion(name).members[node], proof)
             for name in storage.names("with evidence")
             for node, proof in storage.evidence(name)
+        ]
+        return found + [
+            (old.digest, old[statements.accused(proof)].fingerprint, proof)
+            for old, proof in Chronicle(storage, moot, time.time()).evidence()
         ]
     try:
         fingerprint, data = msgspec.msgpack.decode(source.read_bytes(), type=tuple[str, bytes])

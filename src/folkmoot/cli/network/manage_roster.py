@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.main import BAD_INPUT
+from folkmoot.cli.network.succession import propose, sign, status
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 
@@ -44,7 +45,7 @@ def add(
 
     roster = Roster.read(file) if file.exists() else None
     added = []
-    for participant in _participants(entries):
+    for participant in participants_of(entries):
         if roster is not None and any(each.name == participant.name for each in roster):
             raise ValueError(_taken(file, roster, participant))
         roster = Roster([participant]) if roster is None else roster.add(participant)
@@ -91,7 +92,7 @@ def show(file: File, json: Json = False) -> None:
         ["name", "organisation", "fingerprint", "addresses"],
         rows,
         [
-            f"digest {roster.digest}",
+            f"digest {roster.digest}" + (f", epoch {roster.epoch}" if roster.epoch else ""),
             f"quorum {quorum(n)} of {n}; tolerates {faults(n)} liar{'' if faults(n) == 1 else 's'}, "
             "fewer than n/5",
             *tied,
@@ -105,7 +106,7 @@ def check(file: File, json: Json = False) -> None:
     """Say everything that is wrong with a roster, a line each; or that it is in order."""
     from folkmoot.network.membership.roster import Roster, examine
 
-    participants, problems = examine(file)
+    _, problems = examine(file)
     if problems:
         if json:
             print_json({"ok": False, "problems": problems})
@@ -113,14 +114,19 @@ def check(file: File, json: Json = False) -> None:
             for problem in problems:
                 say(f"folkmoot: {file}: {' '.join(problem.split())}", error=True)
         raise typer.Exit(BAD_INPUT)
-    roster = Roster(participants)
+    roster = Roster.read(file)
     if json:
         print_json({"ok": True, "problems": []} | _result(roster))
     else:
         say(f"ok: {_summary(roster)}")
 
 
-def _participants(entries: list[str]) -> Iterator[Member]:
+app.command()(propose)
+app.command()(sign)
+app.command()(status)
+
+
+def participants_of(entries: list[str]) -> Iterator[Member]:
     """Those that lines and folders name."""
     from folkmoot.network.membership.identity import load
     from folkmoot.network.membership.roster import Member
@@ -158,7 +164,8 @@ def _taken(file: Path, roster: Roster, participant: Member) -> str:
 
 def _summary(roster: Roster) -> str:
     n = len(roster)
-    return f"{n} participant{'' if n == 1 else 's'}, digest {roster.digest}"
+    epoch = f", epoch {roster.epoch}" if roster.epoch else ""
+    return f"{n} participant{'' if n == 1 else 's'}, digest {roster.digest}{epoch}"
 
 
 def _result(roster: Roster) -> dict[str, Any]:
@@ -168,6 +175,7 @@ def _result(roster: Roster) -> dict[str, Any]:
     return {
         "n": n,
         "digest": roster.digest,
+        "epoch": roster.epoch,
         "quorum": quorum(n),
         "faults": faults(n),
         "participants": [

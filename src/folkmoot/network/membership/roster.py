@@ -1,6 +1,7 @@
 """Who takes part: names, certificates and addresses in one TOML file that every participant holds.
 
-Nobody is found or let in by the network itself. A moot is the list of those who agreed to hold one.
+Nobody is found or let in by the network itself. A moot is the list of those who agreed to hold one. A roster
+may replace an earlier one: then it has an epoch and names the digest of that one (``wire/succession.py``).
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ from folkmoot.network.membership.fields import (
     toml_strings,
 )
 
+# What may stand in a file: the last two say who let it replace the one before (``wire/succession_file.py``).
+KEYS = ("epoch", "previous", "participants", "replaced", "signatures")
 HEADER = """\
 # Who takes part in this moot; the same for all of them. Each line is what `folkmoot node init` printed.
 # `folkmoot roster add`, `remove` and `check` look after it; they keep no comments but these.
@@ -95,11 +98,11 @@ class Member:
             table = parse_toml(f"participants = [ {line.strip().rstrip(',')} ]".encode(), "it")
         except ValueError:
             raise ValueError(
-                f"{wanted}, which is no TOML; if a shell took the quotes, give - and the line"
+                f"{wanted}, which is not TOML; if the shell took the quotes away, type - and paste the line"
             ) from None
         entries = table.pop("participants")
         if table or len(entries) != 1:
-            raise ValueError(f"{wanted}, which is not one")
+            raise ValueError(f"{wanted}, which is not one line of one participant")
         participant, problems, _ = _entry(entries[0])
         if participant is None:
             raise ValueError(f"{wanted}: {problems[0]}")
@@ -111,9 +114,15 @@ class Roster:
     """The participants of a moot by name; a position in it is a participant's number."""
 
     participants: tuple[Member, ...]
+    epoch: int = 0  # how many rosters came before it
+    previous: str = ""  # the digest of the one before it, in hex; the first has none
 
-    def __init__(self, participants: Iterable[Member]) -> None:
+    def __init__(self, participants: Iterable[Member], *, epoch: int = 0, previous: str = "") -> None:
         found = tuple(sorted(participants, key=lambda each: each.name))
+        for problem in _lineage(epoch, previous):
+            raise ValueError(problem)
+        object.__setattr__(self, "epoch", epoch)
+        object.__setattr__(self, "previous", previous)
         if not found:
             raise ValueError("a roster must have at least one participant: got none")
         for clash in (*_clashes(map(_seat, found)), *_shared_addresses(found)):
@@ -123,25 +132,30 @@ class Roster:
     @classmethod
     def read(cls, path: Path | str) -> Roster:
         """The roster in a file, all of it checked."""
-        participants, problems = examine(path)
+        participants, problems, table = _examined(path)
         if problems:
             more = (
                 f" (and {len(problems) - 1} more: run folkmoot roster check {path})" if problems[1:] else ""
             )
             raise ValueError(f"{path}: {problems[0]}{more}")
-        return cls(participants)
+        return cls(participants, epoch=table.get("epoch", 0), previous=table.get("previous", ""))
 
     def write(self, path: Path | str) -> None:
         """Put the roster into a file, which at any moment holds the old one or the new one whole."""
+        replace_file(Path(path), f"{HEADER}{self.toml()}".encode())
+
+    def toml(self) -> str:
+        """The roster as it stands in a file, below the comments."""
         lines = "".join(f"  {each.line()},\n" for each in self.participants)
-        replace_file(Path(path), f"{HEADER}participants = [\n{lines}]\n".encode())
+        lineage = f'epoch = {self.epoch}\nprevious = "{self.previous}"\n' if self.epoch else ""
+        return f"{lineage}participants = [\n{lines}]\n"
 
     def add(self, participant: Member) -> Roster:
-        """The roster with one more."""
+        """The roster with one more: by hand, so the first of another moot."""
         return Roster((*self.participants, participant))
 
     def remove(self, name: str) -> Roster:
-        """The roster without the one of that name."""
+        """The roster without the one of that name: by hand, so the first of another moot."""
         left = tuple(each for each in self.participants if each.name != name)
         if len(left) == len(self.participants):
             names = ", ".join(each.name for each in self.participants)
@@ -155,9 +169,12 @@ class Roster:
         """What a moot is known by: SHA-256 of names, organisations and fingerprints in order, in hex.
 
         Addresses are left out, so that a participant can move house without making another moot. Every
-        field is its length in four bytes, then its UTF-8.
+        field is its length in four bytes, then its UTF-8. With an epoch, it and the digest before come first.
         """
         told = hashlib.sha256(b"folkmoot roster 1\n")
+        if self.epoch:
+            lineage = self.epoch.to_bytes(8, "big") + bytes.fromhex(self.previous)
+            told = hashlib.sha256(b"folkmoot roster 2\n" + lineage)
         for each in self.participants:
             for text in (each.name, each.organisation, each.fingerprint):
                 data = text.encode()
@@ -184,16 +201,23 @@ class Roster:
 
 def examine(path: Path | str) -> tuple[list[Member], list[str]]:
     """The participants of a file in its order, and everything that is wrong with it, a line each."""
+    participants, problems, _ = _examined(path)
+    return participants, problems
+
+
+def _examined(path: Path | str) -> tuple[list[Member], list[str], dict[str, Any]]:
+    """What ``examine`` finds, and the tables of the file."""
     try:
         table = parse_toml(Path(path).read_bytes(), "a roster")
     except ValueError as error:
-        return [], [str(error)]
+        return [], [str(error)], {}
     problems = [
-        f"{key!r} must not be in a roster, only participants" for key in table if key != "participants"
+        f"{key!r} must not be in a roster, only {', '.join(KEYS)}" for key in table if key not in KEYS
     ]
+    problems += _lineage(table.get("epoch", 0), table.get("previous", ""))
     entries = table.get("participants", [])
     if not isinstance(entries, list):
-        return [], [*problems, f"participants must be a list of tables: got {_start(repr(entries))}"]
+        return [], [*problems, f"participants must be a list of tables: got {_start(repr(entries))}"], table
     if not entries:
         problems.append("a roster must have at least one participant: add some with folkmoot roster add")
     participants = []
@@ -207,7 +231,19 @@ def examine(path: Path | str) -> tuple[list[Member], list[str]]:
             rows.append(_seat(participant))
         elif {"name", "fingerprint"} <= values.keys():
             rows.append((values["name"], values["fingerprint"], None))
-    return participants, [*problems, *_clashes(rows), *_shared_addresses(participants)]
+    return participants, [*problems, *_clashes(rows), *_shared_addresses(participants)], table
+
+
+def _lineage(epoch: object, previous: object) -> list[str]:
+    """What is wrong with the epoch of a roster and the digest of the one before it."""
+    if not isinstance(epoch, int) or isinstance(epoch, bool) or not 0 <= epoch < 1 << 62:
+        return [f"epoch must be a whole number from 0 on: got {epoch!r}"]
+    hexadecimal = isinstance(previous, str) and len(previous) == 64 and not previous.strip("0123456789abcdef")
+    if epoch and not hexadecimal:
+        return [f"previous must be the digest of the roster before, 64 hexadecimal digits: got {previous!r}"]
+    if not epoch and previous != "":
+        return [f"previous must not be given with epoch 0, which has none before it: got {previous!r}"]
+    return []
 
 
 def _entry(entry: object) -> tuple[Member | None, list[str], dict[str, Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from folkmoot.network.service.access import DAY, Limits
 from folkmoot.network.service.admission import (
     ANNOUNCEMENTS,
     DISK_FULL,
@@ -60,7 +61,10 @@ class Node:
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
-        self._admission = Admission(seat, self._moot, policy, labels, disk, parts.votes.check)
+        self._admission = Admission(
+            seat, self._moot, policy, labels, disk, parts.votes.check, [member.name for member in roster]
+        )
+        self._check_model = parts.votes.check
         self._driver = Driver(
             parts, health=self.health, counts=self.counts, by_peer=self.by_peer, log=self._log
         )
@@ -74,6 +78,7 @@ class Node:
         """Take up the motions that were under way when this node last stopped."""
         now, clock = self.transport.now(), self.transport.clock()
         self._admission.remember(self.storage.kept(clock))
+        self._admission.count(self.storage.since(clock - DAY))
         for stored in map(self.storage.motion, self.storage.names("open")):
             if stored.members != self._members:  # the roster has changed: that moot is no more
                 self.storage.save(stored.name, [Ended(0, 0)], {})
@@ -113,6 +118,10 @@ class Node:
         running = self._running.get(name)
         return None if running is None else running.session
 
+    def access_of(self, peer: int) -> tuple[bool, Limits, tuple[int, int]]:
+        """Whether a member may ask this node, what a day, and its motions and rows of the last."""
+        return self._admission.access_of(peer, self.transport.clock())
+
     def observe(self, observer: Observer) -> None:
         """Call ``observer`` whenever a session was settled, or who can be reached has changed."""
         self._driver.observers.append(observer)
@@ -129,6 +138,8 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
+        if not motion.is_labels:  # labels may be such as only others know; numbers are asked of their like
+            self._check_model(motion)
         self._admission.check_own(motion, self._taken(), self.transport.now(), self.transport.clock())
         header = motion.encoded()
         name = motion_name(header)
@@ -232,7 +243,7 @@ class Node:
         if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
             return
-        objection = self._admission.objection(motion, message)
+        objection = self._admission.objection(motion, message, self.transport.clock())
         if objection is not None:
             self.refuse(peer, objection.kind)
             self._log(
@@ -240,6 +251,9 @@ class Node:
                 why=objection.refuse.reason, detail=objection.detail,
             )  # fmt: skip
             self._driver.transmit(motion.asker, m.encode(objection.refuse))
+            if self._admission.notes_refusal(motion.asker, self.transport.now()):
+                asker = self.roster[motion.asker].name
+                self.storage.refused(name, asker, objection.refuse.reason, self.transport.clock())
             return
         if motion.asker not in (peer, self.seat.place):  # the peer might lie about the end of the motion
             self._inquire(motion.asker, name)

@@ -34,12 +34,14 @@ from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status
 from folkmoot.network.service.voter import Voter
-from folkmoot.network.session.drill import PLAYABLE, Liar
+from folkmoot.network.session.drill import PLAYABLE, PLAYABLE_IN_NUMBERS, Liar
 from folkmoot.network.session.minutes import Seat
+from folkmoot.network.session.number_drill import number_adversary_of
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
+from folkmoot.tabular import shortened
 
 LOCK: Final = "lock"
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others
@@ -104,6 +106,7 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
     me = identity.load(settings.folder)
     roster = Roster.read(settings.roster)
     place = place_of(me, roster, settings)
+    check_access(settings.policy, roster, settings.folder)
     adversary = adversary_of(settings.attack)
     if settings.control is not None:
         loopback(settings.control, "--control")
@@ -145,7 +148,9 @@ async def _serve(
     seat = seat_of(me, roster, place, storage.start(mesh.clock()))
     past = None if settings.weights is None else PastPerformance.read(settings.weights, roster)
     rng = random.SystemRandom()
-    parts = Parts(seat, roster, storage, mesh, Voter(model), rng, adversary, holdout or Holdout(), past)
+    lies = number_adversary_of(settings.attack or "")
+    known = holdout or Holdout()
+    parts = Parts(seat, roster, storage, mesh, Voter(model), rng, adversary, known, past, lies)
     node = Node(parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels)
 
     def look() -> Status:
@@ -204,7 +209,7 @@ async def _tend(node: Node, marks: Watermarks, log: Journal) -> None:
         try:
             gone = node.storage.tend(node.transport.clock(), marks)
         except sqlite3.Error as error:  # nothing can be stored: the node must stop
-            context = {"message": "the database cannot be tended", "exception": error}
+            context = {"message": "the database cannot be kept within its limits", "exception": error}
             asyncio.get_running_loop().call_exception_handler(context)
             return
         node.counts["motions_forgotten"] += gone
@@ -272,6 +277,16 @@ def place_of(me: Identity, roster: Roster, settings: Settings) -> int:
     return place
 
 
+def check_access(policy: Policy, roster: Roster, folder: Path) -> None:
+    """ValueError if a policy names members that the roster does not have."""
+    strangers = policy.access.strangers([member.name for member in roster])
+    if strangers:
+        raise ValueError(
+            f"[policy] in {folder / SETTINGS} must name members of the roster, "
+            f"{shortened([member.name for member in roster])}: got {strangers[0]!r}"
+        )
+
+
 def labels_of(model: Model, settings: Settings) -> list[str] | None:
     """The labels that a node's model knows, as it says itself or its operator does; None if nobody does."""
     if settings.labels is None:
@@ -296,6 +311,8 @@ def adversary_of(name: str | None) -> Adversary | None:
     """The adversary that ``--attack`` names."""
     if name is None:
         return None
+    if name in PLAYABLE_IN_NUMBERS and name not in PLAYABLE:  # in labels it lies as well as it can
+        name = "malicious"
     if name not in PLAYABLE:
         raise ValueError(f"--attack must be one that a node can play, {', '.join(PLAYABLE)}: got {name!r}")
     adversary = ATTACKS[name]()

@@ -54,7 +54,29 @@ CREATE INDEX motions_opened ON motions (opened, name);
 CREATE INDEX motions_open ON motions (opened, name) WHERE closed IS NULL
 """
 _SERIES: Final = "CREATE TABLE series (motion BLOB PRIMARY KEY, rounds BLOB NOT NULL)"
-_STEPS: Final = (_SCHEMA, _SEALS, _SERIES)  # what each version added to the one before; the first is 1
+# By the digest of the roster that is replaced; ``own_consents`` has one row for each: a node signs once.
+_ROSTERS: Final = """
+CREATE TABLE successors (previous BLOB, name BLOB, content BLOB NOT NULL, PRIMARY KEY (previous, name));
+CREATE TABLE consents (
+    previous BLOB, node INTEGER, name BLOB, signature BLOB NOT NULL, PRIMARY KEY (previous, node, name)
+);
+CREATE TABLE own_consents (previous BLOB PRIMARY KEY, name BLOB NOT NULL);
+CREATE TABLE adopted (previous BLOB PRIMARY KEY, name BLOB NOT NULL, at REAL NOT NULL);
+CREATE TABLE renewed (old TEXT PRIMARY KEY, new TEXT NOT NULL)
+"""
+_AUDIT: Final = """
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY, motion TEXT NOT NULL, digest BLOB NOT NULL, link BLOB NOT NULL, entry TEXT
+);
+CREATE INDEX audit_motion ON audit (motion)
+"""
+_STEPS: Final = (
+    _SCHEMA,
+    _SEALS,
+    _SERIES,
+    _ROSTERS,
+    _AUDIT,
+)  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)
 
 
@@ -101,6 +123,9 @@ class Database:
             if version < 2:
                 for (name,) in self.all("SELECT name FROM motions"):
                     self.seal(name)
+            if 0 < version < 5:  # motions from before there was an audit log
+                (last,) = self.one("SELECT coalesce(max(opened), 0) FROM motions")
+                self._db.execute("INSERT INTO meta VALUES ('audit since', ?)", (last,))
             self._db.execute(f"PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:

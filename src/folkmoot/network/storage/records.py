@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from folkmoot.accuracy import laplace_accuracy, log_odds
+from folkmoot.network.storage.chronicle import Renewals
 from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire.verdict import first_votes
@@ -29,13 +30,17 @@ class TrackRecord:
 
 
 class TrackRecords:
-    """The records of all participants, by fingerprint, as the storage has them now."""
+    """The records of all participants, by fingerprint, as the storage has them now.
+
+    A participant whose certificate was renewed keeps its record, under the newest one.
+    """
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
 
     def read(self) -> dict[str, TrackRecord]:
         """Every participant that has voted on something of which the truth is known."""
+        renewals = Renewals(self._storage)
         right: dict[str, int] = {}
         voted: dict[str, int] = {}
         for stored, held in self._told():
@@ -44,7 +49,7 @@ class TrackRecords:
             colour = {label: number for number, label in enumerate(motion.labels)}
             everybody = first_votes(motion, len(stored.members), held.closes, held.committed - cheats)
             for node, votes in enumerate(everybody):
-                who = stored.members[node]
+                who = renewals.newest(stored.members[node])
                 for place, label in held.truths.items():
                     if votes[place] >= 0:
                         voted[who] = voted.get(who, 0) + 1
@@ -53,11 +58,13 @@ class TrackRecords:
 
     def answers(self, fingerprint: str) -> list[tuple[str, str]]:
         """(truth, first vote) of one participant, wherever both are known."""
-        pairs = []
+        renewals = Renewals(self._storage)
+        own, pairs = renewals.newest(fingerprint), []
         for stored, held in self._told():
-            if fingerprint not in stored.members:
+            members = [renewals.newest(member) for member in stored.members]
+            if own not in members:
                 continue
-            motion, node = stored.motion, stored.members.index(fingerprint)
+            motion, node = stored.motion, members.index(own)
             votes = first_votes(motion, len(stored.members), held.closes, held.committed)[node]
             pairs += [(label, motion.labels[votes[i]]) for i, label in held.truths.items() if votes[i] >= 0]
         return pairs
@@ -73,11 +80,12 @@ class TrackRecords:
 
         Scaled so that a participant without a record weighs as much as the average one with a record.
         """
-        records = self.read()
+        records, renewals = self.read(), Renewals(self._storage)
+        found = {who: records.get(renewals.newest(who)) for who in members}
         known = {
-            who: max(0.0, float(log_odds([records[who].accuracy], classes)[0]))
-            for who in members
-            if who in records
+            who: max(0.0, float(log_odds([record.accuracy], classes)[0]))
+            for who, record in found.items()
+            if record is not None
         }
         usual = sum(known.values()) / len(known) if known and any(known.values()) else 1.0
         return [known.get(who, usual) for who in members]

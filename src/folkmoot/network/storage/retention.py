@@ -13,7 +13,6 @@ from typing import Final
 from folkmoot.network.session.series import series_bytes
 from folkmoot.network.session.talking import MOST_ANSWERS, MOST_CHANGES
 from folkmoot.network.wire.motion import MOST_SECONDS, OLD, Motion
-from folkmoot.network.wire.packing import packed_size
 
 DISK: Final = 4 << 30  # bytes that a database may take, unless its operator says otherwise
 LONGEST_KEPT: Final = 2 * (MOST_SECONDS + OLD)  # seconds from hearing of a motion until it can be forgotten
@@ -21,6 +20,7 @@ _COMMIT: Final = 300  # bytes of a commitment, with its place in the index
 _CLOSE: Final = 350  # of a close besides its votes
 _MOTION: Final = 1200  # of a motion besides its header and its participants
 _SERIES: Final = 100  # of the row of rounds besides the rounds
+_AUDIT: Final = 3 * 900  # of the entries of a motion in the audit log: asked, answered, over
 _NAME: Final = 160  # of a participant's fingerprint and name
 _CHANGE: Final = 48  # of a change of this node's mind
 _ANSWER: Final = 20  # of an answer that led to it
@@ -76,12 +76,13 @@ class Watermarks:
 
 def stored_bytes(motion: Motion, header_bytes: int, n: int) -> int:
     """What a motion takes on the disk of each node at the most, evidence aside."""
-    votes = packed_size(motion.inputs, motion.classes, open_votes=True)
-    rows = _taken(_COMMIT) + _taken(_CLOSE + 2 * votes)
-    own = _taken(_CLOSE + votes) + _taken(_SERIES + series_bytes(motion))
+    form = motion.form
+    rows = _taken(_COMMIT) + _taken(_CLOSE + form.first_bytes + form.held_bytes)
+    own = _taken(_CLOSE + form.first_bytes) + _taken(_SERIES + series_bytes(motion))
     asked = min(motion.k, n)
     changes = min(motion.inputs * MOST_CHANGES, MOST_ANSWERS // asked) * (_CHANGE + asked * _ANSWER)
-    return _taken(_MOTION + changes + header_bytes + n * _NAME) + n * rows + own
+    learnt = 12 * n if motion.trust else 0  # the trust in each, in the audit log
+    return _taken(_MOTION + changes + header_bytes + n * _NAME) + n * rows + own + _taken(_AUDIT + learnt)
 
 
 def _taken(row: int) -> int:

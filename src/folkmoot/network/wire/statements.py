@@ -14,7 +14,16 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from folkmoot.network.wire.messages import Close, Commit, Heard, Marks, Reveal
+from folkmoot.network.wire.messages import (
+    Close,
+    Commit,
+    Digest,
+    Heard,
+    Marks,
+    Place,
+    Reveal,
+    Signature,
+)
 
 _PREFIX: Final = b"folkmoot/2 "
 
@@ -62,6 +71,11 @@ def refusal(motion: bytes, node: int, reason: str) -> bytes:
     return _statement(b"refuse", motion, node, reason.encode())
 
 
+def succeeds(consent: Consent) -> bytes:
+    """Signed once for each roster: this is the one that shall replace it."""
+    return _statement(b"succeed", consent.previous, consent.node, consent.successor)
+
+
 def commitment_to(motion: bytes, fingerprint: bytes, salt: bytes, first: bytes) -> bytes:
     """A hash that fixes first votes without telling them; bound to who votes, and on what."""
     return hashlib.sha256(_PREFIX + b"commitment\0" + motion + fingerprint + salt + first).digest()
@@ -84,6 +98,15 @@ def holds(key: Ed25519PublicKey, signature: bytes, statement: bytes) -> bool:
     except InvalidSignature:
         return False
     return True
+
+
+class Consent(msgspec.Struct, frozen=True):
+    """A member of the roster ``previous`` has signed that ``successor`` (its name) shall replace it."""
+
+    previous: Digest
+    node: Place
+    successor: Digest
+    signature: Signature
 
 
 class TwoStates(msgspec.Struct, frozen=True, tag="two answers"):
@@ -124,7 +147,14 @@ class BrokenReveal(msgspec.Struct, frozen=True, tag="broken reveal"):
     fingerprint: bytes
 
 
-Evidence: TypeAlias = TwoStates | TwoCommits | TwoCloses | BrokenCommitment | BrokenReveal
+class TwoSuccessors(msgspec.Struct, frozen=True, tag="two successors"):
+    """Two signed successors of one roster."""
+
+    one: Consent
+    other: Consent
+
+
+Evidence: TypeAlias = TwoStates | TwoCommits | TwoCloses | BrokenCommitment | BrokenReveal | TwoSuccessors
 
 _DECODER: Final = msgspec.msgpack.Decoder(Evidence)
 _ENCODER: Final = msgspec.msgpack.Encoder()
@@ -152,9 +182,11 @@ def kind(evidence: Evidence) -> str:
 
 
 def motion_of(evidence: Evidence) -> bytes:
-    """The motion in which it happened."""
+    """The motion in which it happened; of two successors, the digest of the roster that they follow."""
     if isinstance(evidence, TwoStates):
         return evidence.motion
+    if isinstance(evidence, TwoSuccessors):
+        return evidence.one.previous
     return (
         evidence.commit.motion
         if isinstance(evidence, BrokenCommitment | BrokenReveal)
@@ -196,6 +228,13 @@ def proves(evidence: Evidence, key: Ed25519PublicKey, fingerprint: bytes) -> boo
             (a.motion, a.node) == (b.motion, b.node)
             and closing(a) != closing(b)
             and all(holds(key, x.signature, closing(x)) for x in (a, b))
+        )
+    if isinstance(evidence, TwoSuccessors):
+        x, y = evidence.one, evidence.other
+        return (
+            (x.previous, x.node) == (y.previous, y.node)
+            and x.successor != y.successor
+            and all(holds(key, each.signature, succeeds(each)) for each in (x, y))
         )
     commit = evidence.commit
     if isinstance(evidence, BrokenCommitment):

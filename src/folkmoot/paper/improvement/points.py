@@ -14,7 +14,8 @@ from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.learning.check_rows import shown_places
 from folkmoot.learning.improving import refit
 from folkmoot.learning.participants import Participant, learnt_on
-from folkmoot.learning.probabilities import chances_of, in_levels
+from folkmoot.learning.probabilities import chances_of
+from folkmoot.levels import in_levels
 from folkmoot.paper.improvement.writers import Setting, Voted, Writers, accuracy, draw, vote
 from folkmoot.paper.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG, liars_order
 from folkmoot.trust import OwnRows, agree_on_labels

@@ -11,7 +11,8 @@ from folkmoot.arrays import Floats, Ints, Singles
 from folkmoot.datasets import femnist_counts
 from folkmoot.learning.check_rows import own_answers
 from folkmoot.learning.participants import Participant, Task, learnt_on
-from folkmoot.learning.probabilities import chances_of, in_levels
+from folkmoot.learning.probabilities import chances_of
+from folkmoot.levels import in_levels
 from folkmoot.paper.femnist.writer_votes import CASE, COLOURS, drawn_test, rows_of_task
 from folkmoot.paper.femnist.writers import LETTERS, Choice, choose
 
