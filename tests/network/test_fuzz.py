@@ -63,7 +63,7 @@ def mutated(rng: random.Random, data: bytes, pool: list[bytes]) -> bytes:
                 found[where:where] = rng.randbytes(rng.randrange(1, 20))
             case _:  # another kind of message
                 if len(found) > 1:
-                    found[1] = rng.randrange(16)
+                    found[1] = rng.randrange(18)
     return bytes(found)
 
 
@@ -81,6 +81,8 @@ def samples() -> list[bytes]:
         m.Refuse(name, 5, "why ü", bytes(64)),
         m.Reveal(name, bytes(32), votes, bytes(64), True),
         m.Marks(name, bytes(16), bytes(48), bytes(64), True),
+        m.Held((name, bytes(32)), ((name, b"\x05"),)),
+        m.Successor(name, b"\x94" + bytes(40), ((0, bytes(64)), (5, bytes(range(64))))),
     )]  # fmt: skip
 
 
