@@ -73,7 +73,7 @@ def test_where_nothing_can_be_kept_it_works_with_one_note(tmp_path: Path) -> Non
     assert compiled > 0
     assert note == (
         f"compiled code is not kept ({kernel_folder_below(tmp_path / 'file' / 'below')}: Not a directory): "
-        "every run compiles it again, half a minute at most; let NUMBA_CACHE_DIR name a folder of your own"
+        "every run compiles it again, half a minute at most; set NUMBA_CACHE_DIR to a folder of your own"
     )
 
 

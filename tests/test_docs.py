@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -15,23 +16,69 @@ BETWEEN = "\x1e"  # printed after each block
 LENIENT = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/theorems/*.md")]
 
+# A block of Python, the line above one that takes long, and the plain block that shows what it prints.
+SLOW = "<!-- slow -->"
+BLOCK = re.compile(rf"({SLOW}\n)?```python\n(.*?)```(?:\n\n```\n(.*?)```)?", flags=re.S)
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if "```python" in page.read_text()], ids=lambda p: p.name
-)
-def test_python_of_the_pages_runs_and_prints_what_they_show(page: Path, tmp_path: Path) -> None:
+
+class Block(NamedTuple):
+    slow: str
+    code: str
+    shown: str
+
+
+def blocks_of(page: Path) -> list[Block]:
+    return [Block(*found) for found in BLOCK.findall(page.read_text())]
+
+
+def run_and_compare(blocks: list[Block], folder: Path) -> None:
     """What a block prints is compared with the plain block that follows it, if one does."""
-    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```\n(.*?)```)?", page.read_text(), flags=re.S)
-    script = tmp_path / "page.py"
-    script.write_text("\n".join(f"{code}\nprint({BETWEEN!r})" for code, _ in blocks))
-    result = run_script(script, cwd=tmp_path)
+    script = folder / "page.py"
+    script.write_text("\n".join(f"{each.code}\nprint({BETWEEN!r})" for each in blocks))
+    result = run_script(script, cwd=folder)
     assert result.returncode == 0, result.stderr
     printed = result.stdout.split(f"{BETWEEN}\n")
-    for (_, shown), got in zip(blocks, printed, strict=False):
-        if shown:
-            assert doctest.OutputChecker().check_output(shown, got, LENIENT), (
-                f"shown:\n{shown}\nprinted:\n{got}"
+    for block, got in zip(blocks, printed, strict=False):
+        if block.shown:
+            assert doctest.OutputChecker().check_output(block.shown, got, LENIENT), (
+                f"shown:\n{block.shown}\nprinted:\n{got}"
             )
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if not all(each.slow for each in blocks_of(page))], ids=lambda p: p.name
+)
+def test_python_of_the_pages_runs_and_prints_what_they_show(page: Path, tmp_path: Path) -> None:
+    run_and_compare([each for each in blocks_of(page) if not each.slow], tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any(each.slow for each in blocks_of(page))], ids=lambda p: p.name
+)
+def test_pages_with_blocks_that_take_long_run_as_a_whole(page: Path, tmp_path: Path) -> None:
+    run_and_compare(blocks_of(page), tmp_path)
+
+
+def test_no_block_of_python_is_left_unrun() -> None:
+    """Each is one that the tests above find, or a cell of a notebook, which is run when the site is built."""
+    for page in PAGES:
+        text = page.read_text()
+        assert len(blocks_of(page)) == len(re.findall(r"^\s*[`:]{3,}\s*(?:py|pycon)", text, flags=re.M)), page
+        marks = re.findall(rf"^{SLOW}$", text, flags=re.M)
+        assert len(marks) == sum(bool(each.slow) for each in blocks_of(page)), page
+        if re.search(r"^```\{code-cell\}", text, flags=re.M):
+            assert text.startswith("---\n"), f"{page} has cells and no kernel to run them"
+
+
+def test_pages_that_use_pandas_say_so() -> None:
+    """``pip install .`` does not bring it along; a reader who types what the page shows would be stuck."""
+    for page in PAGES:
+        code = "\n".join(
+            re.findall(r"^```(?:python|\{code-cell\})[^\n]*\n(.*?)^```", page.read_text(), re.M | re.S)
+        )
+        if re.search(r"as_frame=True|import pandas|import polars", code):
+            assert "`pip install pandas`" in page.read_text(), page
 
 
 def test_figures_of_theory_and_simulation_side_by_side_are_right(tmp_path: Path) -> None:

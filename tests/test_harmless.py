@@ -160,8 +160,8 @@ def broken_tree(place: str, value: int) -> Any:
     [
         ("left_child", 10_000, "point outside"),
         ("right_child", 0, "or back"),
-        ("feature", 4, "column that there is not"),
-        ("feature", -7, "column that there is not"),
+        ("feature", 4, "column that does not exist"),
+        ("feature", -7, "column that does not exist"),
     ],
 )
 def test_a_tree_that_points_outside_itself_is_refused(

@@ -34,6 +34,7 @@ from .planning import Plan as Plan
 from .planning import plan as plan
 from .planning import plan_for as plan_for
 from .player import Player as Player
+from .protocols import Hierarchy as Hierarchy
 from .protocols import Leaders as Leaders
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball

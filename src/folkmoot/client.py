@@ -141,7 +141,8 @@ class Client:
         wait : bool
             False returns at once, with nothing decided yet.
         **terms : object
-            protocol, k, alpha, beta, rounds, seconds, pace, weights, trust, labels, least_voters.
+            protocol, k, alpha, beta, rounds, seconds, pace, weights, trust, labels, least_voters, voting,
+            regression, tol.
 
         Returns
         -------
@@ -173,6 +174,8 @@ class Client:
                 key: [line[key] for line in lines]
                 for key in ("agreement", "first_votes", "majority", "why_undecided")
             },
+            "claims": [] if told["tol"] is None else [line["claim"] for line in lines],
+            "first_numbers": [line["first_numbers"] for line in lines if told["answers"] == "numbers"],
         }
         details = {key: value for key, value in told.items() if key not in ("live", "decided")} | lists
         return Answer(told["motion"], lists["decisions"], lists["agreement"], told["undecided"], details)

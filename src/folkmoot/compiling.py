@@ -80,8 +80,8 @@ def cache_folder() -> Path | None:
     except (OSError, RuntimeError) as error:  # the latter from Path.home(), where a user has none
         why = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
         warnings.warn(
-            f"compiled code is not kept ({why}): every run compiles it again, half a minute at most; let "
-            "NUMBA_CACHE_DIR name a folder of your own",
+            f"compiled code is not kept ({why}): every run compiles it again, half a minute at most; set "
+            "NUMBA_CACHE_DIR to a folder of your own",
             CompilingWarning,
             stacklevel=2,
         )

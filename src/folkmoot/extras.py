@@ -7,7 +7,9 @@ from typing import Final, Literal
 
 __all__ = ["EXTRAS", "Extra", "ExtraName", "to_install"]
 
-ExtraName = Literal["boost", "chain", "chain-local", "data", "onnx", "page", "ray", "torch", "uvloop"]
+ExtraName = Literal[
+    "boost", "chain", "chain-local", "data", "gpu", "gpu12", "onnx", "page", "ray", "torch", "uvloop"
+]
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ EXTRAS: Final[dict[ExtraName, Extra]] = {
     "chain": Extra(("eth_abi", "eth_account"), "the moot on a chain: its contract and its client"),
     "chain-local": Extra(("eth_tester", "eth"), "a chain in the same process, to try that on"),
     "data": Extra(("pooch", "pyarrow"), "downloads of datasets, and parquet files"),
+    "gpu": Extra(("cupy",), "talks on a GPU, by CUDA 13: device='cuda'"),
+    "gpu12": Extra(("cupy",), "the same by CUDA 12"),
     "onnx": Extra(("onnxruntime",), "nodes with a model in an .onnx file"),
     "page": Extra(("starlette", "uvicorn"), "a node's page and HTTP API: folkmoot node run --page"),
     "ray": Extra(("ray",), "work on a Ray cluster: folkmoot reproduce --ray"),

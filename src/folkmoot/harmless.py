@@ -142,7 +142,7 @@ def _check_tree(tree: Any, columns: int | None) -> None:
     _check_children("Tree", inner, left, right)
     most = min(tree.n_features, tree.n_features if columns is None else columns)
     if np.any((feature[inner] < 0) | (feature[inner] >= most)):
-        raise ValueError("a Tree in it asks for a column that there is not")
+        raise ValueError("a Tree in it asks for a column that does not exist")
 
 
 def _check_predictor(predictor: Any, columns: int | None) -> None:
@@ -151,10 +151,10 @@ def _check_predictor(predictor: Any, columns: int | None) -> None:
     _check_children("TreePredictor", inner, nodes["left"].astype(np.int64), nodes["right"].astype(np.int64))
     feature = nodes["feature_idx"][inner]
     if columns is None or np.any((feature < 0) | (feature >= columns)):
-        raise ValueError("a TreePredictor in it asks for a column that there is not")
+        raise ValueError("a TreePredictor in it asks for a column that does not exist")
     category = nodes["bitset_idx"][inner & (nodes["is_categorical"] != 0)]
     if np.any(category >= len(predictor.raw_left_cat_bitsets)):
-        raise ValueError("a TreePredictor in it asks for categories that there are not")
+        raise ValueError("a TreePredictor in it asks for categories that do not exist")
 
 
 def _check_children(kind: str, inner: Any, left: Any, right: Any) -> None:

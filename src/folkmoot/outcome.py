@@ -386,9 +386,34 @@ class Outcome:
         return folkmoot.explanation.why(self, i)
 
     def _turns(self, what: str, i: int) -> Turns:
-        if self.replay is None:
+        return self.recorded_turns(what)(self._input(i))
+
+    def recorded_turns(self, what: str) -> Replay:
+        """Tell what plays an input once more with its turns.
+
+        Parameters
+        ----------
+        what : str
+            What asks for it, for the message.
+
+        Returns
+        -------
+        callable
+            What ``turns`` calls.
+
+        Raises
+        ------
+        ValueError
+            If the deliberation was not recorded, or its protocol has no turns.
+        """
+        if self.replay is not None:
+            return self.replay
+        if self.history is None:
             raise ValueError(f"{what} needs the record: deliberate(..., record=True)")
-        return self.replay(self._input(i))
+        raise ValueError(
+            f"{what} shows participants that ask each other: {type(self.protocol).__name__} has no turns; "
+            "history and plot() show how it went"
+        )
 
     def plot(self, ax: Any = None) -> Figure:
         """Draw how fast the participants came to agree.

@@ -8,6 +8,7 @@ its own factors, so that it stays exact where the probability itself is below th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, TypeAlias
 
@@ -16,9 +17,12 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.cores import cores
 
-# Entries of the largest table of log-binomials held at once (8 MiB); larger ones are made in blocks.
-_BLOCK = 1 << 20
+# Entries of a table of log-binomials made at once (512 KiB, which stays in the cache), and how many such
+# blocks are worth threads.
+_BLOCK = 1 << 16
+_WORTH_THREADS = 8
 
 
 class SamplingLaw(Protocol):
@@ -106,11 +110,20 @@ def log_tail(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
         return result
     total = float(log_binomials(np.array([urn]), k)[k, 0])
     width = max(1, _BLOCK // (k + 1))
-    for start in range(0, marked.size, width):
+
+    def fill(start: int) -> None:
         block = marked[start : start + width]
-        terms = log_binomials(block, k)[allowed]
-        terms += log_binomials(urn - block, k)[k - allowed]
+        terms = log_binomials(block, int(allowed.max()))[allowed]
+        terms += log_binomials(urn - block, int(k - allowed.min()))[k - allowed]
         result[start : start + width] = np.logaddexp.reduce(terms, axis=0)
+
+    starts = range(0, marked.size, width)
+    if len(starts) < _WORTH_THREADS:
+        for start in starts:
+            fill(start)
+    else:
+        with ThreadPoolExecutor(cores()) as pool:  # numpy lets go of the interpreter in such loops
+            list(pool.map(fill, starts))
     # A sure event can exceed 0 by a rounding error; a probability never exceeds 1.
     return np.minimum(result - total, 0.0)
 

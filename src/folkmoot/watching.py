@@ -206,8 +206,9 @@ def _named(outcomes: Outcome | Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 def _first_votes(outcome: Outcome) -> Votes:
     """The first votes of a recorded talk; a line that says what to type for any other."""
-    if outcome.replay is None or outcome.votes is None:
-        raise ValueError("play needs the record: deliberate(..., record=True)")
+    outcome.recorded_turns("play")
+    if outcome.votes is None:
+        raise ValueError("play needs the first votes, which an outcome of deliberate(...) has")
     return outcome.votes
 
 

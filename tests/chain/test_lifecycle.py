@@ -128,3 +128,39 @@ def test_counters_of_a_label_are_halved_when_full_and_never_stop_a_score(world: 
     assert (found.right, found.asked) == (73_728, 98_304)
     assert (found.right_of[0], found.asked_of[0]) == (record.right_of[0], record.asked_of[0])
     assert found.asked_of[0] < 65_536
+
+
+def test_records_are_kept_by_supplier_and_subject_and_go_on(world: World) -> None:
+    """Registers are numbered as they come; whose a motion is must not hang on the order."""
+    truth, who = np.array([0, 1, 1, 0]), world.people[0]
+    others = world.people[4:6]
+    played: dict[tuple[str, str], int] = {}
+    for supplier, subject in [
+        (world.supplier, "a"),
+        (others[0], "a"),
+        (world.supplier, "b"),
+        (others[1], "c"),
+        (world.supplier, "a"),
+        (others[0], "a"),
+        (others[0], "a"),
+    ]:
+        motion = world.motion(truth, 2, supplier=supplier, subject=subject)
+        assert world.contract.motions(motion.number).supplier == supplier.address
+        motion.play({0: truth}, upto="score")
+        assert world.contract.motions(motion.number).scored == 1
+        played[supplier.address, subject] = played.get((supplier.address, subject), 0) + 1
+    for supplier in (world.supplier, *others):
+        for subject in ("a", "b", "c", "d"):
+            record = world.contract.records(supplier.address, subject, who.address)
+            assert record.asked == record.right == 4 * played.get((supplier.address, subject), 0)
+            assert record.asked_of[:3] == (record.asked // 2, record.asked // 2, 0)
+
+
+def test_a_motion_that_nobody_revealed_in_pays_its_own_supplier(world: World) -> None:
+    first = world.motion(np.array([0, 1]), 2)
+    second = world.motion(np.array([0, 1]), 2, supplier=world.people[3], subject="other", deposit=7)
+    for motion in (second, first):
+        motion.phase("claim")
+        motion.by(world.people[5]).close(motion.number)
+    assert world.contract.credit(world.people[3].address) == 7
+    assert world.contract.credit(world.supplier.address) == DEPOSIT

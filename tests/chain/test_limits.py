@@ -28,6 +28,7 @@ TRUTH = np.arange(24) % 2
         ({"stake": 2**80}, "stake"),
         ({"window": LEAST - 1}, "a window is shorter"),
         ({"window": 2**40}, "not a time"),
+        ({"window": 2**34}, "not a time"),  # the last deadline is past 2^36, and has no bits there
         ({"order": True}, "a window is shorter"),
     ],
 )

@@ -275,8 +275,8 @@ def test_bad_options(table: Path, options: list[str], message: str) -> None:
         ("age,clinic,ill\n", "has a header and no rows"),
         ("age,age,ill\n1,2,yes\n", "must have different column names: got 'age' more than once"),
         ("age,clinic,ill\n1,a\n", "line 2: expected 3 cells, got 2"),
-        ("age,clinic,ill\n1,,yes\n", "line 2: clinic is empty, which should say whose row it is"),
-        ("age,clinic,ill\n1,a,\n", "line 2: ill is empty, which should say its class"),
+        ("age,clinic,ill\n1,,yes\n", "line 2: clinic is empty; it must say whose row it is"),
+        ("age,clinic,ill\n1,a,\n", "line 2: ill is empty; it must say its class"),
         (
             "1,1,clinic 1,yes\n",
             "must have different column names: got '1' more than once; is its",
@@ -342,7 +342,7 @@ def test_names_that_look_like_nothing(tmp_path: Path) -> None:
     assert found["reports"][0]["classes"] == 2
     assert found["warnings"][:2] == [
         "left out, as they have no values: empty",
-        "id has another word in nearly every row: an id? --drop id",
+        "id has a different word in nearly every row: is it an id? --drop id",
     ]
 
 

@@ -53,9 +53,7 @@ def test_predictions_are_those_of_models_fitted_by_hand(cancer: pd.DataFrame, tm
     assert found["task"] == "classification"
     told = rows_of(tmp_path / "out" / "predictions.csv")
     tested = cancer[cancer["hospital"] == left_out]
-    assert found["tested"] == (
-        f"tested on the {len(tested)} rows of one group left out for it, taking no part: {left_out}"
-    )
+    assert found["tested"] == (f"tested on the {len(tested)} rows of one group that take no part: {left_out}")
     assert [int(row["line"]) for row in told] == (tested.index + 2).tolist()
     assert [row["truth"] for row in told] == tested["tumour"].tolist()
     assert {row["group"] for row in told} == {left_out}
@@ -91,7 +89,7 @@ def test_groups_left_out_are_named_for_people_and_on_the_page(cancer: pd.DataFra
     names = {row["group"] for row in rows_of(tmp_path / "out" / "predictions.csv")}
     assert len(names) == 2
     (line,) = [line for line in result.stdout.splitlines() if line.startswith("Tested on")]
-    assert line.endswith(f"taking no part: {', '.join(sorted(names))}.")
+    assert line.endswith(f"that take no part: {', '.join(sorted(names))}.")
     assert line in (tmp_path / "out" / "report.html").read_text()
     assert not (tmp_path / "out" / "moot.skops").exists()
     assert "folkmoot predict" not in result.stderr
@@ -327,7 +325,7 @@ def test_a_row_counter_is_told_of(tmp_path: Path, first: int, warned: bool) -> N
     rows = [f"{i + first},{i % 7},{i % 4},{('no', 'yes')[i % 7 > 3]}" for i in range(40)]
     table = tmp_path / "t.csv"
     table.write_text("\n".join([",a,who,y", *rows]))
-    line = "the column without a name counts the rows, which says nothing of new ones: --drop '' leaves it"
+    line = "the column without a name numbers the rows, which cannot help with new ones: --drop '' leaves it"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         read_table(table, "y", "who")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,12 @@ def learn(files: Path, *options: object) -> tuple[Any, ...]:
     return (*table, "--test-rows", 0.25, "--byzantine", 0, "--repeats", 1, "--overwrite", *options)
 
 
+def numbers(files: Path, *options: object) -> tuple[Any, ...]:
+    table = ("learn", files / "table.csv", "--target", "f12", "--group", "cellar", "--drop", "kind")
+    how = ("--task", "regression", "--model", "tree", "--test-rows", 0.25, "--byzantine", 0, "--overwrite")
+    return (*table, *how, "--improve", files / "pool.csv", *options)
+
+
 def test_models_are_fitted_again_and_saved_and_no_row_is(files: Path) -> None:
     out = files / "out"
     asked = learn(files, "--out", out, "--improve", files / "pool.csv", "--check-rows", "all")
@@ -61,6 +68,22 @@ def test_what_it_prints(files: Path) -> None:
     assert "Each showed at most 3 of its labelled inputs, and no label." in result.stdout
 
 
+def test_nobody_need_show_a_row(files: Path) -> None:
+    asked = learn(files, "--out", files / "none", "--improve", files / "pool.csv", "--check-rows", 0)
+    assert all(each["shown"] == 0 for each in run_json(*asked)["improvement"]["participants"])
+
+
+def test_models_of_numbers_are_fitted_again_and_saved(files: Path) -> None:
+    out = files / "numbers"
+    result = run(*numbers(files, "--out", out))
+    assert "Models fitted again to 100 rows whose numbers they agreed on. Root mean squared" in result.stdout
+    gained = json.loads((out / "results.json").read_text())["improvement"]
+    assert gained["mean"]["after"] < gained["mean"]["before"]
+    assert gained["worst"]["after"] >= gained["mean"]["after"]  # the worst is the one furthest off
+    moot: Any = read_moot(out / "moot.skops").moot
+    assert [person.rows for person in moot.participants_] == [106] * 8
+
+
 def test_what_is_refused(files: Path) -> None:
     out = ("--out", files / "bad")
     assert_refused("--safe is for models that are fitted again", *learn(files, *out, "--safe"))
@@ -69,8 +92,6 @@ def test_what_is_refused(files: Path) -> None:
     assert_refused("narrow.csv", *learn(files, *out, "--improve", files / "narrow.csv"))
     assert_refused("empty.csv", *learn(files, *out, "--improve", files / "empty.csv"))
     assert_refused("--check-rows", *learn(files, *out, "--improve", files / "pool.csv", "--check-rows", "x"))
-    assert_refused(
-        "--improve is for classes", "learn", files / "table.csv", "--target", "f0", "--group", "cellar",
-        "--drop", "kind", "--task", "regression", *out, "--improve", files / "pool.csv",
-    )  # fmt: skip
+    assert_refused("--check-rows is for classes", *numbers(files, *out, "--check-rows", "5"))
+    assert_refused("narrow.csv", *numbers(files, *out, "--improve", files / "narrow.csv"))
     assert not (files / "bad" / "moot.skops").exists()

@@ -73,7 +73,7 @@ def test_truths_that_cannot_be_read(node: Path, tmp_path: Path) -> None:
         (b"label\n\n", "has a header and no truths"),
         (b"label\n", "has a header and no rows"),
         (b"label\nmaybe\n", "label must be one of no, yes: got 'maybe'"),
-        (b"label\nno\nno\nno\n", "line 4: the motion has 2 inputs, and here is a label more"),
+        (b"label\nno\nno\nno\n", "line 4: the motion has 2 inputs, and this is one label more"),
         (b"0,no\n1,yes\n", "got '0, no'; its first line names them"),
         (b"label,weight\nno,1\n", "must have the columns input,label or label: got 'label, weight'"),
     ):

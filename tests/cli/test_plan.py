@@ -175,7 +175,7 @@ def test_the_plot_goes_into_axes_that_are_given() -> None:
         ("--n 10 --p 0.8 --seed -1", "seed must satisfy 0 <= seed < 2^32, got -1"),
         ("--n 10 --p 0.8 --plot plan.txt", "--plot must name a file ending in .png, .svg, .pdf"),
         ("--n 10 --p 0.8 --plot nowhere/plan.png", "there is no nowhere"),
-        ("--n 10 --p 0.8 --truth truth.csv", "--truth is of votes: give --votes FILE with it"),
+        ("--n 10 --p 0.8 --truth truth.csv", "--truth goes with --votes: give --votes FILE, too"),
         ("--votes nowhere.csv", "nowhere.csv: No such file or directory"),
         ("--n 9000 --p 0.8", "--n must satisfy n <= 5,000: got --n 9000"),
     ],

@@ -122,7 +122,7 @@ def test_for_people(learnt: Path, new: Path) -> None:
     result = run("predict", learnt, new)
     assert "ill of 1 row, by 4 participants:" in result.stdout
     assert (
-        "town has words that the moot has not seen, which say nothing to it: leeds (it knows bath, ely, york)"
+        "town has words that the moot has not seen, so it ignores them: leeds (it knows bath, ely, york)"
         in result.stderr
     )
 

@@ -211,7 +211,9 @@ def test_peer_review_without_groups_and_after_fit() -> None:
     late = ConsensusRegressor([Ridge()] * 4, weights="holdout").fit(X, Y).set_params(weights="peer-review")
     with pytest.raises(ValueError, match="weights='peer-review' must be given before fit, which shows rows"):
         late.predict(X)
-    with pytest.raises(ValueError, match="reviews are of peer review: set weights='peer-review'"):
+    with pytest.raises(
+        ValueError, match="there are reviews only with peer review: set weights='peer-review'"
+    ):
         late.set_params(weights="holdout").reviews()
 
 

@@ -282,7 +282,7 @@ def test_bad_references_are_told(moot: ConsensusClassifier) -> None:
         moot.learn_truth(X_TEST[:1], [77])
     with pytest.raises(ValueError, match="learn_truth needs peer review"):
         _moot(trust=None).learn_truth(X_TEST[:1], [1])
-    with pytest.raises(ValueError, match="reviews are of peer review"):
+    with pytest.raises(ValueError, match="there are reviews only with peer review"):
         _moot(trust=None).reviews(X_TEST[:1])
 
 

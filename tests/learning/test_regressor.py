@@ -201,7 +201,8 @@ def test_the_report_by_hand() -> None:
 def test_who_cannot_predict_is_left_out_and_named() -> None:
     fitted = says(1.0, OSError("no power"), 2.0, np.nan, 3.0)
     with pytest.warns(
-        ParticipantWarning, match="'says-2 .OSError: no power.', 'says-4 .predict returned what is no"
+        ParticipantWarning,
+        match="'says-2 .OSError: no power.', 'says-4 .predict returned something that is not",
     ):
         assert fitted.predict(np.zeros((2, 1))).tolist() == [2.0, 2.0]
     with pytest.warns(ParticipantWarning):
@@ -252,6 +253,6 @@ def test_bad_rows() -> None:
     with pytest.raises(ValueError, match="more participants than rows"):
         ConsensusRegressor([Ridge()] * 3).fit(X[:2], Y[:2])
     with pytest.raises(
-        ValueError, match=r"y must hold what is predicted, \(221, 1\): got the shape \(221, 2\)"
+        ValueError, match=r"y must have the shape of the predictions, \(221, 1\): got \(221, 2\)"
     ):
         moot().report(NEW, np.stack([TRUTH, TRUTH], axis=1))

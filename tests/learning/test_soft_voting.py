@@ -29,7 +29,7 @@ from folkmoot.adversaries import (
 from folkmoot.datasets import load_heart
 from folkmoot.learning import ConsensusClassifier, ParticipantWarning
 from folkmoot.learning.base_learners import MODELS, for_table
-from folkmoot.learning.probabilities import in_levels
+from folkmoot.levels import in_levels
 from support.hospitals import hospitals
 from support.models import Threshold
 

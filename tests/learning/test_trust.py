@@ -231,5 +231,5 @@ def test_what_trust_can_be(wrong: Any) -> None:
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="needs rows that the models were not fitted on: fit"):
         ConsensusClassifier(MODELS, prefit=True, trust=TRUST).fit()
-    with pytest.raises(ValueError, match="'self-anchored' says who is asked: sampling must be None"):
+    with pytest.raises(ValueError, match="'self-anchored' already says who is asked: set sampling=None"):
         ConsensusClassifier(MODELS, prefit=True, trust=TRUST, sampling=Others()).fit(OWN, OWN_Y)

@@ -19,6 +19,7 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, read_header
 from folkmoot.network.wire.packing import pack, unpack
 from support.network.moot_in_memory import Moot, keys_and_roster
+from support.network.number_moot import NumberMoot
 
 DECODED, DELIVERED = 80_000, 20_000
 INPUTS = 30
@@ -154,6 +155,36 @@ def test_a_node_gets_mutated_frames_in_a_motion_and_finishes_it(trust: bool) -> 
                 assert statements.holds(hall.roster[node_].public_key, close.signature, said)
 
 
+def test_a_node_gets_mutated_frames_in_a_motion_about_numbers_and_finishes_it() -> None:
+    rng, values = random.Random(31), np.random.default_rng(31).normal(size=(6, 4))
+    hall = NumberMoot(values, 32)
+    victim = hall.nodes[1]
+    assert victim is not None
+    pool, carry, left = samples(), hall.network.carry, 6000
+
+    def carried(sender: int, peer: int, frame: bytes) -> None:
+        nonlocal left
+        if len(pool) < 600:
+            pool.append(frame)
+        carry(sender, peer, frame)
+        for _ in range(min(left, 30)):
+            left -= 1
+            data = mutated(rng, rng.choice(pool[-300:]), pool)
+            hall.at(hall.network.time + rng.random() * 0.01, lambda data=data: victim.received(5, data))  # type: ignore[misc]
+
+    hall.network.carry = carried  # type: ignore[method-assign]
+    hall.put(0, rounds=10, tol=0.2)
+    hall.network.run(60.0)
+    assert left == 0
+    ((session, _),) = hall.over.values()
+    own = victim.session(session.name)
+    assert own is not None
+    for found in (session, own):
+        assert found.phase.value == "over"
+        assert found.verdict().undecided == 0
+        assert found.cheats <= {5}, "nobody is accused of what p5 made up"
+
+
 def test_mutated_votes_are_what_pack_makes_or_refused() -> None:
     rng, generator = random.Random(23), np.random.default_rng(23)
     pool = []
@@ -192,7 +223,10 @@ def evidence_samples() -> list[bytes]:
 def header_samples() -> list[bytes]:
     hall = Moot(np.zeros((6, INPUTS), np.int8), 0)
     changes: list[dict[str, Any]] = [{}, {"protocol": "snowball"}, {"alpha": 0}, {"weighted": True}]
-    return [hall.motion(**each)[0].encoded() for each in changes]
+    numbers = NumberMoot(np.zeros((6, INPUTS)), 0)
+    chances = NumberMoot(np.zeros((6, INPUTS, 3), np.int16), 0)
+    others = [moot.motion()[0].encoded() for moot in (numbers, chances)]
+    return [*others, *(hall.motion(**each)[0].encoded() for each in changes)]
 
 
 @pytest.mark.parametrize(
@@ -212,7 +246,8 @@ def test_mutated_headers_and_evidence_are_refused_or_whole(
             continue
         if isinstance(found, Motion):
             assert found.encoded() == data
-            assert found.rule(found.alpha or found.k // 2 + 1)
+            assert found.rule(found.alpha or found.k // 2 + 1) if found.is_labels else found.aggregation()
+            assert found.form.held_bytes < m.MOST_BYTES / 2
         else:
             assert statements.accused(found) >= 0
             assert not statements.proves(found, key, bytes(32)), "nothing was ever signed"

@@ -11,6 +11,7 @@ from folkmoot import StrongConfidence
 from folkmoot.arrays import Colours
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.session.judgement import LocalThreshold
+from folkmoot.network.session.stance import Stance
 from folkmoot.network.wire.motion import LOCAL
 from folkmoot.thresholds import batch_accuracies
 from folkmoot.trust import Anchor
@@ -32,7 +33,9 @@ def thresholds(votes: Colours, **options: Any) -> list[int]:
         session = node.session(name)
         assert session is not None
         assert session.minutes.local is None  # it is fixed
-        alpha = session._talking._stance.rule.alpha
+        stance = session._stance
+        assert isinstance(stance, Stance)
+        alpha = stance.rule.alpha
         assert isinstance(alpha, int)
         found.append(alpha)
     return found

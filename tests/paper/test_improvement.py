@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from sklearn.linear_model import LogisticRegression
 from folkmoot.learning.check_rows import shown_places
 from folkmoot.paper.catalogue import experiment
 from folkmoot.paper.experiment import cells_of
+from folkmoot.paper.femnist.writer_votes import CASE, DIGITS
+from folkmoot.paper.femnist.writers import Choice, choose
 from folkmoot.paper.improvement import improve, points
 from folkmoot.paper.improvement.points import (
     LATE,
@@ -25,10 +28,11 @@ from folkmoot.paper.improvement.points import (
     liars_in,
     story_of,
 )
-from folkmoot.paper.improvement.writers import LOGISTIC, Setting, Voted, Writers, vote
+from folkmoot.paper.improvement.writers import LOGISTIC, Setting, Voted, Writers, draw, vote, who_takes_part
 from folkmoot.paper.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG
 from folkmoot.trust import OwnRows, agree_on_labels
 from folkmoot.votes import UNCOLOURED
+from support.femnist_samples import make_rows, write_parquet
 
 N, ROWS, INPUTS = 10, 12, 200
 SETTING = Setting(None, "case", LOGISTIC, N, inputs=INPUTS, tested=300)
@@ -62,11 +66,28 @@ def test_liars_are_six_of_ten_and_tell_what_their_name_says(drawn: Writers) -> N
     assert (story_of(drawn, STEALTHY)[struck] != truth[struck]).all()
 
 
+def test_writers_who_wrote_no_digit_leave_their_place_to_the_next(tmp_path: Path) -> None:
+    rows = make_rows([f"w{i:02d}" for i in range(30)], each=80)
+    rows = [row for row in rows if row.label >= 10 or int(row.writer[1:]) % 3]  # ten of the thirty
+    data = str(write_parquet(tmp_path / "digits.parquet", rows, row_group_size=500))
+    setting = Setting(data, DIGITS, LOGISTIC, 8, test_writers=5, inputs=20, tested=20)
+    plain = choose(data, 1, 30 - 5, 5)
+    wrote = [name for name in plain.train if int(name[1:]) % 3]
+    assert plain.train[:8] != tuple(wrote[:8])  # else nothing is tried here
+    assert who_takes_part(setting, 1) == Choice(tuple(wrote[:8]), plain.test)
+    assert np.bincount(draw(setting, 1).owner).min() >= 10
+    letters = replace(setting, task=CASE)
+    assert who_takes_part(letters, 1).train == plain.train[:8]
+    everybody = replace(setting, writers=40)  # fewer are there: those that can take part, and no more
+    assert all(int(name[1:]) % 3 for name in who_takes_part(everybody, 1).train)
+
+
 def test_rows_that_are_not_shown_are_heard_of_by_nobody(drawn: Writers, voted: Voted) -> None:
     """Answers to them may be anything; and all rows shown is the rule of ``agree_on_labels`` itself."""
     trial = Trial(CLIQUE, rows=5)
-    chances, why_not = labels_by(drawn, voted.votes, trial)
-    assert why_not == [None] * N
+    found = labels_by(drawn, voted.votes, trial)
+    chances = found.chances
+    assert found.why_not == (None,) * N
     some = np.random.default_rng([drawn.seed, 13])
     shown = np.concatenate(
         [
@@ -77,7 +98,7 @@ def test_rows_that_are_not_shown_are_heard_of_by_nobody(drawn: Writers, voted: V
     hidden = np.setdiff1d(np.arange(N * ROWS), shown)
     other = voted.votes.copy()
     other[:, hidden] = other[:, hidden][..., ::-1]
-    np.testing.assert_allclose(labels_by(drawn, other, trial)[0], chances)
+    np.testing.assert_allclose(labels_by(drawn, other, trial).chances, chances)
 
     def told(answers: Any) -> Any:
         heard = answers.copy()
@@ -89,17 +110,17 @@ def test_rows_that_are_not_shown_are_heard_of_by_nobody(drawn: Writers, voted: V
         for rows in (np.arange(i * ROWS, (i + 1) * ROWS) for i in range(N))
     ]
     whole = agree_on_labels(voted.votes, own, np.arange(N * ROWS, N * ROWS + INPUTS), told)
-    np.testing.assert_allclose(labels_by(drawn, voted.votes, Trial(CLIQUE))[0], whole.chances)
+    np.testing.assert_allclose(labels_by(drawn, voted.votes, Trial(CLIQUE)).chances, whole.chances)
 
 
 def test_late_liars_hand_in_honest_first_votes(drawn: Writers, voted: Voted) -> None:
     honest = np.setdiff1d(np.arange(N), liars_in(drawn, LATE))
-    late, early = (labels_by(drawn, voted.votes, Trial(lie))[0][honest] for lie in (LATE, STEALTHY))
+    late, early = (labels_by(drawn, voted.votes, Trial(lie)).chances[honest] for lie in (LATE, STEALTHY))
     assert not np.allclose(late, early)
 
 
 def test_prediction_consensus_weighs_by_the_cosine(drawn: Writers, voted: Voted) -> None:
-    chances = labels_by(drawn, voted.votes, Trial(NEAREST, NEAREST))[0]
+    chances = labels_by(drawn, voted.votes, Trial(NEAREST, NEAREST)).chances
     flat = [each.ravel() for each in voted.votes]
     cosine = [float(flat[2] @ other / np.sqrt((flat[2] @ flat[2]) * (other @ other))) for other in flat]
     expected = sum(c * v for c, v in zip(cosine, voted.votes, strict=True)) / sum(cosine)
@@ -112,7 +133,7 @@ def test_a_point_is_what_models_of_own_and_agreed_rows_are_worth(
     monkeypatch.setattr(points, "draw", lambda *_: drawn)
     found = improve_writers(SETTING, 5, [Trial(WRONG, careful=True), Trial(NOBODY, SELF, few=2)])
     honest = np.setdiff1d(np.arange(N), liars_in(drawn, WRONG))
-    labels = labels_by(drawn, voted.votes, Trial(WRONG))[0].argmax(axis=2)
+    labels = labels_by(drawn, voted.votes, Trial(WRONG)).chances.argmax(axis=2)
     worth, before = [], []
     for i in honest:
         rows = np.arange(i * ROWS, (i + 1) * ROWS)
@@ -125,6 +146,7 @@ def test_a_point_is_what_models_of_own_and_agreed_rows_are_worth(
     assert first.after == pytest.approx(np.mean(worth))
     assert first.worst == pytest.approx(min(worth))
     assert first.harmed == sum(a < b for a, b in zip(worth, before, strict=True))
+    assert first.hurt == sum(a < b - 0.01 for a, b in zip(worth, before, strict=True))
     assert first.labels == pytest.approx((labels[honest] == drawn.pool_truth).mean())
     assert first.safe_accepted is not None
     assert first.safe_accepted <= 4
@@ -138,7 +160,7 @@ def point(lie: str, after: float, **changes: Any) -> Point:
     given = Point(
         task="digits", model=LOGISTIC, participants=25, seed=3, lie=lie, way=OURS, rows=None, liars=0,
         judged=25, labels=0.7, before=0.3, worst_before=0.2, after=after, worst=after - 0.02, harmed=0,
-        refused=0, safe=0.7, safe_harmed=0, safe_accepted=20, pooled=0.75,
+        hurt=0, refused=0, safe=0.7, safe_harmed=0, safe_hurt=0, safe_accepted=20, pooled=0.75,
     )  # fmt: skip
     return replace(given, **changes)
 

@@ -105,7 +105,7 @@ def test_without_truth_labels_are_as_likely_as_the_votes_make_them() -> None:
     votes = np.ones((5, 3), dtype=np.int64)
     found = plan(votes=votes, protocol="slush", labels=2)
     assert found.settings[0].accuracy == pytest.approx(5.5 / 6)
-    assert "right labels are not given" in str(found)
+    assert "no right labels are given" in str(found)
 
 
 def test_soft_truth_in_what_is_drawn() -> None:
@@ -141,7 +141,7 @@ def test_a_moot_without_labels_goes_by_its_probabilities() -> None:
     chances = moot.predict_proba(X)
     expected = np.mean([chances[np.arange(300), row].mean() for row in moot.votes(X)])
     assert found.mean_participant == pytest.approx(expected)
-    assert any("right labels are not given" in remark for remark in found.remarks)
+    assert any("no right labels are given" in remark for remark in found.remarks)
 
 
 def test_adversaries_of_the_moot_are_left_aside_with_and_without_labels() -> None:

@@ -192,6 +192,19 @@ def test_repetitions_are_the_same_in_lockstep_and_drawn_in_storms() -> None:
     assert storm.rounds.min() >= calm.rounds.min()
 
 
+def test_a_record_has_a_history_and_no_turns() -> None:
+    outcome = deliberate([[0, 1], [0, 1], [1, 1], [1, 1]], alike(4, 3), record=True, rounds=12)
+    assert outcome.history is not None
+    assert outcome.history.shape == (2, 13, 2)
+    assert outcome.history[:, 0].tolist() == [[2, 2], [0, 4]]
+    assert outcome.history[:, -1].tolist() == [[4, 0], [0, 4]]
+    for ask in (outcome.turns, outcome.explain):
+        with pytest.raises(ValueError, match="Federated has no turns"):
+            ask(0)
+    with pytest.raises(ValueError, match="Federated has no turns"):
+        outcome.play()
+
+
 def test_a_copycat_repeats_what_it_follows() -> None:
     votes = [[0], [0], [0], [1]]
     outcome = deliberate(votes, alike(4, 4), adversaries={3: Copycat(target=0)})
@@ -210,8 +223,8 @@ def test_those_who_cannot_answer_are_silent_members() -> None:
     ("options", "message"),
     [
         ({"sampling": Everyone()}, "Federated takes no sampling"),
-        ({"record": True}, "Federated takes no record=True"),
         ({"least_likeness": 0.5}, "Federated takes no least_likeness"),
+        ({"device": "cuda"}, "Federated takes no device='cuda'"),
         ({"adversaries": {9: Silent()}}, "participants 0..3"),
         ({"adversaries": {1: PerfectlyMalicious()}}, "must know the truth"),
         ({"rounds": -1}, "rounds"),

@@ -52,7 +52,7 @@ def test_nobody_anchors() -> None:
     told[:GOLD] = rng.integers(0, 2, GOLD)
     noise = rng.integers(0, 2, VOTES.shape)
     gold = split_gold(noise, told, 2)
-    with pytest.warns(TrustWarning, match="nobody can anchor by gold.*do not know it"):
+    with pytest.warns(TrustWarning, match="nobody can anchor by gold.*do not predict it"):
         assert review_gold_first(noise[:, GOLD:], gold, classes=2) is None
     everybody: dict[int, Adversary] = dict.fromkeys(range(N), PerfectlyMalicious())
     gold = split_gold(VOTES, TOLD, 2)

@@ -160,7 +160,7 @@ def test_what_comes_out() -> None:
     expected = (counted + (gold[row] == told).sum() + 1) / (total + 4)
     assert found.accuracy[row] == pytest.approx(expected)
     assert found.weight[row] == pytest.approx(np.log(3 * expected / (1 - expected)))
-    assert found.why.startswith("anchored: rules that have not seen a gold task know it (z ")
+    assert found.why.startswith("anchored: rules that have not seen a gold task predict it (z ")
 
 
 def test_bad_input() -> None:

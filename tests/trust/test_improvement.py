@@ -11,10 +11,10 @@ from folkmoot.trust.improvement import (
     PSEUDO_COUNTS,
     matched,
     review_answers,
-    speaks_against,
     talked,
     voices_in,
 )
+from folkmoot.trust.own_rows import speaks_against
 from folkmoot.trust.ridge import STRENGTHS, fit_rows
 
 
@@ -152,7 +152,7 @@ def test_weak_voters_agree_on_labels_far_better_than_any_of_them_also_among_nine
     ("before", "after", "why"),
     [
         (10, 18, None),
-        (10, 11, "by chance"),  # 11 of 20 or more: 41% by chance
+        (5, 10, "by chance"),  # 10 of 20 or more: 59% by chance
         (20, 15, "loses 5"),  # five lost and none won: 3% if nothing were worse
         (16, 15, None),  # one lost: a coin
     ],
@@ -163,3 +163,51 @@ def test_own_rows_speak_against_what_chance_does_as_well_or_what_loses_rows(
     rows = np.arange(20)
     found = speaks_against(rows < before, rows < after, 2)
     assert (found is None) if why is None else (found is not None and why in found)
+
+
+def test_labels_that_half_of_the_rows_would_not_come_to_speak_against_the_model_as_well() -> None:
+    rows = np.arange(20)
+    assert speaks_against(rows < 10, rows < 18, 2, steady=0.85) is None
+    found = speaks_against(rows < 10, rows < 18, 2, steady=0.6)
+    assert found is not None
+    assert "other labels for 40% of the pool" in found
+
+
+def test_steady_is_what_a_participant_with_half_of_its_rows_comes_to_in_the_same_talk() -> None:
+    """By hand: the talk is heard again, word for word, by one that has every other row of each class."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 2, 160)
+    named = np.where(rng.random((6, 160)) < 0.6, truth, 1 - truth)
+    votes = 0.7 * np.eye(2)[named] + 0.15
+    places = [np.arange(10 * i, 10 * i + 10) for i in range(6)]
+    rows = [OwnRows(r, truth[r], 3.0 + np.bincount(truth[r], minlength=2).astype(np.float64)) for r in places]
+    pool, heard = np.arange(60, 160), []
+
+    def record(answers: Any) -> Any:
+        heard.append(answers.copy())
+        return answers
+
+    full = agree_on_labels(votes, rows, pool, record, steady=True)
+    np.testing.assert_array_equal(full.labels, agree_on_labels(votes, rows, pool).labels)
+    assert full.steady is not None
+    assert 0.3 < full.steady.min() < 0.95
+    for i in range(6):
+        same = []
+        for side in (0, 1):
+            order = [*places[i][truth[places[i]] == 0], *places[i][truth[places[i]] == 1]]
+            mine = np.sort(order[side::2])
+            out = np.bincount(truth[np.setdiff1d(places[i], mine)], minlength=2)
+            counts = np.asarray(rows[i].counts - out, dtype=np.float64)
+            said = iter(heard)
+            half = [*rows[:i], OwnRows(mine, truth[mine], counts), *rows[i + 1 :]]
+            other = agree_on_labels(votes, half, pool, lambda _, said=said: next(said))  # type: ignore[misc]
+            same.append((other.labels[i] == full.labels[i]).mean())
+        assert full.steady[i] == pytest.approx(min(same))
+
+
+def test_half_of_the_rows_that_tells_nothing_is_steady_in_nothing() -> None:
+    votes = np.array([[[0.9, 0.1]] * 5 + [[0.2, 0.8]] * 5] * 4)
+    lone = OwnRows(np.arange(3), np.array([0, 0, 1]), np.array([2.0, 1.0]))
+    agreed = agree_on_labels(votes, [lone] * 4, np.arange(3, 10), steady=True)
+    assert agreed.steady is not None
+    assert (agreed.steady == 0).all()  # one half has rows of one class only

@@ -14,7 +14,7 @@ ABOUT: Final = "Consensus learning: many private models, one agreed answer, no s
 COMMANDS: Final = {
     "demo": Entry(
         "folkmoot.cli.demo:demo",
-        "Show what it does: 101 participants, different small models, non-iid digits, up to 60 liars.",
+        "Show what it does: 101 participants with small models of their own agree on digits; up to 60 lie.",
     ),
     "learn": Entry(
         "folkmoot.cli.learn:learn",
@@ -34,7 +34,7 @@ COMMANDS: Final = {
     ),
     "cluster": Entry(
         "folkmoot.cli.cluster:cluster",
-        "Let participants agree on one clustering, from everybody's in a file, beside what a centre does.",
+        "Let participants agree on one clustering from their own in a file, beside what a server would find.",
     ),
     "plan": Entry(
         "folkmoot.cli.plan:plan",

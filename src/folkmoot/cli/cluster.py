@@ -80,7 +80,7 @@ def cluster(
     json: Json = False,
     plot: Plot = None,
 ) -> None:
-    """Let participants agree on one clustering, from everybody's in a file, beside what a centre does."""
+    """Let participants agree on one clustering from their own in a file, beside what a server would find."""
     from folkmoot.clustering import cluster as agree
     from folkmoot.vote_files import read_partitions
 

@@ -8,23 +8,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.options import (
+    FEDERATED,
     INT,
     AlphaOrLocal,
     Beta,
+    Device,
     Json,
     KOrAll,
     LabelColumn,
     Participants,
     Play,
     Plot,
+    QuorumSets,
     Repeats,
     RoundsEach,
     Seed,
     SimulatedProtocol,
     TaskColumn,
+    Teams,
     WorkerColumn,
     asked,
     check_workers,
+    device_called,
+    federated_rule,
+    teams_rule,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -65,6 +72,8 @@ def deliberate(
     worker_column: WorkerColumn = "worker",
     label_column: LabelColumn = "label",
     protocol: SimulatedProtocol = "slush",
+    quorum_sets: QuorumSets = None,
+    teams: Teams = None,
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
@@ -94,11 +103,15 @@ def deliberate(
     ] = None,
     missing: Annotated[
         str,
-        typer.Option("--missing", help="Without a vote on a task: absent, or uncoloured (talks, adopts)."),
+        typer.Option(
+            "--missing",
+            help="A worker without a vote on a task: absent, or uncoloured (it talks and takes a label).",
+        ),
     ] = "absent",
     rounds: RoundsEach = 50,
     repeats: Repeats = 10,
     seed: Seed = 0,
+    device: Device = "cpu",
     out: Annotated[
         Path | None,
         typer.Option("--out", help="Write task,label,agreement of the first talk here.", show_default=False),
@@ -141,7 +154,25 @@ def deliberate(
     notes: list[str] = []
     adversaries = _adversaries(table, byzantine, attack, seed)
     seen = handed_in(table.votes, adversaries, table.truth, classes, missing=without)
-    rule = _protocol(table, seen, protocol, k, alpha, beta, notes)
+    federated = federated_rule(
+        protocol,
+        quorum_sets,
+        table.workers,
+        k=k is not None,
+        alpha=alpha is not None,
+        beta=beta != 20,
+        play=play is not None,
+    )
+    rule = teams_rule(
+        teams,
+        federated or _protocol(table, seen, protocol, k, alpha, beta, notes),
+        lambda: _protocol(table, seen, protocol, k, None if alpha == "local" else alpha, beta, []),
+        table.workers,
+        trust=trust,
+        peer_review=peer_review,
+        plot=plot is not None,
+        play=play is not None,
+    )
     with collected_warnings() as lines, progress_bar("deliberating") as progress:
         report = compare(
             table.votes,
@@ -156,6 +187,7 @@ def deliberate(
             repeats=repeats,
             seed=seed,
             missing=without,
+            device=device_called(device),
             record=path is not None or page is not None,
             progress=progress,
         )
@@ -280,6 +312,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
     from folkmoot.protocols import PROTOCOLS, SIMULATED
 
+    known = (*PROTOCOLS, *SIMULATED, FEDERATED)
     consensus = report.line(report.talk)
     return {
         "participants": report.n_participants,
@@ -288,7 +321,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
         "labels": table.labels,
         "byzantine": len(report.byzantine),
         "protocol": protocol,
-        **{name: consensus.accuracy if name == protocol else None for name in PROTOCOLS | SIMULATED},
+        **{name: consensus.accuracy if name == protocol else None for name in known},
         "consensus": consensus.accuracy,
         "standard_error": consensus.standard_error,
         "agreement": report.agreement,

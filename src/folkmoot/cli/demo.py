@@ -22,7 +22,7 @@ def demo(
     participants: Participants = False,
     json: Json = False,
 ) -> None:
-    """Show what it does: 101 participants, different small models, non-iid digits, up to 60 liars."""
+    """Show what it does: 101 participants with small models of their own agree on digits; up to 60 lie."""
     from folkmoot.runs.study import Demo
     from folkmoot.runs.study import demo as play
 

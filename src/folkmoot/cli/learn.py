@@ -29,11 +29,15 @@ from folkmoot.cli.options import (
     Json,
     KOrAll,
     Participants,
+    QuorumSets,
     Repeats,
     RoundsEach,
     Seed,
     SimulatedProtocol,
+    Teams,
     asked,
+    federated_rule,
+    teams_rule,
     whole_alpha,
 )
 from folkmoot.cli.output import collected_warnings, print_json, progress_bars, say
@@ -58,8 +62,8 @@ def learn(
         str,
         typer.Option(
             "--model",
-            help="rf, nearest, tree, svm, boosting; of classes logistic, bayes; of numbers linear; or mixed: "
-            "five in turn.",
+            help="rf, nearest, tree, svm or boosting; for classes also logistic or bayes; for numbers also "
+            "linear; mixed: five of them in turn.",
         ),
     ] = "rf",
     task: Annotated[
@@ -92,6 +96,8 @@ def learn(
         ),
     ] = None,
     protocol: SimulatedProtocol = "slush",
+    quorum_sets: QuorumSets = None,
+    teams: Teams = None,
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
@@ -138,7 +144,7 @@ def learn(
         float | None,
         typer.Option(
             "--privacy",
-            help="Show labels by randomised response with this epsilon; inputs stay in clear.",
+            help="Show labels with noise (randomised response with this epsilon); inputs stay as they are.",
             show_default="labels as they are",
             **FLOAT,
         ),
@@ -155,14 +161,15 @@ def learn(
         Path | None,
         typer.Option(
             "--improve",
-            help="Agree on labels for the rows of this file, and fit every model again to its own and these.",
+            help="Agree on answers for the rows of this file; fit every model again to its own and these.",
             show_default=False,
         ),
     ] = None,
     safe: Annotated[
         bool,
         typer.Option(
-            "--safe", help="With --improve: keep an old model unless its own rows bear out the new."
+            "--safe",
+            help="With --improve: take a new model only if it is not worse on the participant's own rows.",
         ),
     ] = False,
     score: Annotated[
@@ -230,10 +237,12 @@ def learn(
     everyone, most = checks.population(len(table.participants), 0 if byzantine is None else byzantine)
     if table.numeric:
         about_classes = {
-            "--protocol": protocol != "slush", "--alpha": alpha is not None, "--beta": beta != 20,
+            "--protocol": protocol != "slush", "--quorum-sets": quorum_sets is not None,
+            "--teams": teams is not None,
+            "--alpha": alpha is not None, "--beta": beta != 20,
             "--voting": voting != "labels", "--pool": pool != "mean", "--trust": trust,
             "--check-rows": check_rows is not None, "--privacy": privacy is not None, "--no-refit": not refit,
-            "--expert": expert is not None, "--improve": improve is not None,
+            "--expert": expert is not None,
         }  # fmt: skip
         check_numbers(target, about_classes)
         moot = _moot_of_numbers(table, model, k, trim, peer_review, holdout, rounds, jobs, seed)
@@ -243,7 +252,14 @@ def learn(
             "--trust": trust,
         }  # fmt: skip
         soft = check_voting(voting, pool, len(table.participants), trim, about_labels, peer_review)
-        rule = _rule(len(table.participants), protocol, k, alpha, beta)
+        names = [str(each) for each in table.participants]
+        single = federated_rule(
+            protocol, quorum_sets, names, k=k is not None, alpha=alpha is not None, beta=beta != 20
+        ) or _rule(len(names), protocol, k, alpha, beta)
+        rule = teams_rule(
+            teams, single, lambda: _rule(len(names), protocol, k, alpha, beta), names,
+            trust=trust, peer_review=peer_review, **{"alpha local": alpha == "local", "voting": soft},
+        )  # fmt: skip
         moot = _moot_of_classes(
             table,
             model,
@@ -358,7 +374,7 @@ def _study(
                 moot, table, counts, watched=0, repeats=repeats, scoring=wanted, progress=progress, pool=pool
             )
         else:
-            result = number_study(moot, table, counts, scoring=scores, progress=progress)
+            result = number_study(moot, table, counts, scoring=scores, progress=progress, pool=pool)
         answers = learned.answers(table.X_test)
     warnings[:0] = about_the_table
     title, found = f"folkmoot: {table.description}", learned_dict(result, warnings)

@@ -102,9 +102,12 @@ def check_showing(
     try:
         rows = int(check_rows)
     except ValueError:
-        rows = 0
-    if rows < 1:
-        raise ValueError(f"--check-rows must be a whole number of at least 1, or 'all': got {check_rows!r}")
+        rows = -1
+    least = 1 if peer_review else 0  # with --improve alone nobody need show any
+    if rows < least:
+        raise ValueError(
+            f"--check-rows must be a whole number of at least {least}, or 'all': got {check_rows!r}"
+        )
     return rows
 
 

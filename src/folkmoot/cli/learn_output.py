@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from folkmoot.arrays import Array, Ints
     from folkmoot.comparison import NumberReport, Report
     from folkmoot.datasets import MootData
-    from folkmoot.learning.improvement import Improvement
+    from folkmoot.learning.improvement import Improvement, NumberImprovement
     from folkmoot.runs.learned import Answers
     from folkmoot.runs.number_study import NumberStudy
     from folkmoot.runs.study import Study
@@ -39,7 +39,7 @@ def learned_dict(study: Study | NumberStudy, warned: list[str]) -> dict[str, Any
         joining = study.report(0).joining
         found["joining"] = [] if joining is None else joining.to_list()
         found["scores"] = study.scores
-    elif study.improvement is not None:
+    if study.improvement is not None:
         found["improvement"] = study.improvement.to_dict()
     return found
 
@@ -66,10 +66,10 @@ def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool
 
     report = study.report(0)
     tested = f"{study.data.tested[0].upper()}{study.data.tested[1:]}."
+    if study.improvement is not None:
+        _print_improved(study.improvement)
     if isinstance(study, Study):
         shown = study.shown
-        if study.improvement is not None:
-            _print_improved(study.improvement)
         about = [] if shown is None else [str(shown)]
         helpful = [READ_BACKWARDS] if shown is not None and any(shown.anchored[1:]) else []
         print_study(
@@ -100,17 +100,23 @@ def print_learned(study: Study | NumberStudy, scores: Sequence[str], whole: bool
     _print_who(report, whole)
 
 
-def _print_improved(found: Improvement) -> None:
+def _print_improved(found: Improvement | NumberImprovement) -> None:
     """What the models gained on own rows, who kept an old one, and what everybody showed for it."""
+    from folkmoot.learning.improvement import Improvement
+
     (before, after), (least, least_after) = found.mean, found.worst
     shown = max(each.shown for each in found.changes)
     refused = [f"  {name} keeps its old model: {why}" for name, why in found.refused.items()]
     more = [f"  ... and {len(refused) - 5} more"] if len(refused) > 5 else []
+    classes = isinstance(found, Improvement)
+    agreed, measure = ("labels", "Right") if classes else ("numbers", "Root mean squared error")
+    said = ".3f" if classes else ".4g"
+    showed = [f"Each showed at most {shown} of its labelled inputs, and no label."] if classes else []
     say(
-        f"Models fitted again to {found.inputs:,} rows whose labels they agreed on. Right on own rows, by "
-        f"models that have not seen them: {before:.3f} before, {after:.3f} after; worst {least:.3f}, "
-        f"{least_after:.3f}.",
-        f"Each showed at most {shown} of its labelled inputs, and no label.",
+        f"Models fitted again to {found.inputs:,} rows whose {agreed} they agreed on. {measure} on own rows, "
+        f"by models that have not seen them: {before:{said}} before, {after:{said}} after; worst "
+        f"{least:{said}}, {least_after:{said}}.",
+        *showed,
         *refused[:5],
         *more,
         "",

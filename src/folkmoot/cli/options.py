@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from folkmoot.federated import Federated
+    from folkmoot.protocols import AnyProtocol, SnowProtocol
     from folkmoot.sampling import Everyone, Others
+    from folkmoot.simulation.play_options import Device as DeviceName
     from folkmoot.vote_files import VoteTable
 
 SAMPLING = ("everyone", "others")
@@ -83,6 +88,58 @@ def check_workers(table: VoteTable, path: Path, column: str) -> None:
         )
 
 
+FEDERATED = "federated"
+
+
+def federated_rule(
+    protocol: str, path: Path | None, names: Sequence[str], **of_queries: bool
+) -> Federated | None:
+    """The protocol of ``--protocol federated``; None for another. It takes no options of queries."""
+    from folkmoot.protocols import PROTOCOLS, SIMULATED
+
+    known = (*PROTOCOLS, *SIMULATED, FEDERATED)
+    if protocol not in known:
+        raise ValueError(f"--protocol must be one of {', '.join(known)}: got {protocol!r}")
+    if protocol != FEDERATED:
+        if path is not None:
+            raise ValueError(f"--quorum-sets is for --protocol {FEDERATED}: got --protocol {protocol}")
+        return None
+    from folkmoot.federated import read_federated
+
+    if path is None:
+        raise ValueError(
+            f"--protocol {FEDERATED} needs --quorum-sets NODES.json; folkmoot federated slices makes one"
+        )
+    given = next((option for option, is_given in of_queries.items() if is_given), None)
+    if given is not None:
+        raise ValueError(
+            f"--{given} is of protocols that ask peers: leave it out with --protocol {FEDERATED}"
+        )
+    return read_federated(path, names)
+
+
+def teams_rule(
+    path: Path | None,
+    inner: SnowProtocol[Any] | Federated,
+    outer: Callable[[], SnowProtocol[Any]],
+    names: Sequence[str],
+    **about_one_talk: bool,
+) -> AnyProtocol:
+    """The protocol of ``--teams``: the one typed inside each team, and the other among their delegates."""
+    if path is None:
+        return inner
+    from folkmoot.protocols import Hierarchy, SnowProtocol
+    from folkmoot.team_files import read_teams
+
+    if not isinstance(inner, SnowProtocol):
+        raise ValueError(f"--teams is for protocols that ask peers: leave it out with --protocol {FEDERATED}")
+    given = next((option for option, is_given in about_one_talk.items() if is_given), None)
+    if given is not None:
+        option = given.replace("_", "-")
+        raise ValueError(f"--{option} is about one talk, and --teams makes several: leave one out")
+    return Hierarchy(read_teams(path), inner, outer()).named(names)
+
+
 class ListingCommand(TyperCommand):
     """A command whose help names the protocols and attacks there are; only its help imports them."""
 
@@ -98,6 +155,13 @@ class ListingCommand(TyperCommand):
                 named = named.replace("{simulated}", ", ".join(PROTOCOLS | SIMULATED))
                 vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
         super().format_help(ctx, formatter)
+
+
+def device_called(typed: str) -> DeviceName:
+    """The device that was typed, or ValueError if it is none."""
+    from folkmoot.simulation.play_options import check_device
+
+    return check_device(cast("DeviceName", typed))
 
 
 def named_law(name: str) -> Everyone | Others:
@@ -180,8 +244,29 @@ Seed = Annotated[
     int,
     typer.Option("--seed", help="The same seed, the same result.", parser=seed_number, metavar="<int>"),
 ]
+Device = Annotated[
+    str, typer.Option("--device", help="Where talks are played: cpu, cuda (a GPU) or auto; the same bits.")
+]
 Protocol = Annotated[str, typer.Option("--protocol", help="One of: {protocols}.")]
-SimulatedProtocol = Annotated[str, typer.Option("--protocol", help="One of: {simulated}.")]
+QuorumSets = Annotated[
+    Path | None,
+    typer.Option(
+        "--quorum-sets",
+        help="With --protocol federated: a list of nodes as JSON, as federated slices writes it.",
+        show_default=False,
+    ),
+]
+SimulatedProtocol = Annotated[
+    str, typer.Option("--protocol", help="One of: {simulated}, federated (with --quorum-sets).")
+]
+Teams = Annotated[
+    Path | None,
+    typer.Option(
+        "--teams",
+        help="Columns participant,team: teams talk first, then their delegates.",
+        show_default=False,
+    ),
+]
 Beta = Annotated[int, typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT)]
 KOrAll = Annotated[
     int | None,

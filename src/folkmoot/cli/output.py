@@ -231,7 +231,7 @@ def thinned(size: int, always: Sequence[int], most: int = 24) -> list[int]:
 
 
 def picture_path(path: Path | None) -> Path | None:
-    """``--plot`` checked before the work is done, so that nothing is computed in vain."""
+    """``--plot``, checked before the work begins."""
     return _new_file("--plot", path, PICTURES)
 
 

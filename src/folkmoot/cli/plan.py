@@ -10,6 +10,7 @@ import typer
 from folkmoot.cli.options import (
     FLOAT,
     INT,
+    Device,
     Json,
     LabelColumn,
     Plot,
@@ -18,6 +19,7 @@ from folkmoot.cli.options import (
     TaskColumn,
     WorkerColumn,
     check_workers,
+    device_called,
     parse_accuracies,
 )
 from folkmoot.cli.output import (
@@ -77,6 +79,7 @@ def plan(
     ] = 100,
     rounds: RoundsEach = 50,
     seed: Seed = 0,
+    device: Device = "cpu",
     json: Json = False,
     plot: Plot = None,
 ) -> None:
@@ -95,7 +98,7 @@ def plan(
         table = _table(votes, truth, task_column, worker_column, label_column, labels)
         given |= {"votes": table.votes, "truth": table.truth, "labels": len(table.labels)}
     elif truth is not None:
-        raise ValueError("--truth is of votes: give --votes FILE with it")
+        raise ValueError("--truth goes with --votes: give --votes FILE, too")
     with collected_warnings() as lines, progress_bar("planning") as progress:
         found = planned(
             n,
@@ -105,6 +108,7 @@ def plan(
             inputs=inputs,
             rounds=rounds,
             seed=seed,
+            device=device_called(device),
             progress=progress,
             **given,
         )

@@ -54,7 +54,9 @@ def predict(
             raise ValueError(f"--out must name a file: {out} is a folder")
         check_new([out], "--out", overwrite)
         if not out.absolute().parent.is_dir():
-            raise ValueError(f"--out must be in a folder that there is: {out.absolute().parent} is none")
+            raise ValueError(
+                f"--out must name a file in a folder that exists: there is no {out.absolute().parent}"
+            )
     file = moot / MOOT_FILE if moot.is_dir() else moot
     with file.open("rb"), data.open("rb"):  # named, if one is not there, before anything is loaded
         pass

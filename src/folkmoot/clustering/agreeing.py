@@ -231,7 +231,7 @@ def _warn(result: Clustering, revealed: Revealed) -> None:
         )
     elif not result.anchored.any():
         message = (
-            "no participant found three voices to agree with, itself included (anchored is all "
+            "no participant found enough others to agree with (anchored is all "
             "False): the partitions are too few or too unlike each other, and the labels may mean nothing"
         )
     elif result.given and result.n_clusters < result.asked_clusters:

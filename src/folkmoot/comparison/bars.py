@@ -36,7 +36,7 @@ def draw_bars(
 
 
 def draw_agreement(axes: Any, agreement: Floats) -> None:
-    """How firmly inputs are held, for want of a truth."""
+    """How firmly inputs are held: what can be shown without a truth."""
     axes.hist(agreement.ravel(), bins=np.linspace(0, 1, 21), color=_BLUE)
     axes.set_xlabel("share of honest participants that agree")
     axes.set_ylabel("inputs")

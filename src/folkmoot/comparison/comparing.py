@@ -19,9 +19,10 @@ from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Report
 from folkmoot.comparison.rules import NEEDS, RuleName, wanted_rules
 from folkmoot.comparison.scene import Scene, one_each
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol, protocols_in_words
+from folkmoot.protocols import AnyProtocol, SnowProtocol, WholeProtocol, protocols_in_words
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
 from folkmoot.simulation.peer_reviewed import Reviewing
+from folkmoot.simulation.play_options import Device
 from folkmoot.trust import Anchor, Gold
 from folkmoot.votes import Missing, Votes, packed_bytes
 
@@ -39,7 +40,7 @@ _TRUSTS: Final = {"self-anchored": "self-anchored trust", "peer-review": "peer r
 
 def compare(
     votes: npt.ArrayLike,
-    protocol: SnowProtocol[Any] | Mapping[str, SnowProtocol[Any]],
+    protocol: AnyProtocol | Mapping[str, AnyProtocol],
     *,
     truth: npt.ArrayLike | None = None,
     adversaries: Mapping[int, Adversary] | None = None,
@@ -58,6 +59,7 @@ def compare(
     sampling: Sampling | None = None,
     batch: Literal["independent", "shared"] | None = None,
     threads: int | None = None,
+    device: Device = "cpu",
     keys: Callable[[Votes], Ints] | None = None,
     missing: Missing = "absent",
     rules: Sequence[RuleName] | None = None,
@@ -71,8 +73,9 @@ def compare(
     ----------
     votes : array-like of int, shape (participant, input)
         First votes: colours 0..C-1, -1 for none.
-    protocol : Slush, Snowflake, Snowball or Leaders, or mapping of str to one of them
-        How they talk; or several protocols by name, each a line of the report.
+    protocol : Slush, Snowflake, Snowball, Leaders or Federated, or mapping of str to one of them
+        How they talk; or several protocols by name, each a line of the report. Quorum sets of ``Federated``
+        are taken by ``names``, where these are given.
     truth : array-like of int, shape (input,), optional
         The right colours, -1 where not known. Without it there are no accuracies.
     adversaries : mapping of int to Adversary, optional
@@ -116,6 +119,8 @@ def compare(
         "shared" with ``anchors``.
     threads : int, optional
         How many threads to use. Default: one per core.
+    device : {"cpu", "cuda", "auto"}, default "cpu"
+        Where the talks are played, as in ``deliberate``: the same bits on a GPU.
     keys : callable, optional
         Makes a number for each input from the votes that are talked about, which seeds its randomness, such
         as ``folkmoot.votes.vote_keys``. Default: its position.
@@ -172,6 +177,7 @@ def compare(
         classes = len(labels)
     options: dict[str, Any] = {
         "rounds": rounds, "seed": seed, "threads": threads, "missing": missing, "progress": progress,
+        "device": device,
     }  # fmt: skip
     if batch is not None:
         options["batch"] = batch
@@ -184,11 +190,21 @@ def compare(
     who = [f"participant {i}" for i in range(n)] if names is None else names
     told = None if skills is None else np.asarray(skills, dtype=np.float64)
     one_each("names", who, n)
+    if names is not None:
+        protocols = {
+            name: each.named(list(names)) if isinstance(each, WholeProtocol) else each
+            for name, each in protocols.items()
+        }
     if told is not None:
         one_each("skills", told, n)
     if labels is not None:
         one_each("labels", labels, classes, "colour")
     _check_trust(trust, anchors)
+    if anchors is not None and device == "cuda":
+        raise ValueError(
+            "a GPU does not play talks by trust: give device='cpu', or device='auto', which takes a GPU where "
+            "it can"
+        )
     if stacking and right is None:
         raise ValueError("stacking learns from the truth: give truth=, or stacking=False")
 
@@ -261,7 +277,9 @@ def compare(
         outcomes={name: called(outcome) for name, outcome in outcomes.items()},
         without_trust={} if listeners is None else {name: called(each) for name, each in plain.items()},
         listeners=listeners,
-        recorded=called(scene.talk(first, listeners, record=True, progress=None)) if record else None,
+        recorded=called(scene.talk(first, listeners, record=True, device="cpu", progress=None))
+        if record
+        else None,
         seconds=seconds,
         ground=ground,
         certainty=None if listeners is not None else ground.certainty(main),
@@ -306,17 +324,19 @@ def _check_trust(trust: str, anchors: object) -> None:
         )
 
 
-def _queries(outcome: Outcome, protocol: SnowProtocol[Any]) -> int:
+def _queries(outcome: Outcome, protocol: AnyProtocol) -> int:
     """The requests of a talk; a real one carries the votes on all inputs, if the peer has them."""
-    if outcome.present is not None:
+    if outcome.present is not None or isinstance(protocol, WholeProtocol):
         return round(float(np.mean(outcome.queries)))
     # So a batch asks until its longest talk is over.
     a_round = protocol.requests(int(outcome.honest.sum()), len(outcome.honest))
     return round(float(np.mean(outcome.rounds.max(axis=-1))) * a_round)
 
 
-def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> str:
+def describe(protocol: AnyProtocol, sampling: Sampling | None = None) -> str:
     """A protocol in a few words: Slush, k=10, alpha=6."""
+    if isinstance(protocol, WholeProtocol):
+        return protocol.in_words
     alpha = f"alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else "local alpha"
     beta = f", beta={protocol.beta}" if hasattr(protocol, "beta") else ""
     weighted = ", weighted" if protocol.weights is not None else ""
@@ -324,9 +344,9 @@ def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> s
     return f"{type(protocol).__name__}, k={protocol.k}, {alpha}{beta}{weighted}{law}"
 
 
-def _protocols(protocol: object) -> dict[str, SnowProtocol[Any]]:
+def _protocols(protocol: object) -> dict[str, AnyProtocol]:
     named: dict[str, Any] = dict(protocol) if isinstance(protocol, Mapping) else {CONSENSUS: protocol}
-    if not named or not all(isinstance(each, SnowProtocol) for each in named.values()):
+    if not named or not all(isinstance(each, SnowProtocol | WholeProtocol) for each in named.values()):
         raise TypeError(f"protocol must be {protocols_in_words()}, or several by name: got {protocol!r}")
     taken = {"mean participant", *NEEDS} & set(named)
     if taken:
@@ -334,7 +354,7 @@ def _protocols(protocol: object) -> dict[str, SnowProtocol[Any]]:
     return named
 
 
-def _described(protocols: Mapping[str, SnowProtocol[Any]], sampling: Sampling | None) -> str:
+def _described(protocols: Mapping[str, AnyProtocol], sampling: Sampling | None) -> str:
     if list(protocols) == [CONSENSUS]:
         return describe(protocols[CONSENSUS], sampling)
     return "; ".join(f"{name}: {describe(each, sampling)}" for name, each in protocols.items())

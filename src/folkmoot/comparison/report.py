@@ -237,7 +237,7 @@ class Report(ReportTable[Line]):
                 f"trust: {self.anchored} of {honest} honest participants anchor by {self.anchored_by}; {then}"
             )
         if self.settled < 1 and self.byzantine:
-            lines.append("settled: nothing can undo it any more, which alpha or more liars always can")
+            lines.append("settled: no more talk can change it; alpha or more liars always could")
         lines += [*self.about_undecided, *self.about_scores]
         return [*lines, *who_is_not_honest(self.byzantine, self.faulty), *self.about_participants]
 

@@ -13,7 +13,7 @@ from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, handed_in
 from folkmoot.arrays import Bools, Ints
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols import AnyProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.among import deliberate_among
@@ -113,7 +113,7 @@ class Scene:
         )
 
     def talk(
-        self, protocol: SnowProtocol[Any], listeners: Listeners[Opinion] | None = None, **more: Any
+        self, protocol: AnyProtocol, listeners: Listeners[Opinion] | None = None, **more: Any
     ) -> Outcome:
         """The deliberation of those who can answer, or of those who listened."""
         held = self.votes if listeners is None else listeners.held

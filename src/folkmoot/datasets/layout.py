@@ -119,7 +119,7 @@ def read_rows(path: str | os.PathLike[str], layout: Layout) -> NewRows:
         if strange:
             known = shortened(layout.words[column] or ())
             warnings.warn(
-                f"{layout.features[column]} has words that the moot has not seen, which say nothing to it: "
+                f"{layout.features[column]} has words that the moot has not seen, so it ignores them: "
                 f"{shortened(strange)} (it knows {known})",
                 stacklevel=2,
             )
@@ -163,12 +163,13 @@ def layout_of(sheet: Sheet, target: str, group: str, drop: Sequence[str]) -> Lay
             )
         elif found is not None and len(found) > max(20, 0.9 * len(sheet.rows)):
             warnings.warn(
-                f"{name} has another word in nearly every row: an id? {_to_drop(name)}", stacklevel=3
+                f"{name} has a different word in nearly every row: is it an id? {_to_drop(name)}",
+                stacklevel=3,
             )
         elif found is None and _counts_rows(sheet, name):
             called = repr(name) if name else "the column without a name"
             warnings.warn(
-                f"{called} counts the rows, which says nothing of new ones: {_to_drop(name)} leaves it out",
+                f"{called} numbers the rows, which cannot help with new ones: {_to_drop(name)} leaves it out",
                 stacklevel=3,
             )
         words.append(found)

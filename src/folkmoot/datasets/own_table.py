@@ -149,7 +149,7 @@ def read_table(
             left_out = np.unique(whose[tested]).tolist()
             these = f"{len(left_out)} groups" if len(left_out) > 1 else "one group"
             how = (
-                f"tested on the {tested.sum():,} rows of {these} left out for it, taking no part: "
+                f"tested on the {tested.sum():,} rows of {these} that take no part: "
                 f"{shortened(list(map(str, left_out)))}"
             )
         return replace(data.tested_on(tested), tested=how)

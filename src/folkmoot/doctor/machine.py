@@ -30,7 +30,12 @@ _LEAST_ROOM: Final = 64 << 20  # bytes for compiled code and temporary files
 _TIME_ERROR: Final = 5  # what adjtimex(2) returns where no service keeps the clock right
 _FIRST_YEAR: Final = 2025  # an earlier clock was never set
 # Modules whose name is not that of their package.
-_MODULES: Final = {"scikit-learn": "sklearn", "xgboost-cpu": "xgboost"}
+_MODULES: Final = {
+    "scikit-learn": "sklearn",
+    "xgboost-cpu": "xgboost",
+    "cupy-cuda13x": "cupy",
+    "cupy-cuda12x": "cupy",
+}
 
 
 def machine(listen: Sequence[str] = ()) -> Iterator[Finding]:
@@ -151,7 +156,7 @@ def _clock() -> Finding:
     if now.year < _FIRST_YEAR:
         return Finding("clock", "broken", f"{note}; it was never set", mend)
     if abs(drift) > 0.02:
-        jump = f"it moved {drift:+.2f} s against the monotonic clock within 50 ms"
+        jump = f"it jumped by {drift:+.2f} s within 50 ms"
         return Finding("clock", "broken", f"{note}; {jump}", mend)
     kept = _kept_right()
     if kept is None:

@@ -23,6 +23,7 @@ from folkmoot.explanation.explanation import (
     Voice,
 )
 from folkmoot.outcome import Outcome
+from folkmoot.protocols import WholeProtocol
 from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED, Missing, Votes
 
@@ -157,6 +158,11 @@ def _explained(
         missing.append(
             "They agreed on probabilities, each moving towards the others in every round, so there are no "
             "single changes of mind to show; predict_proba tells how close it was."
+        )
+    elif isinstance(outcome.protocol, WholeProtocol):
+        missing.append(
+            "Everybody told everybody, and a decision stands when a quorum has accepted it, so there are no "
+            "single changes of mind to show."
         )
     elif turns is None:
         missing.append(

@@ -3,7 +3,7 @@
 from folkmoot.federated.analysis import Analysis, analyse
 from folkmoot.federated.node_list import NodeList, read_nodes
 from folkmoot.federated.proposing import propose
-from folkmoot.federated.protocol import Federated
+from folkmoot.federated.protocol import Federated, read_federated
 from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.federated.search import NotFinishedError
 from folkmoot.federated.system import QuorumSystem
@@ -18,6 +18,7 @@ __all__ = [
     "QuorumSystem",
     "analyse",
     "propose",
+    "read_federated",
     "read_nodes",
     "read_trust",
 ]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final, Self
 
 from folkmoot import checks
 from folkmoot.arrays import Floats
 from folkmoot.federated.evidence import Listening
+from folkmoot.federated.node_list import read_nodes
 from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.federated.system import QuorumSystem
 from folkmoot.protocols.snow import check_weights
@@ -107,6 +109,21 @@ class Federated(WholeProtocol):
         delay = "" if self.delay == 1 else f", messages of up to {self.delay} rounds"
         return f"Federated, {len(self.quorum_sets)} quorum sets{', weighted' if self.weights else ''}{delay}"
 
+    def why_open(self, rounds: int) -> str:
+        """Why an input may stay open after so many rounds, and what to try.
+
+        Parameters
+        ----------
+        rounds : int
+            The most rounds that were played.
+        """
+        more = max(50, 4 * rounds)
+        return (
+            "no label was voted for at first by a set that blocks a quorum, or no quorum agreed in "
+            f"{rounds} rounds; see whose absence stops it (folkmoot federated check), or try rounds={more} "
+            f"(--rounds {more})"
+        )
+
     def check(self, participants: int) -> None:
         """Check that there is a quorum set for each of so many.
 
@@ -166,3 +183,52 @@ class Federated(WholeProtocol):
         """(participant, peer): what each one's first vote counts for each."""
         counts: Floats = listening.named.astype(float)
         return counts if self.weights is None else counts * list(self.weights)
+
+
+def read_federated(path: str | Path, names: Sequence[str]) -> Federated:
+    """Read the protocol from a list of nodes, for these participants.
+
+    Parameters
+    ----------
+    path : str or Path
+        JSON in the public form: a list of nodes with ``publicKey`` (or ``name``) and ``quorumSet``, as
+        ``folkmoot federated slices --out`` writes it.
+    names : sequence of str
+        The participants; nodes go by their keys, or by their names if the keys are none of these.
+
+    Returns
+    -------
+    Federated
+        Their quorum sets, in the order of ``names``.
+
+    Raises
+    ------
+    ValueError
+        If the nodes are not these participants, a set names somebody else, or there is no quorum at all.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> from folkmoot.federated import read_federated
+    >>> both = {"threshold": 2, "validators": ["GA", "GB"]}
+    >>> nodes = [{"publicKey": "GA", "name": "ada", "quorumSet": both},
+    ...          {"publicKey": "GB", "name": "bo", "quorumSet": both}]
+    >>> file = Path(tempfile.mkdtemp()) / "nodes.json"
+    >>> _ = file.write_text(json.dumps(nodes))
+    >>> read_federated(file, ["bo", "ada"]).quorum_sets["bo"]
+    QuorumSet(threshold=2, members=('ada', 'bo'), inner=())
+    """
+    listed = read_nodes(path)
+    sets = listed.quorum_sets
+    called = {key: key for key in sets}
+    if not set(called) <= set(names):
+        by_name = {str(each["publicKey"]): str(each.get("name") or "") for each in listed.entries}
+        if len(set(by_name.values())) == len(by_name) and set(by_name.values()) & set(names):
+            called = by_name
+    try:
+        return Federated({called[key]: each and each.renamed(called) for key, each in sets.items()}).named(
+            names
+        )
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None

@@ -110,6 +110,21 @@ class QuorumSet:
         others = frozenset(name for name in self.everyone() if name not in nodes)
         return not self.satisfied_by(others)
 
+    def renamed(self, called: Mapping[str, str]) -> Self:
+        """The same set of members under other names.
+
+        Parameters
+        ----------
+        called : mapping from str to str
+            The new name of each; a member that is not in it keeps its name.
+        """
+        made = object.__new__(type(self))
+        object.__setattr__(made, "threshold", self.threshold)
+        object.__setattr__(made, "members", tuple(called.get(name, name) for name in self.members))
+        object.__setattr__(made, "inner", tuple(part.renamed(called) for part in self.inner))
+        made._check()
+        return made
+
     def to_dict(self) -> dict[str, Any]:
         """In the form of public lists: threshold, validators, innerQuorumSets."""
         return {

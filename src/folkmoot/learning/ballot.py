@@ -1,4 +1,4 @@
-"""The votes of a moot on some inputs: what trust hangs on, the talk, and how likely classes and answers are.
+"""The votes of a moot on some inputs: what trust rests on, the talk, and how likely classes and answers are.
 
 A participant that cannot predict is not waited for: the others talk among themselves, with the protocol
 scaled to their number, and in the ``Outcome`` it stands as a participant without a colour that is not honest.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from folkmoot.baselines import vote_shares
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, tell
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols import AnyProtocol, Slush
 from folkmoot.sampling import Others, Sampling
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.peer_reviewed import Reviewing, ballots_handed_in, known_truth
@@ -60,7 +60,7 @@ class Ballot:
 
     @cached_property
     def keys(self) -> Ints:
-        """What the randomness of each input hangs on: the votes on it."""
+        """What seeds the randomness of each input: the votes on it."""
         return vote_keys(self.votes)
 
     def listened(
@@ -83,7 +83,7 @@ class Ballot:
 
     def talk(
         self,
-        protocol: SnowProtocol[Any],
+        protocol: AnyProtocol,
         adversaries: dict[int, Adversary],
         truth: Votes | None,
         *,
@@ -145,7 +145,7 @@ def ballot_of(answers: Sequence[Array | str], labels: Array, names: Sequence[str
         try:
             votes[i] = as_colours(each, labels)
         except TypeError:
-            faults[i] = "predict returned what cannot be a label"
+            faults[i] = "predict returned something that cannot be a label"
             continue
         if (votes[i] == UNCOLOURED).any():
             strange.append(names[i])
@@ -153,12 +153,12 @@ def ballot_of(answers: Sequence[Array | str], labels: Array, names: Sequence[str
         [f"{names[i]} ({fault})" for i, fault in faults.items()],
         "predict failed; faulty, so the others go on without",
     )
-    tell(strange, "answers that are none of the classes; taken as no vote")
+    tell(strange, "some answers are none of the classes and count as no vote")
     return Ballot(votes, labels, faults)
 
 
 def anchors_of(participants: Sequence[Participant], labels: Array) -> list[Anchor | None]:
-    """What the trust of each hangs on (docs/trust.md): its holdout, with its answers as places in ``labels``.
+    """What the trust of each rests on (docs/trust.md): its holdout, with its answers as places in ``labels``.
 
     None for a participant that has held nothing out.
     """
@@ -183,7 +183,7 @@ def shares(outcome: Outcome) -> Floats:
     return np.asarray((best / best.sum(axis=-1, keepdims=True)).mean(axis=0))
 
 
-def has_closed_form(protocol: SnowProtocol[Any], sampling: Sampling | None, ballot: Ballot) -> bool:
+def has_closed_form(protocol: AnyProtocol, sampling: Sampling | None, ballot: Ballot) -> TypeGuard[Slush]:
     """Whether the law of the answers to these votes is that of ``SlushChain``, if nobody lies.
 
     Two classes, Slush, one alpha, all others asked alike, and everybody has voted.
@@ -200,7 +200,7 @@ def has_closed_form(protocol: SnowProtocol[Any], sampling: Sampling | None, ball
     )
 
 
-def absorption(protocol: SnowProtocol[Any], votes: Votes) -> Floats:
+def absorption(protocol: Slush, votes: Votes) -> Floats:
     """The chances that all end up red or blue, from the number of blue first votes."""
     from folkmoot.theory import SlushChain
 

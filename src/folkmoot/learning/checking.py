@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from folkmoot.adversaries import NumberAdversary
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.composition import has_names
 from folkmoot.learning.consensus_estimator import ConsensusEstimator, rows_by_group
 from folkmoot.learning.participants import numbers_like
-from folkmoot.learning.tables import rows_of, stacked
+from folkmoot.learning.tables import check_inputs, stacked
 from folkmoot.simulation.checked_numbers import open_by_reviews, open_by_weights, weights_by_errors
 from folkmoot.trust import PUBLIC, CheckedNumbers, NumberReview, review_numbers
 
@@ -66,6 +66,19 @@ class CheckingEstimator(ConsensusEstimator):
         if self.rule != "trimmed-mean":
             raise ValueError(f"weights={self.weights!r} needs rule='trimmed-mean': got rule={self.rule!r}")
 
+    def _check_rows(self, X: Any, y: Any) -> tuple[Any, Floats]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "fit(X, y), or prefit=True for models that are fitted already"
+            )
+        X = check_inputs(self, X, reset=True)
+        values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = column_or_1d(values, warn=True)
+        check_consistent_length(X, values)
+        return X, values
+
     def _opened(
         self, values: Floats, there: list[int], adversaries: Mapping[int, NumberAdversary], trim: int
     ) -> Floats:
@@ -93,7 +106,7 @@ class CheckingEstimator(ConsensusEstimator):
         """
         check_is_fitted(self, "participants_")
         if self.weights != PEER_REVIEW:
-            raise ValueError(f"reviews are of peer review: set weights={PEER_REVIEW!r}")
+            raise ValueError(f"there are reviews only with peer review: set weights={PEER_REVIEW!r}")
         n = len(self.participants_)
         return self._reviews_among(list(range(n)), self._trimmed(n))
 
@@ -113,15 +126,12 @@ class CheckingEstimator(ConsensusEstimator):
             seen.learnt[key] = review_numbers(checked)
         return list(seen.learnt[key])
 
-    def _check_prefit(self, X: Any, y: Array, groups: Any) -> None:
-        """Measure models that came fitted on these rows: everybody's, or each one's own."""
+    def _rows_of_prefit(self, y: Array, groups: Any) -> list[Ints]:
+        """The rows of each of the models that came fitted: everybody's, or by ``groups`` its own."""
         names = [participant.name for participant in self.participants_]
-        each = (
-            [np.arange(len(y))] * len(names)
-            if groups is None
-            else rows_by_group(groups, names, len(y), has_names(self.estimators))
-        )
-        self._check_each_other([(rows_of(X, own), y[own]) for own in each], public=groups is None)
+        if groups is None:
+            return [np.arange(len(y))] * len(names)
+        return rows_by_group(groups, names, len(y), has_names(self.estimators))
 
     def _check_each_other(self, shown: Sequence[tuple[Any, Array]], *, public: bool = False) -> None:
         """Have everybody answer the rows (X, y) that each shows, which are the same if ``public``."""

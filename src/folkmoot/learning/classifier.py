@@ -40,7 +40,7 @@ from folkmoot.learning.participants import (
 )
 from folkmoot.learning.probabilities import has_probabilities
 from folkmoot.learning.tables import check_inputs, rows_of
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols import AnyProtocol, SnowProtocol, WholeProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import PUBLIC
@@ -61,12 +61,13 @@ class ConsensusClassifier(ImprovingClassifier):
     estimators : list of models, or list of (str, model)
         One model per participant, with or without its name; with ``groups`` a list of one model serves every
         group.
-    protocol : Slush, Snowflake, Snowball or Leaders, optional
-        How they talk. ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()``
-        gives each participant the threshold that its accuracy asks for: what its holdout shows, as far as
-        its agreement with the others on the batch bears it out (docs/learning.md). Default: Slush that
-        asks 10 others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
-        participants on; ``protocol__alpha`` then changes that.
+    protocol : Slush, Snowflake, Snowball, Leaders or Federated, optional
+        How they talk; ``folkmoot.federated.Federated`` by quorum sets that go by the participants' names.
+        ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()`` gives each
+        participant the threshold that its accuracy asks for: what its holdout shows, as far as its agreement
+        with the others on the batch bears it out (docs/learning.md). Default: Slush that asks 10 others
+        (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11 participants
+        on; ``protocol__alpha`` then changes that.
     trust : {"self-anchored", "peer-review"} or None, default None
         With None everybody is asked alike. With "self-anchored" each participant learns whom to believe from
         its own holdout and all first votes on the batch, decides by that, and asks in proportion to it
@@ -176,7 +177,7 @@ class ConsensusClassifier(ImprovingClassifier):
         self,
         estimators: Any,
         *,
-        protocol: SnowProtocol[Any] | None = None,
+        protocol: AnyProtocol | None = None,
         trust: Literal["self-anchored", "peer-review"] | None = None,
         sampling: Sampling | None = None,
         holdout: float | None = 0.2,
@@ -299,7 +300,7 @@ class ConsensusClassifier(ImprovingClassifier):
         if self._soft:
             unsure = [p.name for p in self.participants_ if not (p.constant or has_probabilities(p))]
             tell(unsure, "the model has no predict_proba, so its label is handed in instead")
-        if self.protocol is not None and self.protocol.alpha == StrongConfidence():
+        if isinstance(self.protocol, SnowProtocol) and self.protocol.alpha == StrongConfidence():
             unknown = [p.name for p in self.participants_ if np.isnan(p.accuracy)]
             tell(unknown, "accuracy not known, so this participant has the least threshold")
         return self
@@ -361,7 +362,9 @@ class ConsensusClassifier(ImprovingClassifier):
             who = [PUBLIC] if groups is None else np.arange(len(rows))
             self._publish(rows_of(X, places), y[places], np.repeat(who, sizes), draw)
 
-    def _tell_if_scaled(self, protocol: SnowProtocol[Any]) -> None:
+    def _tell_if_scaled(self, protocol: AnyProtocol) -> None:
+        if isinstance(self.protocol, WholeProtocol) or isinstance(protocol, WholeProtocol):
+            return
         if self.protocol is not None and protocol.k != self.protocol.k:
             alpha = f", alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else ""
             warnings.warn(

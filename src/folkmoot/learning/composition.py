@@ -10,13 +10,13 @@ from __future__ import annotations
 import copy
 import os
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
 
 from folkmoot import checks
-from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols import Slush, SnowProtocol, WholeProtocol
 
 
 def named_models(estimators: Any) -> list[tuple[str, Any]]:
@@ -101,7 +101,7 @@ class Composed(BaseEstimator):
                 inner = model.get_params(deep=True) if hasattr(model, "get_params") else {}
                 result.update({f"{name}__{key}": value for key, value in inner.items()})
             protocol = result.get("protocol")
-            if isinstance(protocol, SnowProtocol):
+            if isinstance(protocol, SnowProtocol | WholeProtocol) and is_dataclass(protocol):
                 result.update({f"protocol__{f.name}": getattr(protocol, f.name) for f in fields(protocol)})
         return result
 
@@ -157,7 +157,7 @@ class Composed(BaseEstimator):
             # The default for many participants: what is not set keeps its value, alpha the least majority.
             k = checks.integer("k", values.get("k", checks.DEFAULT_K), least=1)
             protocol = Slush(k, checks.least_alpha(k))
-        known = [f.name for f in fields(protocol)] if isinstance(protocol, SnowProtocol) else []
+        known = [f.name for f in fields(protocol)] if is_dataclass(protocol) else []
         unknown = next((name for name in values if name not in known), None)
         if unknown is not None:
             raise ValueError(f"protocol has no parameter {unknown!r}: expected one of {', '.join(known)}")

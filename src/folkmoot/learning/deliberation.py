@@ -25,7 +25,7 @@ from folkmoot.learning.labels import as_truth
 from folkmoot.learning.peer_review import PEER_REVIEW, PROBABILITIES, PeerReviewing
 from folkmoot.learning.probabilities import POOLS, SoftBallot, SoftTalk, chances_of, soft_ballot_of
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import Slush, SnowProtocol, check_protocol
+from folkmoot.protocols import AnyProtocol, Slush, SnowProtocol, WholeProtocol, check_protocol
 from folkmoot.sampling import Sampling, check_sampling
 from folkmoot.simulation.peer_reviewed import Claims, Reviewing
 from folkmoot.thresholds import StrongConfidence
@@ -40,7 +40,7 @@ VOTING: Final = ("labels", PROBABILITIES)
 class DeliberatingEstimator(TransformerMixin, PeerReviewing):
     """Base of ``ConsensusClassifier``: fitted participants that vote on inputs and talk about them."""
 
-    protocol: SnowProtocol[Any] | None
+    protocol: AnyProtocol | None
     sampling: Sampling | None
     rounds: int
     pool: Literal["mean", "log"]
@@ -56,7 +56,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         return np.array([participant.accuracy for participant in self.participants_])
 
     @property
-    def protocol_(self) -> SnowProtocol[Any]:
+    def protocol_(self) -> Any:
         """The protocol as it is played: with thresholds from the holdout if so wanted, scaled to few.
 
         Where none is given it is Slush that asks 10 others, or all, and needs the least majority. Thresholds
@@ -64,7 +64,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         """
         return self._protocol_by(None)
 
-    def protocol_for(self, X: Any, y: Any = None) -> SnowProtocol[Any]:
+    def protocol_for(self, X: Any, y: Any = None) -> Any:
         """Tell how these inputs are talked about: ``protocol_`` with the thresholds that the batch bears out.
 
         Parameters
@@ -76,27 +76,28 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
 
         Returns
         -------
-        Slush, Snowflake, Snowball or Leaders
+        Slush, Snowflake, Snowball, Leaders or Federated
             The protocol. Only with ``alpha=StrongConfidence()`` does it depend on the inputs.
         """
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
         return self._protocol_on(ballot, self._byzantine(ballot), truth)
 
-    def _protocol_on(
-        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
-    ) -> SnowProtocol[Any]:
+    def _protocol_on(self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None) -> Any:
         """The protocol for a batch: thresholds by the holdouts and by the first votes that all are shown."""
-        if self.protocol is None or self.protocol.alpha != StrongConfidence():
+        given = self.protocol
+        if not isinstance(given, SnowProtocol) or given.alpha != StrongConfidence():
             return self.protocol_
         self._check_seers(adversaries, truth)
         return self._protocol_by(handed_in(ballot.votes, adversaries, truth, ballot.classes))
 
-    def _protocol_by(self, seen: Votes | None) -> SnowProtocol[Any]:
+    def _protocol_by(self, seen: Votes | None) -> Any:
         check_is_fitted(self, "participants_")
         self._check_parameters()
         n = len(self.participants_)
         given = self.protocol
+        if isinstance(given, WholeProtocol):
+            return given.named([participant.name for participant in self.participants_])
         protocol: SnowProtocol[Any] = Slush(*checks.default_query(n)) if given is None else given.scaled(n)
         if protocol.alpha == StrongConfidence():
             right, held_out = np.array([(p.right, p.held_out) for p in self.participants_]).T
@@ -112,8 +113,12 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         if self.trust is not None and not (isinstance(self.trust, str) and self.trust in TRUSTS):
             raise ValueError(f"trust must be {' or '.join(map(repr, TRUSTS))} or None: got {self.trust!r}")
         check_sampling(self.sampling)
+        if isinstance(self.protocol, WholeProtocol) and self.sampling is not None:
+            raise ValueError(f"{type(self.protocol).__name__} asks nobody at random: sampling must be None")
         if self.trust is not None and self.sampling is not None:
-            raise ValueError(f"trust={self.trust!r} says who is asked: sampling must be None, or trust=None")
+            raise ValueError(
+                f"trust={self.trust!r} already says who is asked: set sampling=None, or trust=None"
+            )
         checks.integer("rounds", self.rounds, least=0)
         for name, given, known in (("voting", self.voting, VOTING), ("pool", self.pool, tuple(POOLS))):
             if not isinstance(given, str) or given not in known:
@@ -293,7 +298,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         """
         check_is_fitted(self, "participants_")
         if not self._reviewed:
-            raise ValueError(f"reviews are of peer review: set trust={PEER_REVIEW!r}")
+            raise ValueError(f"there are reviews only with peer review: set trust={PEER_REVIEW!r}")
         ballot = self._ballot(X)
         truth = None if y is None else as_truth(y, self.classes_)
         adversaries = self._byzantine(ballot)
@@ -393,7 +398,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
 
     def _heard(
         self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
-    ) -> tuple[Ballot, SnowProtocol[Any]]:
+    ) -> tuple[Ballot, AnyProtocol]:
         """The ballot once everybody has listened, if they do, and the protocol that first votes ask for."""
         protocol = self._protocol_on(ballot, adversaries, truth)
         self._check_seers(adversaries, truth)
@@ -420,7 +425,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
     def _play(
         self,
         ballot: Ballot,
-        protocol: SnowProtocol[Any],
+        protocol: AnyProtocol,
         adversaries: dict[int, Adversary],
         truth: Votes | None,
         **options: Any,

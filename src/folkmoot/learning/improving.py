@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any, Final, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, handed_in
@@ -19,6 +18,7 @@ from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.learning.check_rows import ShownRows, check_showing, own_answers, shown_places
 from folkmoot.learning.explaining import ExplainingEstimator
 from folkmoot.learning.improvement import Change, Improvement
+from folkmoot.learning.kept_rows import KeepingEstimator, both_rows, check_safe
 from folkmoot.learning.labels import as_colours, as_truth
 from folkmoot.learning.participants import (
     Participant,
@@ -28,28 +28,21 @@ from folkmoot.learning.participants import (
     measured,
     tell,
 )
-from folkmoot.learning.probabilities import chances_of, in_levels, soft_ballot_of
+from folkmoot.learning.probabilities import chances_of, soft_ballot_of
 from folkmoot.learning.tables import rows_in, rows_of, stacked
+from folkmoot.levels import in_levels
 from folkmoot.trust import AgreedLabels, OwnRows, agree_on_labels
-from folkmoot.trust.improvement import speaks_against
+from folkmoot.trust.own_rows import speaks_against
 from folkmoot.trust.panel import FEW_PARTICIPANTS
 from folkmoot.votes import UNCOLOURED, Votes
 
 _STREAM: Final = 19  # of the random numbers that choose check rows
 
 
-class ImprovingClassifier(ExplainingEstimator):
-    """Base whose participants keep their rows after ``fit``, to improve their models by a pool."""
+class ImprovingClassifier(KeepingEstimator, ExplainingEstimator):
+    """Base whose participants improve their models by a pool of unlabelled inputs."""
 
-    prefit: bool
     improvement_: Improvement
-    _own_rows: list[Task] | None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Rows stay where they are: neither a pickle nor a file of the moot holds them."""
-        state: dict[str, Any] = dict(super().__getstate__())
-        state.pop("_own_rows", None)
-        return state
 
     def improve(
         self,
@@ -79,7 +72,8 @@ class ImprovingClassifier(ExplainingEstimator):
             none, and then everybody counts alike. Labels are not shown.
         safe : bool, default False
             Whether a participant keeps its old model unless its own rows bear out the new one: this must be
-            right on them more often than chance, and a sign test must not speak against it.
+            right on them more often than chance, a sign test must not speak against it, and either half of
+            the check rows must come to nearly the same labels.
         y : array-like, shape (input,), optional
             The right labels of the pool, for ``adversaries`` that must know them; nobody else is told.
         progress : callable, optional
@@ -116,8 +110,7 @@ class ImprovingClassifier(ExplainingEstimator):
         check_is_fitted(self, "participants_")
         tasks = self._rows_kept()
         check_showing(check_rows, None)
-        if not isinstance(safe, (bool, np.bool_)):
-            raise TypeError(f"safe must be True or False: got {safe!r}")
+        check_safe(safe)
         X = self._check_pool(X_unlabelled, tasks[0].X)
         truth = None if y is None else self._truth_of_pool(y, rows_in(X))
         liars = self._liars(self.adversaries, Adversary, PerfectlyMalicious)
@@ -127,7 +120,7 @@ class ImprovingClassifier(ExplainingEstimator):
         shown = [shown_places(task.y, check_rows, draw) for task in tasks]
         unseen = self._unseen_answers(tasks)
         votes, faults = self._handed_in(X, tasks, shown, unseen)
-        agreed = self._agreed(votes, tasks, shown, truth, liars, rows_in(X))
+        agreed = self._agreed(votes, tasks, shown, truth, liars, rows_in(X), safe)
         why_not: list[str | None] = [
             f"its model cannot answer: {faults[i]}"
             if i in faults
@@ -149,8 +142,8 @@ class ImprovingClassifier(ExplainingEstimator):
             old, before = self.participants_[i], _right(unseen[i], tasks[i].y, self.classes_)
             why = why_not[i] or done.fault
             right = None if why else done.right
-            if right is not None and safe:
-                why = speaks_against(before, right, len(self.classes_))
+            if right is not None and agreed.steady is not None:
+                why = speaks_against(before, right, len(self.classes_), float(agreed.steady[i]))
             changes.append(
                 Change(
                     old.name, len(tasks[i].y), len(shown[i]), int(before.sum()),
@@ -165,27 +158,6 @@ class ImprovingClassifier(ExplainingEstimator):
         self.improvement_ = Improvement(tuple(changes), rows_in(X), self.classes_[agreed.labels])
         tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
         return self
-
-    def _rows_kept(self) -> list[Task]:
-        tasks: list[Task] | None = getattr(self, "_own_rows", None)
-        if tasks is None:
-            how = (
-                "fit(X, y, groups) with some rows for each"
-                if self.prefit
-                else "fit(X, y) again: rows are not kept in copies, pickles or files of a moot"
-            )
-            raise ValueError(f"improve needs labelled rows of each participant: {how}")
-        return tasks
-
-    def _check_pool(self, X: Any, own: Any) -> Any:
-        if hasattr(X, "__len__") and not sparse.issparse(X) and len(X) == 0:
-            raise ValueError("X_unlabelled must hold at least one input to agree on: got none")
-        X = self._check_again(X)
-        if _kind(X) != _kind(own):
-            raise ValueError(
-                f"X_unlabelled must be of the kind that was fitted on, {_kind(own)}: got {_kind(X)}"
-            )
-        return X
 
     def _truth_of_pool(self, y: Any, inputs: int) -> Votes:
         truth = as_truth(y, self.classes_)
@@ -235,6 +207,7 @@ class ImprovingClassifier(ExplainingEstimator):
         truth: Votes | None,
         liars: dict[int, Adversary],
         inputs: int,
+        safe: bool,
     ) -> AgreedLabels:
         classes = len(self.classes_)
         colours = [as_colours(task.y, self.classes_) for task in tasks]
@@ -257,7 +230,8 @@ class ImprovingClassifier(ExplainingEstimator):
                 heard[i, (said[i] == UNCOLOURED) | (said[i] >= classes)] = 0.0
             return heard
 
-        return agree_on_labels(votes, own, np.arange(votes.shape[1] - inputs, votes.shape[1]), told)
+        pool = np.arange(votes.shape[1] - inputs, votes.shape[1])
+        return agree_on_labels(votes, own, pool, told, steady=bool(safe))
 
     def _votes_again(
         self, people: list[Participant], refitted: Sequence[Refitted], why: Sequence[str | None]
@@ -307,10 +281,7 @@ def refit(task: Task, old: Participant, X: Any, labels: Array | None, *, measure
     if labels is None:
         return Refitted(old)
     pool, own = rows_in(X), len(task.y)
-    weights = None if task.weights is None else np.concatenate([task.weights, np.ones(pool)])
-    both = replace(
-        task, X=stacked([task.X, X]), y=np.concatenate([task.y, labels]), weights=weights, places=None
-    )
+    both = both_rows(task, X, labels)
     try:
         new = learnt_on(both, np.arange(own + pool))
         without = learnt_on(both, np.arange(own, own + pool)) if measure else None
@@ -346,11 +317,3 @@ def _places(shown: Sequence[Ints]) -> list[Ints]:
     """Where each one's check rows are among the inputs that all answer."""
     ends = np.cumsum([0, *(len(own) for own in shown)])
     return [np.arange(start, end) for start, end in pairwise(ends)]
-
-
-def _kind(X: Any) -> str:
-    if sparse.issparse(X):
-        return "a sparse matrix"
-    if isinstance(X, np.ndarray):
-        return "an array"
-    return f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}".replace("builtins ", "")

@@ -209,21 +209,28 @@ def _cross_measured(done: Participant, task: Task) -> Participant:
 
 def fit_regressor(task: Task) -> Participant:
     """Fit a clone on all its rows; clones fitted without some of them say how far it is off."""
+    model, weighted = _fit(task, np.arange(len(task.y)))
+    done = Participant(task.name, model, task.columns, len(task.y), weighted=weighted)
+    errors = unseen_errors(task, done)
+    if isinstance(errors, str):
+        return replace(done, fault=errors)
+    if not len(errors):
+        return done
+    return replace(done, held_out=len(errors), squared_error=float(errors.mean()))
+
+
+def unseen_errors(task: Task, done: Participant) -> Array | str:
+    """Squared errors of clones on rows they were not fitted on, fold after fold; or what went wrong."""
     rows = np.arange(len(task.y))
-    model, weighted = _fit(task, rows)
-    done = Participant(task.name, model, task.columns, len(rows), weighted=weighted)
     kept = [fold for fold in (task.folds or (task.held_out,)) if 0 < len(fold) < len(rows)]
-    errors = []
+    errors = [np.zeros(0)]
     for fold in kept:
         unseen = replace(done, model=_fit(task, np.setdiff1d(rows, fold))[0])
         each = squared_errors(unseen, rows_of(task.X, fold), task.y[fold])
         if isinstance(each, str):
-            return replace(done, fault=each)
+            return each
         errors.append(each)
-    if not errors:
-        return done
-    together = np.concatenate(errors)
-    return replace(done, held_out=len(together), squared_error=float(together.mean()))
+    return np.concatenate(errors)
 
 
 def squared_errors(participant: Participant, X: Any, y: Array) -> Array | str:
@@ -256,7 +263,7 @@ def measured(participant: Participant, X: Any, y: Array) -> Participant:
     try:
         table = Counter(zip(y.tolist(), answers.tolist(), strict=True))
     except TypeError:
-        return replace(participant, fault="predict returned what cannot be a label")
+        return replace(participant, fault="predict returned something that cannot be a label")
     right = sum(times for (true, said), times in table.items() if said == true)
     return replace(participant, held_out=len(y), right=right, confusion=_rows_of_table(table))
 

@@ -31,12 +31,12 @@ from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, first_sentence, tell
 from folkmoot.learning.tables import columns_of, rows_in
+from folkmoot.levels import LEVELS, in_levels
 from folkmoot.outcome import Outcome
 from folkmoot.played import Played
 from folkmoot.simulation import Agreement, agree
 from folkmoot.votes import UNCOLOURED, Votes
 
-LEVELS: Final = 256  # of a probability that is handed in: 8 bits
 _LEVEL: Final = 1e-9  # probabilities that differ by less are level
 
 
@@ -52,15 +52,6 @@ POOLS: Final[dict[PoolName, _Scale]] = {
     "mean": _Scale(np.asarray, np.asarray),
     "log": _Scale(np.log, lambda held: np.exp(held - held.max(axis=-1, keepdims=True))),
 }
-
-
-def in_levels(chances: Floats) -> Floats:
-    """Probabilities (..., class) rounded to the middles of 256 equal cells, and scaled to add up to 1.
-
-    None is then 0 or 1: nobody rules a class out, and every logarithm is finite.
-    """
-    middles = (np.minimum(np.floor(chances * LEVELS), LEVELS - 1) + 0.5) / LEVELS
-    return np.asarray(middles / middles.sum(axis=-1, keepdims=True))
 
 
 def has_probabilities(participant: Participant) -> bool:
@@ -83,7 +74,7 @@ def chances_of(participant: Participant, X: Any, classes: Array) -> Floats | str
     try:
         votes = as_colours(answers, classes)
     except TypeError:
-        return "predict returned what cannot be a label"
+        return "predict returned something that cannot be a label"
     if votes.ndim != 1:
         return f"predict returned the shape {answers.shape}"
     return _one_hot(votes, len(classes), _sureness(participant, len(classes)))
@@ -98,7 +89,7 @@ def _by_model(participant: Participant, X: Any, classes: Array) -> Floats | str:
     if given.shape != (rows_in(X), len(known)):
         return f"predict_proba returned the shape {given.shape}"
     if not (np.isfinite(given).all() and (given >= 0).all()):
-        return "predict_proba returned what is no probability"
+        return "predict_proba returned numbers that are not probabilities"
     place = as_colours(known, classes)
     full = np.zeros((len(given), len(classes)))
     full[:, place[place != UNCOLOURED]] = given[:, place != UNCOLOURED]

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from folkmoot import checks
 from folkmoot.adversaries import FarAway, NumberAdversary, numbers_handed_in
 from folkmoot.aggregation import LARGEST, RULES, Rule, Trimming
 from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.learning.checking import CheckingEstimator
 from folkmoot.learning.consensus_estimator import ProtocolWarning, check_weights
+from folkmoot.learning.improving_numbers import ImprovingRegressor
 from folkmoot.learning.participants import check_holdout, cross_validated, fit_regressor, some_rows, tell
-from folkmoot.learning.tables import check_inputs, rows_of
+from folkmoot.learning.tables import check_inputs
 from folkmoot.simulation import Agreement, agree
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _NOBODY: Ints = np.empty(0, dtype=np.int64)
 
 
-class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
+class ConsensusRegressor(TransformerMixin, RegressorMixin, ImprovingRegressor):
     """Participants that each fit their own model on their own rows, then draw nearer until they agree.
 
     ``rule``, ``k``, ``rounds``, ``trim``, ``tolerance`` and ``adversaries`` concern only the talk: they can
@@ -189,6 +189,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
         draw = self._start()
         self.n_outputs_ = 1
         self.__dict__.pop("checked_", None)
+        self._own_rows = None
         share = check_holdout(self.holdout)
         if self.prefit:
             self.participants_ = self._prefit()
@@ -196,12 +197,12 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
                 self.n_outputs_ = np.asarray(y).reshape(len(y), -1).shape[1]
             if X is not None:
                 self._check_again(check_inputs(self, X, reset=True))
-            if self.weights is not None:
-                if X is None or y is None:
-                    raise ValueError(
-                        f"weights={self.weights!r} needs rows that the models were not fitted on: fit(X, y)"
-                    )
-                self._check_prefit(*self._check_rows(X, y), groups)
+            if self.weights is not None and (X is None or y is None):
+                raise ValueError(
+                    f"weights={self.weights!r} needs rows that the models were not fitted on: fit(X, y)"
+                )
+            if X is not None and y is not None and (self.weights is not None or groups is not None):
+                self._keep_prefit(*self._check_rows(X, y), groups)
         else:
             X, y = self._check_rows(X, y)
             self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
@@ -210,11 +211,9 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
             if self.weights is not None and not share:
                 tasks = cross_validated(tasks, draw)
             self.participants_ = self._fit_all(fit_regressor, tasks, progress)
+            self._own_rows = tasks
             if self.weights is not None:
-                shown = [task.held_out if share else np.arange(len(task.y)) for task in tasks]
-                self._check_each_other(
-                    [(rows_of(t.X, own), t.y[own]) for t, own in zip(tasks, shown, strict=True)]
-                )
+                self._check_each_other(self._shown_by(tasks))
         self._liars(self.adversaries, NumberAdversary, FarAway)  # complains about strangers
         n = len(self.participants_)
         if self.k is not None and self.k > n - 1:
@@ -224,19 +223,6 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
                 stacklevel=2,
             )
         return self
-
-    def _check_rows(self, X: Any, y: Any) -> tuple[Any, Floats]:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                "fit(X, y), or prefit=True for models that are fitted already"
-            )
-        X = check_inputs(self, X, reset=True)
-        values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = column_or_1d(values, warn=True)
-        check_consistent_length(X, values)
-        return X, values
 
     def _trimmed(self, n: int) -> int:
         rule = self._rule()
@@ -270,7 +256,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
             elif answer.shape[1:] != usual:
                 faults[i] = f"predict returned the shape {answer.shape}"
             elif answer.dtype.kind not in "biuf" or not (np.abs(answer) <= LARGEST).all():
-                faults[i] = "predict returned what is no finite number"
+                faults[i] = "predict returned something that is not a finite number"
         tell(
             [f"{self.participants_[i].name} ({fault})" for i, fault in faults.items()],
             "predict failed; faulty, so the others go on without",
@@ -423,7 +409,7 @@ class ConsensusRegressor(TransformerMixin, RegressorMixin, CheckingEstimator):
         truth = np.asarray(y, dtype=np.float64).reshape(len(np.asarray(y)), -1)
         if truth.shape != values.shape[1:]:
             raise ValueError(
-                f"y must hold what is predicted, {values.shape[1:]}: got the shape {truth.shape}"
+                f"y must have the shape of the predictions, {values.shape[1:]}: got {truth.shape}"
             )
         adversaries = self._byzantine(there)
         return compare_numbers(

@@ -246,7 +246,7 @@ class ReportingEstimator(DeliberatingEstimator):
         return np.where(decided == UNCOLOURED, likely.argmax(axis=1), decided), likely
 
     def _anchors(self, ballot: Ballot) -> list[Anchor | None] | Reviewing | None:
-        """What trust hangs on."""
+        """What trust rests on."""
         if self._reviewed:
             return self._reviewing(ballot)
         return None if self.trust is None else anchors_of(self.participants_, ballot.labels)

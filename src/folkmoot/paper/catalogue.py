@@ -26,6 +26,7 @@ MODULES: Final = {
     "peer-review": "peer_review.what_rows_buy",
     "improve": "improvement.improve",
     "clusters": "clusters.agreed_clusters",
+    "outlook": "outlook.favouring",
 }
 
 

@@ -38,7 +38,7 @@ class Store:
         try:
             return msgspec.json.decode(text, type=cell.returns)
         except msgspec.DecodeError as error:
-            self.complaints.append(f"{path} is not a whole result ({error}) and has to be computed again")
+            self.complaints.append(f"{path} is damaged or cut off ({error}), so it is computed again")
             return MISSING
 
     def save(self, cell: Cell, result: Any) -> None:

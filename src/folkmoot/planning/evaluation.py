@@ -26,6 +26,7 @@ from folkmoot.planning.setting import Figures
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Others
 from folkmoot.simulation import deliberate
+from folkmoot.simulation.play_options import Device
 from folkmoot.theory import SlushChain
 
 _INPUTS: Final = 1000  # that are played of more than two labels; of two, where few settings are, twice that
@@ -41,6 +42,7 @@ class Moot:
     byzantine: int
     inputs: int  # in a batch, which one query carries
     seed: int
+    device: Device = "cpu"  # where talks are played
 
     @property
     def honest(self) -> int:
@@ -126,6 +128,7 @@ class Moot:
             rounds=rounds,
             classes=self.crowd.classes,
             seed=self.seed,
+            device=self.device,
         )
         together = outcome.counts.max(axis=-1) == self.honest
         if not rule.decides:  # a node goes on to the last round, as it cannot know that all agree

@@ -16,6 +16,7 @@ from folkmoot.planning.plan_table import Broadcast, Plan
 from folkmoot.planning.search import tried
 from folkmoot.planning.setting import best_first
 from folkmoot.protocols import PROTOCOLS, protocol_called
+from folkmoot.simulation.play_options import Device, check_device
 
 _MOST: Final = 5000  # participants that are planned for
 _DEFAULT: Final = 25  # participants, where no number reaches the target and none was given
@@ -34,6 +35,7 @@ def plan(
     protocol: str | None = None,
     target: float | None = None,
     seed: int = 0,
+    device: Device = "cpu",
     progress: Progress | None = None,
 ) -> Plan:
     """Find protocol, k, alpha and rounds for a moot: what they give, what they cost, and where they break.
@@ -70,6 +72,8 @@ def plan(
         An accuracy; ``Plan.target`` then says how many participants it takes.
     seed : int, default 0
         Of what is simulated. The same seed gives the same plan.
+    device : {"cpu", "cuda", "auto"}, default "cpu"
+        Where talks are simulated, as in ``deliberate``: a GPU gives the same plan.
     progress : callable, optional
         Called with (done, all) as the work goes on.
 
@@ -101,12 +105,14 @@ def plan(
     crowd: Crowd
     if votes is None:
         if truth is not None:
-            raise ValueError("truth is of votes that were cast: give votes= with it")
+            raise ValueError("truth goes with votes that were cast: give votes=, too")
         crowd = Skilled.checked(0.0 if p is None else p, 2 if labels is None else labels)
     else:
         crowd = Observed.checked(votes, truth, labels)
     remarks = () if truth is not None else _remarks_without_truth(crowd)
-    return _planned(crowd, n, byzantine, inputs, rounds, protocol, target, seed, progress, remarks=remarks)
+    return _planned(
+        crowd, n, byzantine, inputs, rounds, protocol, target, seed, device, progress, remarks=remarks
+    )
 
 
 def plan_for(
@@ -121,6 +127,7 @@ def plan_for(
     protocol: str | None = None,
     target: float | None = None,
     seed: int = 0,
+    device: Device = "cpu",
     progress: Progress | None = None,
 ) -> Plan:
     """Find settings for a fitted ``ConsensusClassifier`` by its own votes on some inputs.
@@ -151,6 +158,8 @@ def plan_for(
         An accuracy; ``Plan.target`` then says how many participants it takes.
     seed : int, default 0
         Of what is simulated.
+    device : {"cpu", "cuda", "auto"}, default "cpu"
+        Where talks are simulated.
     progress : callable, optional
         Called with (done, all) as the work goes on.
 
@@ -196,13 +205,15 @@ def plan_for(
             raise ValueError(f"y must hold one label per input ({votes.shape[1]}): got {len(truth)}")
         crowd = Observed.checked(votes, truth, len(moot.classes_))
     remarks = () if y is not None else _remarks_without_truth(crowd)
-    return _planned(crowd, n, byzantine, inputs, rounds, protocol, target, seed, progress, remarks=remarks)
+    return _planned(
+        crowd, n, byzantine, inputs, rounds, protocol, target, seed, device, progress, remarks=remarks
+    )
 
 
 def _remarks_without_truth(crowd: Crowd) -> tuple[str, ...]:
     if not isinstance(crowd, Observed):
         return ()
-    return ("right labels are not given: each label counts as right as often as the votes make it likely",)
+    return ("no right labels are given: each label counts as right with its share of the votes",)
 
 
 def _planned(
@@ -214,6 +225,7 @@ def _planned(
     protocol: str | None,
     target: float | None,
     seed: int,
+    device: Device,
     progress: Progress | None,
     remarks: tuple[str, ...],
 ) -> Plan:
@@ -228,7 +240,7 @@ def _planned(
         protocol_called(protocol)
         protocols = [protocol]
     wanted = None if target is None else checks.probability("target", target)
-    blank = Moot(crowd, 2, 0, batch, seed)
+    blank = Moot(crowd, 2, 0, batch, seed, check_device(device))
     found = None if wanted is None else needed(blank, liars, wanted, protocols, longest, progress)
     moot = _moot(blank, n, liars, found)
     settings = best_first(tried(moot, protocols, longest, progress), crowd.mean)
@@ -271,7 +283,7 @@ def _moot(blank: Moot, n: int | None, liars: Liars, target: Target | None) -> Mo
             f"p must hold one accuracy for each of the {everyone} participants, or for each of the "
             f"{everyone - byzantine} honest ones: got {crowd.size} values"
         )
-    return Moot(crowd, everyone, byzantine, blank.inputs, blank.seed)
+    return Moot(crowd, everyone, byzantine, blank.inputs, blank.seed, blank.device)
 
 
 def _about_drawing(crowd: Crowd, moot: Moot) -> tuple[str, ...]:

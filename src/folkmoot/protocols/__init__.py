@@ -1,14 +1,18 @@
 """Protocols as pure rules, one file each: ``update(state, tally) -> state``. No I/O, clock or randomness."""
 
 from dataclasses import fields
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
+from folkmoot.protocols.hierarchy import Hierarchy
 from folkmoot.protocols.leaders import Leaders, leader_order, leader_sample
 from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.snow import Alpha, SnowProtocol, winner
 from folkmoot.protocols.snowball import Snowball
 from folkmoot.protocols.snowflake import Snowflake
 from folkmoot.protocols.whole import WholeProtocol
+
+# What talks can be held by.
+AnyProtocol: TypeAlias = SnowProtocol[Any] | WholeProtocol
 
 # By the names that --protocol, motions and plans give them.
 PROTOCOLS: Final[dict[str, type[SnowProtocol[Any]]]] = {
@@ -22,6 +26,7 @@ SIMULATED: Final[dict[str, type[SnowProtocol[Any]]]] = {"leaders": Leaders}
 __all__ = [
     "PROTOCOLS",
     "SIMULATED",
+    "Hierarchy",
     "Leaders",
     "Slush",
     "SnowProtocol",
@@ -75,7 +80,7 @@ def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowPr
 
 def check_protocol(protocol: object) -> None:
     """TypeError, with those there are, unless this is a protocol."""
-    if not isinstance(protocol, SnowProtocol):
+    if not isinstance(protocol, SnowProtocol | WholeProtocol):
         raise TypeError(f"protocol must be {protocols_in_words()}: got {protocol!r}")
 
 

@@ -30,8 +30,16 @@ class WholeProtocol(ABC):
         """A few words for reports."""
 
     @abstractmethod
+    def why_open(self, rounds: int) -> str:
+        """Why an input may stay open after so many rounds, and what to try."""
+
+    @abstractmethod
     def named(self, names: Sequence[str]) -> Self:
         """The same protocol for participants of these names, in this order; ValueError if it does not fit."""
+
+    def restricted(self, participants: Sequence[int]) -> Self:  # noqa: ARG002
+        """The same protocol where only some of the participants answer: nothing is scaled for them."""
+        return self
 
     @abstractmethod
     def check(self, participants: int) -> None:

@@ -25,11 +25,16 @@ _WHAT: Final = "a moot of folkmoot learn"
 
 # What a moot holds besides its models; models of nodes may not.
 _TYPES: Final = (
+    "folkmoot.federated.protocol.Federated",
+    "folkmoot.federated.quorum_set.QuorumSet",
+    "folkmoot.protocols.hierarchy.Hierarchy",
     "folkmoot.learning.check_rows.ShownRows",
     "folkmoot.learning.checking.Checked",
     "folkmoot.learning.classifier.ConsensusClassifier",
     "folkmoot.learning.improvement.Change",
     "folkmoot.learning.improvement.Improvement",
+    "folkmoot.learning.improvement.NumberChange",
+    "folkmoot.learning.improvement.NumberImprovement",
     "folkmoot.learning.participants.Participant",
     "folkmoot.learning.regressor.ConsensusRegressor",
     "folkmoot.protocols.slush.Slush",
@@ -178,7 +183,8 @@ def _checked(found: dict[str, Any]) -> LearnedMoot:
     if isinstance(moot, ConsensusClassifier):
         _must(all(0 <= int(each) < len(classes) for each in moot.classes_), "classes have names")
         if moot.protocol is not None:
-            moot.protocol = replace(moot.protocol)  # which checks its numbers
+            protocol: Any = moot.protocol
+            moot.protocol = replace(protocol)  # which checks its numbers
         _ = moot.protocol_
     else:
         _ = moot._rule()

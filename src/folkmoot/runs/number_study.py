@@ -13,8 +13,10 @@ from folkmoot.arrays import Array, Floats, PartProgress
 from folkmoot.comparison import CONSENSUS, NumberReport
 from folkmoot.datasets import MootData
 from folkmoot.learning import ConsensusRegressor
+from folkmoot.learning.improvement import NumberImprovement
 from folkmoot.learning.scoring import score_numbers, scorers
 from folkmoot.runs.shown_rows import NumbersShown
+from folkmoot.runs.study import Pool, saying
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +32,7 @@ class NumberStudy:
     seconds_comparing: float
     scores: dict[str, dict[str, float]] = field(default_factory=dict)  # by line and name, nobody lying
     shown: NumbersShown | None = None  # where rows were shown, by which each reads the others' numbers
+    improvement: NumberImprovement | None = None  # where models were fitted again, by numbers agreed on
 
     @property
     def withstands(self) -> str:
@@ -55,14 +58,16 @@ def number_study(
     *,
     scoring: Sequence[str] = (),
     progress: PartProgress | None = None,
+    pool: Pool | None = None,
 ) -> NumberStudy:
-    """Fit ``regressor`` on the training rows of ``data`` and report on its test rows."""
+    """Fit ``regressor`` on the training rows of ``data``, improve it by a pool, report on the test rows."""
     if data.X_test is None or data.y_test is None:
         raise ValueError("data must have test rows: X_test and y_test")
     started = time.perf_counter()
-    fitting = None if progress is None else lambda done, whole: progress("fitting", done, whole)
-    regressor.fit(data.X, data.y, data.groups, progress=fitting)
+    regressor.fit(data.X, data.y, data.groups, progress=saying("fitting", progress))
     fitted = time.perf_counter()
+    if pool is not None:
+        regressor.improve(pool.X, pool.safe, progress=saying("improving", progress))
     reports = []
     try:
         for count in byzantine:
@@ -83,6 +88,7 @@ def number_study(
         seconds_comparing=time.perf_counter() - fitted,
         scores=_scored(scoring, alone, agreed, data.y_test) if scoring else {},
         shown=_shown(regressor),
+        improvement=None if pool is None else regressor.improvement_,
     )
 
 

@@ -80,7 +80,7 @@ def study(
     """Fit ``classifier`` on the training rows of ``data``, improve it by a pool, report on the test rows."""
     seconds = _fitted(classifier, data, progress)
     if pool is not None:
-        classifier.improve(pool.X, pool.check_rows, pool.safe, progress=_saying("improving", progress))
+        classifier.improve(pool.X, pool.check_rows, pool.safe, progress=saying("improving", progress))
     found = _compared(classifier, data, byzantine, watched, repeats, progress, scoring)
     gained = None if pool is None else classifier.improvement_
     return replace(found, seconds_fitting=seconds, improvement=gained)
@@ -91,7 +91,7 @@ def _fitted(classifier: ConsensusClassifier, data: MootData, progress: PartProgr
     if data.X_test is None:
         raise ValueError("data must have test rows: X_test and y_test")
     started = time.perf_counter()
-    classifier.fit(data.X, data.y, data.groups, progress=_saying("fitting", progress))
+    classifier.fit(data.X, data.y, data.groups, progress=saying("fitting", progress))
     return time.perf_counter() - started
 
 
@@ -115,7 +115,7 @@ def _compared(
         groups=data.groups_test,
         repeats=repeats,
         scoring=scoring,
-        progress=_saying("deliberating", progress),
+        progress=saying("deliberating", progress),
     )
     # Trust is learnt from the whole batch.
     some = _WATCHED if classifier.trust is None else None
@@ -275,5 +275,5 @@ def liar_counts(participants: int, most: int | None = None, *, steps: int = 7) -
     return sorted({round(value) for value in np.linspace(0, top, steps)})
 
 
-def _saying(what: str, progress: PartProgress | None) -> Any:
+def saying(what: str, progress: PartProgress | None) -> Any:
     return None if progress is None else lambda done, whole: progress(what, done, whole)

@@ -3,5 +3,6 @@
 from folkmoot.simulation.agreement import Agreement
 from folkmoot.simulation.approximate import agree
 from folkmoot.simulation.engine import deliberate
+from folkmoot.simulation.sweeping import Sweep, sweep
 
-__all__ = ["Agreement", "agree", "deliberate"]
+__all__ = ["Agreement", "Sweep", "agree", "deliberate", "sweep"]

@@ -73,7 +73,7 @@ def open_by(
 
     ``opening`` is given who hears and the numbers heard, of the shape of ``values``, and returns its own
     (input, output). Liars may tell each something else; one that is silent, or says what is no number, is
-    counted as the own number. Their rows stay as they are.
+    counted as the asker's number. Their rows stay as they are.
     """
     opened = values.copy()
     honest = [i for i in range(len(values)) if i not in adversaries]

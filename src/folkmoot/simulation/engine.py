@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy.typing as npt
 
@@ -11,9 +10,9 @@ from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Progress
 from folkmoot.outcome import Outcome
 from folkmoot.played import Schedule
-from folkmoot.protocols import SnowProtocol, WholeProtocol
+from folkmoot.protocols import AnyProtocol, WholeProtocol
 from folkmoot.sampling import Sampling
-from folkmoot.simulation.play_options import Batch, Options
+from folkmoot.simulation.play_options import Batch, Device, Options
 from folkmoot.simulation.playing import play
 from folkmoot.simulation.playing_whole import play_whole
 from folkmoot.simulation.setting import Setting
@@ -22,7 +21,7 @@ from folkmoot.votes import Missing
 
 def deliberate(
     votes: npt.ArrayLike,
-    protocol: SnowProtocol[Any] | WholeProtocol,
+    protocol: AnyProtocol,
     *,
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
@@ -39,6 +38,7 @@ def deliberate(
     keys: npt.ArrayLike | None = None,
     missing: Missing = "uncoloured",
     least_likeness: float = 0.0,
+    device: Device = "cpu",
     progress: Progress | None = None,
 ) -> Outcome:
     """Let the participants talk about every input until they agree, or for ``rounds`` rounds each.
@@ -47,9 +47,11 @@ def deliberate(
     ----------
     votes : array-like of int, shape (participant, input)
         Everybody's first votes: colours 0..C-1, -1 for none.
-    protocol : SnowProtocol or Federated
-        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; or ``folkmoot.federated.Federated``, which sends
-        messages to all at once, has no queries and takes no ``sampling``, ``record`` or ``least_likeness``.
+    protocol : SnowProtocol, Hierarchy or Federated
+        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; ``Hierarchy``, in which teams talk first; or
+        ``folkmoot.federated.Federated``, which sends messages to all at once, has no queries, and a
+        record without turns. The last two take no ``sampling``, ``least_likeness`` or ``device``, a
+        hierarchy no ``record``.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
@@ -89,6 +91,10 @@ def deliberate(
     least_likeness : float, default 0.0
         A guard for talks by trust, with ``batch="shared"``: an answer to the whole batch counts only if it is
         what the asker holds on at least this share of the inputs on which both hold a colour. 0 counts all.
+    device : {"cpu", "cuda", "auto"}, default "cpu"
+        Where it is played: on the processor, on a GPU (with CuPy: ``pip install "folkmoot[gpu]"``), or on a
+        GPU where one is found, plays this and there is much to play. A GPU gives the same bits
+        (docs/gpu.md).
     progress : callable, optional
         Called with (done, all) as the work goes on.
 
@@ -102,7 +108,9 @@ def deliberate(
     ValueError
         If a vote is no colour, fewer than k peers can be asked, everybody is Byzantine, or an adversary must
         know the truth and is not given it; or if somebody is absent and ``batch="shared"``, ``Neighbours`` or
-        ``Trusting`` is asked for.
+        ``Trusting`` is asked for; or if ``device="cuda"`` does not play this.
+    ModuleNotFoundError, RuntimeError
+        If ``device="cuda"`` and there is no CuPy, or no driver, GPU or compiler for it.
 
     Examples
     --------
@@ -137,13 +145,18 @@ def deliberate(
             rounds=rounds,
             repeats=repeats,
             seed=seed,
+            schedule=schedule,
+            batch=batch,
+            threads=threads,
+            keys=keys,
             classes=classes,
             missing=missing,
+            record=record,
             progress=progress,
             refused={
                 "sampling": sampling is not None,
-                "record=True": record,
                 "least_likeness": least_likeness != 0,
+                "device='cuda'": device == "cuda",
             },
         )
     setting = Setting.checked(
@@ -158,6 +171,7 @@ def deliberate(
         record=record,
         permute=permute,
         threads=threads,
+        device=device,
     )
     if setting.guarded and not options.shared:
         raise ValueError(

@@ -1,14 +1,8 @@
-"""Federated agreement, simulated: everybody's messages in rounds, in lockstep or late, with liars among
-them.
+"""Federated agreement, simulated: messages of all to all in rounds, in lockstep or late, liars among them.
 
 In a round each participant hears what has arrived, draws its conclusions by the rules of
 ``federated/ballots.py``, and sends what it says, if that is new, to all others: one message for all inputs.
 A message takes one round, or in a storm 1 to ``delay`` rounds, each drawn by itself.
-
-Byzantine participants are those of the other protocols. What one would answer to a query it says here of
-every ballot and in all phases at once, to whom it would answer it; one that repeats somebody repeats its
-statements. Each shows the quorum set that helps it most, which it satisfies by itself. So a liar is two-
-faced if its answers are, and its first vote with them.
 """
 
 from __future__ import annotations
@@ -16,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Sees, handed_in
+from folkmoot.adversaries import Adversary, Sees
 from folkmoot.arrays import Array, Bools, Colours, Ints, Progress
 from folkmoot.federated import Federated, QuorumSet
 from folkmoot.federated.agreement import Members
 from folkmoot.federated.ballots import NONE, Ballots, only, patience
-from folkmoot.federated.evidence import Heard, Listening
+from folkmoot.federated.evidence import Heard
 from folkmoot.outcome import Outcome
 from folkmoot.played import Played
-from folkmoot.simulation.kernels.liars import Liars, tabulated
+from folkmoot.simulation.federated_hearing import Post, Scene, Told
 from folkmoot.simulation.setting import check_adversaries, check_told_truth
 from folkmoot.votes import UNCOLOURED, Missing, Votes, check_votes, class_count
 
@@ -48,6 +42,7 @@ def deliberate_federated(
     seed: int = 0,
     classes: int | None = None,
     missing: Missing = "uncoloured",
+    record: bool = False,
     there: Bools | None = None,
     leaning: Votes | None = None,
     progress: Progress | None = None,
@@ -72,7 +67,7 @@ def deliberate_federated(
     honest[list(liars)] = False
     if not honest.any():
         raise ValueError("at least one participant must be honest and able to answer")
-    scene = _Scene(
+    scene = Scene(
         protocol=protocol,
         listening=protocol.listening(),
         votes=cast,
@@ -105,33 +100,10 @@ def deliberate_federated(
         settled=all_of([talk.settled for talk in talks]),
         rounds=all_of([talk.rounds for talk in talks]),
         queries=np.asarray(all_of([np.asarray(talk.messages) for talk in talks])),
+        history=all_of([talk.history for talk in talks]) if record else None,
         present=None if scene.present[honest].all() else scene.present,
         played=_played(scene, seed),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Scene:
-    """Who talks about what."""
-
-    protocol: Federated
-    listening: Listening
-    votes: Votes
-    classes: int
-    honest: Bools
-    present: Bools  # (participant, input): who takes part
-    liars: dict[int, Adversary]
-    truth: Array | None
-    leaning: Votes
-    rounds: int
-    missing: Missing
-
-    @property
-    def first(self) -> Votes:
-        """(participant, input): first votes as they are handed in, of those who take part."""
-        seen = handed_in(self.votes, self.liars, self.truth, self.classes, missing=self.missing)
-        seen[~self.present & self.honest[:, None]] = UNCOLOURED
-        return seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,12 +114,13 @@ class _Ended:
     settled: Bools
     rounds: Ints
     messages: int
+    history: Array  # (input, round, colour): how many hold each: decided, or wanted, or voted for at first
 
 
 class _Talk:
     """One talk, round by round."""
 
-    def __init__(self, scene: _Scene, rng: np.random.Generator) -> None:
+    def __init__(self, scene: Scene, rng: np.random.Generator) -> None:
         self.scene, self.rng = scene, rng
         n, inputs = scene.votes.shape
         self.inputs = np.arange(inputs)  # those that are still talked about
@@ -155,10 +128,10 @@ class _Talk:
         self.state = Ballots.none(self.counters, n, inputs)  # what each has said by the last round
         self.waited = np.zeros((n, inputs), dtype=np.int64)
         self.first = scene.first.astype(np.int8)
-        self.told = _Told(scene, rng)
+        self.told = Told(scene, rng)
         late = scene.protocol.delay > 1
         self.circles = list(_circles(scene, self.told, self.counters, self.first, alone=late))
-        self.post = _Post(scene, rng) if late else None
+        self.post = Post(scene, rng) if late else None
         self.messages = int(scene.honest.sum()) * (n - 1)
 
     def played(self) -> _Ended:
@@ -167,10 +140,13 @@ class _Talk:
         decisions = np.full((n, inputs), NONE, dtype=np.int8)
         settled = np.zeros(inputs, dtype=np.bool_)
         took = np.full(inputs, scene.rounds, dtype=np.int64)
+        history = np.zeros((inputs, scene.rounds + 1, scene.classes), dtype=np.int32)
+        history[:] = self._held()[:, None]
         for now in range(1, scene.rounds + 1):
             self._round(now)
             takes_part = scene.present[:, self.inputs] & scene.honest[:, None]
             decisions[:, self.inputs] = self.state.decided
+            history[self.inputs, now:] = self._held()[:, None]
             over = ((self.state.decided != NONE) | ~takes_part).all(axis=0)
             fresh = self.inputs[over & ~settled[self.inputs]]
             settled[fresh] = takes_part[:, over & ~settled[self.inputs]].any(axis=0)
@@ -184,7 +160,13 @@ class _Talk:
                 break
             if going.mean() < _FEW:
                 self._go_on_with(going)
-        return _Ended(decisions, settled, took, self.messages)
+        return _Ended(decisions, settled, took, self.messages, history)
+
+    def _held(self) -> Ints:
+        """(input, colour): how many of the honest have decided, or else want, or else voted for each."""
+        held = np.where(self.state.wanted != NONE, self.state.wanted, self.first)
+        held = np.where(self.state.decided != NONE, self.state.decided, held)[self.scene.honest]
+        return np.stack([(held == colour).sum(axis=0) for colour in range(self.scene.classes)], axis=1)
 
     def _round(self, now: int) -> None:
         before = replace(self.state, said=self.state.said.copy(), wanted=self.state.wanted.copy())
@@ -257,7 +239,7 @@ class _Circle:
     members: Members
 
 
-def _circles(scene: _Scene, told: _Told, counters: int, first: Colours, *, alone: bool) -> Iterator[_Circle]:
+def _circles(scene: Scene, told: Told, counters: int, first: Colours, *, alone: bool) -> Iterator[_Circle]:
     honest = np.flatnonzero(scene.honest)
     groups: dict[bytes | int, list[int]] = {}
     for i in honest.tolist():
@@ -273,116 +255,6 @@ def _circles(scene: _Scene, told: _Told, counters: int, first: Colours, *, alone
         )
 
 
-class _Told:
-    """What liars say, and to whom."""
-
-    def __init__(self, scene: _Scene, rng: np.random.Generator) -> None:
-        order = np.concatenate([np.flatnonzero(_not(scene.liars, len(scene.votes))), sorted(scene.liars)])
-        self.who = np.array(sorted(scene.liars), dtype=np.int64)
-        table: Liars = tabulated(scene.liars, scene.votes, scene.truth, scene.classes, order.astype(np.int64))
-        self.table = table
-        self.followed = order[table.target].astype(np.int64) if len(self.who) else self.who
-        inputs = scene.votes.shape[1]
-        self.dice: Array = rng.integers(0, scene.classes, (len(self.who), inputs))
-        self.runner_up = _runner_up(scene.votes[scene.honest], scene.classes)
-        self.away = ~scene.present[self.who] if scene.missing == "absent" else None
-
-    def key(self, viewer: int) -> bytes:
-        """The same for those who are told the same."""
-        return self._labels(viewer).tobytes()
-
-    def _labels(self, viewer: int) -> Colours:
-        """(liar, input): what each says to this one; NONE for those who repeat somebody."""
-        said: Colours = np.full(self.dice.shape, NONE, dtype=np.int8)
-        for liar, sees in enumerate(self.table.sees.tolist()):
-            if sees == Sees.TARGET.value:
-                continue
-            seen: Array = np.zeros(said.shape[1], dtype=np.int64)
-            if sees == Sees.ASKER.value:
-                seen = seen + viewer
-            elif sees == Sees.DIE.value:
-                seen = self.dice[liar]
-            elif sees == Sees.RUNNER_UP.value:
-                seen = self.runner_up
-            answers: Colours = self.table.answers[liar]
-            said[liar] = answers[np.arange(said.shape[1]), seen + 1]
-        if self.away is not None:
-            said[self.away] = NONE
-        return said
-
-    def mixed_in(
-        self, viewer: int, inputs: Ints, ballots: Ballots, first: Colours
-    ) -> tuple[Ballots, Colours]:
-        """What this one hears, with what the liars say to it."""
-        labels = self._labels(viewer)[:, inputs]
-        said, counter = ballots.said.copy(), ballots.counter.copy()
-        wanted, first = ballots.wanted.copy(), first.copy()
-        highest = counter.max(axis=0)
-        for liar, place in enumerate(self.who.tolist()):
-            sees = self.table.sees[liar]
-            if sees == Sees.TARGET.value:
-                answers = self.table.answers[liar, inputs]
-                held = ballots.said[:, :, self.followed[liar]].astype(np.int64)
-                said[:, :, place] = answers[np.arange(len(inputs)), held + 1]
-                own = ballots.wanted[self.followed[liar]].astype(np.int64)
-                wanted[place] = answers[np.arange(len(inputs)), own + 1]
-                counter[place] = counter[self.followed[liar]]
-                if self.away is not None:
-                    said[:, :, place, self.away[liar, inputs]] = NONE
-                continue
-            said[:, :, place] = labels[liar]
-            wanted[place] = labels[liar]
-            counter[place] = np.where(labels[liar] == NONE, 0, highest)
-            if sees == Sees.ASKER.value:
-                first[place] = labels[liar]
-        return Ballots(said, counter, wanted, ballots.decided), first
-
-
-class _Post:
-    """Messages that take 1 to ``delay`` rounds each; who has heard what by when."""
-
-    def __init__(self, scene: _Scene, rng: np.random.Generator) -> None:
-        n = len(scene.votes)
-        self.rng, self.delay = rng, scene.protocol.delay
-        self.newest = np.full((n, n), -1)  # (hearer, speaker): when the newest was sent that has arrived
-        self.arriving: dict[int, list[tuple[int, Bools]]] = {}
-        self.sent: dict[int, Ballots] = {}
-        self.named = scene.listening.named
-        self.talking = scene.honest | np.isin(np.arange(n), list(scene.liars))
-
-    def send(self, when: int, ballots: Ballots) -> None:
-        """Everybody sends what it says at the end of a round; first votes are sent at 0."""
-        takes = self.rng.integers(1, self.delay + 1, self.newest.shape)
-        np.fill_diagonal(takes, 1)  # what one says oneself one knows
-        for delay in range(1, self.delay + 1):
-            self.arriving.setdefault(when + delay, []).append((when, takes == delay))
-        self.sent[when] = ballots
-        for sent, which in self.arriving.pop(when + 1, []):
-            self.newest = np.where(which, np.maximum(self.newest, sent), self.newest)
-        for old in [each for each in self.sent if each < when - self.delay]:
-            del self.sent[old]
-
-    def delivered(self, now: int, viewer: int, ballots: Ballots) -> tuple[Ballots, Bools]:
-        """What this one has heard by now, and (participant,) from whom anything."""
-        newest = self.newest[viewer]
-        said, counter = np.full_like(ballots.said, NONE), np.zeros_like(ballots.counter)
-        wanted = np.full_like(ballots.wanted, NONE)
-        for when, old in self.sent.items():
-            rows = np.flatnonzero((newest == when) & (newest < now))
-            said[:, :, rows] = old.said[:, :, rows]
-            counter[rows], wanted[rows] = old.counter[rows], old.wanted[rows]
-        return Ballots(said, counter, wanted, ballots.decided), newest >= 0
-
-    def ready(self, now: int, rows: Ints) -> Bools:
-        """(row,): who has the first votes of all whom it waits for, or of all that are to come."""
-        heard = (self.newest[rows] >= 0) | ~self.named[rows] | ~self.talking[None]
-        return np.asarray(heard.all(axis=1) | (now > self.delay))
-
-    def go_on_with(self, inputs: Bools) -> None:
-        """The other inputs are over."""
-        self.sent = {when: only(each, inputs) for when, each in self.sent.items()}
-
-
 def _counters(rounds: int) -> int:
     """How many counters can be reached in so many rounds."""
     counter, passed = 1, 1
@@ -392,24 +264,10 @@ def _counters(rounds: int) -> int:
     return counter
 
 
-def _runner_up(votes: Votes, classes: int) -> Ints:
-    """(input,): the second most common first vote of the honest, -1 where the first two are level."""
-    counts = np.stack([(votes == colour).sum(axis=0) for colour in range(classes)])
-    order = np.argsort(-counts, axis=0, kind="stable")
-    first, second = (np.take_along_axis(counts, order[i : i + 1], axis=0)[0] for i in (0, 1))
-    return np.where(first == second, UNCOLOURED, order[1])
-
-
-def _not(liars: Mapping[int, Any], n: int) -> Bools:
-    mask = np.ones(n, dtype=np.bool_)
-    mask[list(liars)] = False
-    return mask
-
-
 # ---- how it was played -------------------------------------------------------------------------
 
 
-def _played(scene: _Scene, seed: int) -> Played:
+def _played(scene: Scene, seed: int) -> Played:
     return Played(
         protocol=scene.protocol,
         schedule="lockstep",
@@ -428,7 +286,7 @@ def _no_closed_form(i: int) -> None:
     """Federated agreement has none."""
 
 
-def _query(scene: _Scene, i: int) -> tuple[Ints, Ints]:
+def _query(scene: Scene, i: int) -> tuple[Ints, Ints]:
     """How many the quorum set of each names, and the fewest of them that satisfy it."""
     size, least = np.zeros((2, len(scene.votes)), dtype=np.int64)
     for place, each in enumerate(scene.protocol.quorum_sets.values()):
@@ -442,7 +300,7 @@ def _fewest(quorum_set: QuorumSet) -> int:
     return sum(sorted(each)[: quorum_set.threshold])
 
 
-def _again(scene: _Scene, i: int, votes: Votes, times: int, seed: int) -> Ints:
+def _again(scene: Scene, i: int, votes: Votes, times: int, seed: int) -> Ints:
     """(variant, time): what is decided on input i if these (participant, variant) are the first votes."""
     variants = votes.shape[1]
     cast = np.where(scene.honest[:, None], votes, scene.votes[:, [i]])

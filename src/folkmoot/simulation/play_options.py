@@ -13,6 +13,7 @@ from folkmoot.arrays import Ints
 from folkmoot.cores import cores
 
 Batch: TypeAlias = Literal["independent", "shared"]
+Device: TypeAlias = Literal["cpu", "cuda", "auto"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +27,7 @@ class Options:
     record: bool
     permute: bool
     threads: int
+    device: Device = "cpu"
 
     @classmethod
     def checked(
@@ -39,23 +41,42 @@ class Options:
         record: bool,
         permute: bool,
         threads: int | None,
+        device: Device = "cpu",
     ) -> Self:
         """The options, or an error that names what is wrong with them."""
         if batch not in get_args(Batch):
             raise ValueError(f"batch must be 'independent' or 'shared': got {batch!r}")
         repetitions = checks.integer("repeats", repeats, least=1)
-        number = checks.integer("seed", seed, least=0)
-        if number >= 2**63:
-            raise ValueError(f"seed must satisfy seed < 2^63: got seed={number}")
         return cls(
-            seed=number,
+            seed=check_seed(seed),
             keys=_keys(keys, inputs),
             repeats=repetitions,
             shared=batch == "shared",
             record=record,
             permute=permute,
-            threads=checks.integer("threads", cores() if threads is None else threads, least=1),
+            threads=check_threads(threads),
+            device=check_device(device),
         )
+
+
+def check_device(device: Device) -> Device:
+    """The device, or ValueError if it is none."""
+    if device not in get_args(Device):
+        raise ValueError(f"device must be 'cpu', 'cuda' or 'auto': got {device!r}")
+    return device
+
+
+def check_seed(seed: int) -> int:
+    """The seed, or ValueError if it is none."""
+    number = checks.integer("seed", seed, least=0)
+    if number >= 2**63:
+        raise ValueError(f"seed must satisfy seed < 2^63: got seed={number}")
+    return number
+
+
+def check_threads(threads: int | None) -> int:
+    """How many threads play: as many as there are cores, if that is left open."""
+    return checks.integer("threads", cores() if threads is None else threads, least=1)
 
 
 def _keys(keys: npt.ArrayLike | None, inputs: int) -> Ints:

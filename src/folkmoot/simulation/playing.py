@@ -85,7 +85,7 @@ def _again(
     """(variant, time): what is decided on input i if these (participant, variant) are the first votes."""
     variants = votes.shape[1]
     votes = np.where(setting.honest[:, None], votes, setting.votes[:, [i]])
-    own = replace(options, seed=seed, repeats=times, record=False)
+    own = replace(options, seed=seed, repeats=times, record=False, device="cpu")
     if setting.guarded:  # answers are compared over the whole batch, so the whole batch is played
         found = []
         for column in votes.T:
@@ -105,7 +105,7 @@ def _recorded(
 
     The record is of the kernel that keeps one, which draws every peer; its law is that of all of them.
     """
-    own = replace(options, record=True, repeats=times)
+    own = replace(options, record=True, repeats=times, device="cpu")
     if setting.guarded:
         return play(setting, own, missing), i
     own = replace(own, keys=options.keys[i : i + 1])

@@ -20,9 +20,10 @@ import numpy.typing as npt
 from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols import AnyProtocol, WholeProtocol
 from folkmoot.sampling import Trusting
 from folkmoot.simulation.among import deliberate_among
+from folkmoot.simulation.playing_whole import play_whole_among
 from folkmoot.trust import (
     LEAST_INPUTS,
     LEAST_LIKENESS,
@@ -53,7 +54,7 @@ class Listeners(Generic[OpinionT]):
     trusts: tuple[OpinionT, ...]
     """What each thinks of all; that of an adversary is empty."""
     anchored: Bools
-    """(participant,): who decides by an opinion that hangs on its own holdout, or on checked answers.
+    """(participant,): who decides by an opinion that rests on its own holdout, or on checked answers.
 
     These are the ones that talk."""
     speaking: Bools
@@ -71,7 +72,7 @@ class Listeners(Generic[OpinionT]):
 
     def talk(
         self,
-        protocol: SnowProtocol[Any],
+        protocol: AnyProtocol,
         adversaries: Mapping[int, Adversary] | None = None,
         *,
         most_changed: float = MOST_CHANGED,
@@ -82,9 +83,12 @@ class Listeners(Generic[OpinionT]):
         In the outcome only those who anchor count as honest. ``options`` are those of ``deliberate``; a query
         carries the whole batch, as in a network, so that answers can be compared with what is held: those
         that are too different do not count, and of its decisions a participant lets the talk change no more
-        than ``most_changed`` (``trust.conduct``). The history of a recorded talk is of the talk itself.
+        than ``most_changed`` (``trust.conduct``). The history of a recorded talk is of the talk itself. By
+        federated agreement ``held`` is what each prefers, and what is decided stays decided.
         """
         adversaries = dict(adversaries or {})
+        if isinstance(protocol, WholeProtocol):
+            return self._talk_whole(protocol, adversaries, options)
         followed = [liar.follows for liar in adversaries.values() if liar.follows is not None]
         there = self.speaking.copy()
         there[followed] = True
@@ -115,6 +119,27 @@ class Listeners(Generic[OpinionT]):
             trust=np.stack([opinion.weight for opinion in self.trusts]),
             trust_by=self.by,
             restored=restored,
+        )
+
+    def _talk_whole(
+        self, protocol: WholeProtocol, adversaries: Mapping[int, Adversary], options: dict[str, Any]
+    ) -> Outcome:
+        """A talk without queries: first votes say what qualifies, and ``held`` is preferred to all else."""
+        outcome = play_whole_among(
+            np.flatnonzero(self.speaking).tolist(),
+            self.first,
+            protocol,
+            adversaries=adversaries,
+            leaning=self.held,
+            **options,
+        )
+        return replace(
+            outcome,
+            honest=outcome.honest & self.anchored,
+            played=outcome.played and replace(outcome.played, first=partial(_heard, self), again=None),
+            opened=self.held,
+            trust=np.stack([opinion.weight for opinion in self.trusts]),
+            trust_by=self.by,
         )
 
     def _with_own(self, outcome: Outcome, most: float) -> Outcome:
@@ -213,7 +238,7 @@ def _not_plain(i: int) -> None:
 
 def _recorded(
     listeners: Listeners[Any],
-    protocol: SnowProtocol[Any],
+    protocol: AnyProtocol,
     adversaries: Mapping[int, Adversary],
     options: dict[str, Any],
     i: int,
@@ -224,7 +249,7 @@ def _recorded(
 
 def _again(
     listeners: Listeners[Any],
-    protocol: SnowProtocol[Any],
+    protocol: AnyProtocol,
     adversaries: Mapping[int, Adversary],
     options: dict[str, Any],
     i: int,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, Sees
-from folkmoot.arrays import Array, Bools, Ints
+from folkmoot.arrays import Array, Bools, Floats, Ints, Words
 from folkmoot.played import Schedule
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
@@ -74,8 +74,7 @@ class Setting:
                 f"{type(protocol).__name__} shows one query to all, so sampling must be Others() or "
                 f"Everyone() and nothing goes by trust: got {given}"
             )
-        if checks.integer("rounds", rounds, least=0) > _MOST_ROUNDS:
-            raise ValueError(f"rounds must satisfy rounds <= {_MOST_ROUNDS:,}: got rounds={rounds}")
+        many = check_rounds(rounds)
         n = len(cast)
         liars = check_adversaries(adversaries, n, Adversary)
         setting = cls(
@@ -86,7 +85,7 @@ class Setting:
             truth=check_told_truth(truth, cast.shape[1], count, liars),
             sampling=law,
             lockstep=schedule == "lockstep",
-            rounds=int(rounds),
+            rounds=many,
             least_likeness=checks.probability("least_likeness", least_likeness),
         )
         law.check(n, protocol.k)
@@ -208,18 +207,11 @@ class Setting:
         """Chances that a colour held by x of the urn wins."""
         if isinstance(self.sampling, (Neighbours, Trusting)):
             raise ValueError("participants who may ask different peers have no common urn")
-        urn = self.sampling.urn(len(self.votes), self.protocol.k)
-        counts = np.arange(self.protocol.k + 1)
-        rows = []
+        n, k = len(self.votes), self.protocol.k
         levels, which = np.unique(self.honest_alpha, return_inverse=True)
-        for alpha in levels:
-            chance = np.exp(log_tail(urn, self.protocol.k, reaches(counts, alpha), np.arange(urn + 1)))
-            # A sure event is the largest double below 2^64: missed once in 2^53 queries.
-            rows.append(np.minimum(np.ldexp(chance, 64), np.nextafter(2.0**64, 0)).astype(np.uint64))
-            rows[-1] = np.append(rows[-1], rows[-1][-1])  # x = n, which only its own colour can reach
         return Chances(
-            chance=np.concatenate(rows),
-            offset=(which * (urn + 2)).astype(np.uint64),
+            chance=chance_rows(self.sampling, n, k, levels).ravel(),
+            offset=(which * (self.sampling.urn(n, k) + 2)).astype(np.uint64),
             fixed=self.fixed_counts,
             own=np.uint64(isinstance(self.sampling, Others)),
         )
@@ -234,6 +226,30 @@ class Setting:
         """Whether only the number of peers of each colour matters to a query."""
         complete = isinstance(self.sampling, (Everyone, Others))
         return complete and self.fixed and not self.weighted and not self.protocol.led
+
+
+def check_rounds(rounds: int) -> int:
+    """The number of rounds, or ValueError if it is none."""
+    many = checks.integer("rounds", rounds, least=0)
+    if many > _MOST_ROUNDS:
+        raise ValueError(f"rounds must satisfy rounds <= {_MOST_ROUNDS:,}: got rounds={rounds}")
+    return many
+
+
+def chance_rows(law: Everyone | Others, n: int, k: int, levels: Ints) -> Array:
+    """(threshold, x): the chance that a colour held by x of the urn wins, in units of 2^-64."""
+    urn = law.urn(n, k)
+    counts, held = np.arange(k + 1), np.arange(urn + 1)
+    rows = np.empty((len(levels), urn + 2), dtype=np.uint64)
+    for row, alpha in zip(rows, levels, strict=True):
+        row[:-1] = in_units(np.exp(log_tail(urn, k, reaches(counts, alpha), held)))
+        row[-1] = row[-2]  # x = n, which only its own colour can reach
+    return rows
+
+
+def in_units(chance: Floats) -> Words:
+    """Chances in units of 2^-64. A sure event is the largest double below 2^64: missed once in 2^53 times."""
+    return np.minimum(np.ldexp(chance, 64), np.nextafter(2.0**64, 0)).astype(np.uint64)
 
 
 def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type) -> dict[int, Liar]:

@@ -24,6 +24,7 @@ from folkmoot.theory.gap import (
 )
 from folkmoot.theory.local_chain import LocalSlushChain
 from folkmoot.theory.majorities import majority_accuracy
+from folkmoot.theory.teams import Verdict, hierarchy_verdict
 from folkmoot.theory.votes_law import log_poisson_binomial, poisson_binomial
 
 __all__ = [
@@ -31,12 +32,14 @@ __all__ = [
     "Gap",
     "LocalSlushChain",
     "SlushChain",
+    "Verdict",
     "absorption_bound",
     "accuracy_gap",
     "byzantine_asymmetry",
     "chvatal_bound",
     "condorcet_bound",
     "control_ratio",
+    "hierarchy_verdict",
     "log_control_ratio",
     "log_poisson_binomial",
     "majority_accuracy",

@@ -92,7 +92,7 @@ def _worth(weight: Floats, gold: Gold, classes: int) -> float:
 
 
 def _log_chance(right: float, of: int, anchor: Anchor) -> float:
-    """Log of the chance that so many of the own votes are right, by the holdout: beta-binomial."""
+    """Log of the chance that so many of one's own votes are right, by the holdout: beta-binomial."""
     good, bad = 1 + anchor.right, anchor.classes - 1 + anchor.held_out - anchor.right
     return (
         math.lgamma(of + 1) - math.lgamma(right + 1) - math.lgamma(of - right + 1)

@@ -203,7 +203,9 @@ def _check(gold: CheckedAnswers, cast: Votes) -> None:
     if gold.rows < LEAST_GOLD:
         raise ValueError(f"gold must be at least {LEAST_GOLD} tasks: got {gold.rows}")
     if len(np.unique(gold.truth)) < 2:
-        raise ValueError("gold must be of at least two classes: got one, so right cannot be told from usual")
+        raise ValueError(
+            "gold must be of at least two classes: got one, where right answers look like common ones"
+        )
 
 
 def _rules(votes: Votes, truth: Ints, classes: int) -> Iterator[_Answers]:
@@ -277,7 +279,9 @@ def _accuracy(votes: Votes, chances: Floats) -> Floats:
 
 def _why(anchored: bool, recognition: float, rows: int, shares: dict[str, float]) -> str:
     if not anchored:
-        return f"not anchored: rules that have not seen a gold task do not know it (z {recognition:.1f})"
+        return f"not anchored: rules that have not seen a gold task do not predict it (z {recognition:.1f})"
     most = sorted(shares, key=lambda name: -shares[name])
     told = ", ".join(f"{shares[name]:.0%} {name}" for name in most if shares[name] >= 0.005)
-    return f"anchored: rules that have not seen a gold task know it (z {recognition:.1f} on {rows}): {told}"
+    return (
+        f"anchored: rules that have not seen a gold task predict it (z {recognition:.1f} on {rows}): {told}"
+    )

@@ -23,9 +23,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from folkmoot.accuracy import softmax
-from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.arrays import Floats, Ints
 from folkmoot.trust.blend import sharpest
 from folkmoot.trust.checked import centred, targets
+from folkmoot.trust.own_rows import OwnRows
 from folkmoot.trust.panel import voices
 from folkmoot.trust.ridge import fit_rows
 
@@ -34,8 +35,6 @@ ITERATIONS: Final = 30  # of Sinkhorn's scaling
 _LEAST_STRENGTH: Final = 10.0**1.5  # of the ridge: a participant has hardly more rows than peers
 _UNTOLD: Final = 20.0  # sharpness where no row tells one
 _FLOOR: Final = 1e-9
-_BY_CHANCE: Final = 0.1  # how likely chance may be right on as many own rows as a safe new model
-_WORSE: Final = 0.2  # how likely as many rows lost, of those that changed, must be if nothing were worse
 
 # What is heard of answers (participant, input, class), the liars' being what these say.
 Told = Callable[[Floats], Floats]
@@ -79,41 +78,6 @@ RULE: Final = Recipe()
 
 
 @dataclass(frozen=True, eq=False)
-class OwnRows:
-    """What a participant knows by itself: which inputs are its check rows, their labels, its class counts.
-
-    Parameters
-    ----------
-    places : ndarray of int, shape (row,)
-        Where its check rows are among the inputs that all answer.
-    labels : ndarray of int, shape (row,)
-        Their right colours.
-    counts : ndarray of float, shape (class,)
-        How many of all its rows, shown or not, are of each class.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.trust import OwnRows
-    >>> rows = OwnRows(np.array([0, 1]), np.array([1, 0]), np.array([4.0, 3.0]))
-    >>> rows.why_not
-    >>> OwnRows(np.array([0]), np.array([1]), np.array([0.0, 7.0])).why_not
-    'its rows are of one class only, so it cannot tell who is right'
-    """
-
-    places: Ints
-    labels: Ints
-    counts: Floats
-
-    @property
-    def why_not(self) -> str | None:
-        """Why these rows cannot tell whom to believe; None if they can, or if there are no check rows."""
-        if (self.counts > 0).sum() < 2:
-            return "its rows are of one class only, so it cannot tell who is right"
-        return None
-
-
-@dataclass(frozen=True, eq=False)
 class Reviewed:
     """What one participant makes of the answers it hears.
 
@@ -152,6 +116,9 @@ class AgreedLabels:
         What each lets everybody's answer count for in the end.
     why_not : tuple of (str or None)
         For each participant why it has no view; None if it has one.
+    steady : ndarray of float, shape (participant,), or None
+        The share of its labels that each would also come to by half of its check rows, the lower of the two
+        halves; None if nobody asked.
 
     See Also
     --------
@@ -170,10 +137,17 @@ class AgreedLabels:
     chances: Floats
     weights: Floats
     why_not: tuple[str | None, ...]
+    steady: Floats | None = None
 
 
 def agree_on_labels(
-    votes: Floats, rows: Sequence[OwnRows], pool: Ints, told: Told | None = None, recipe: Recipe = RULE
+    votes: Floats,
+    rows: Sequence[OwnRows],
+    pool: Ints,
+    told: Told | None = None,
+    recipe: Recipe = RULE,
+    *,
+    steady: bool = False,
 ) -> AgreedLabels:
     """Let everybody come to labels for a pool of inputs.
 
@@ -190,6 +164,9 @@ def agree_on_labels(
         Makes of answers, of the shape of ``votes``, what is heard of them: where some lie. Default: as is.
     recipe : Recipe, optional
         Which steps are taken. Default: all of the rule.
+    steady : bool, default False
+        Whether everybody sees what it would come to by either half of its own check rows, in the same talk:
+        three times the work, and nothing more is said.
 
     Returns
     -------
@@ -214,24 +191,37 @@ def agree_on_labels(
     """
     heard_of = told if told is not None else np.asarray
     spoken = np.asarray if recipe.soft else _likeliest
+    n, views = len(votes), [*rows]
+    if steady:
+        views += [each.half(side) for side in (0, 1) for each in rows]
+    who = np.arange(len(views)) % n  # whose view it is; only the first n are announced
     with threadpool_limits(1):  # the matrices are small
         held = spoken(votes)
         heard = heard_of(held)
         voice = voices_in(heard)
+        held = held[who]
         for turn in range(recipe.reviews):
             if turn:
-                heard = heard_of(spoken(held))
-            reviews = _reviewed_by_all(heard, held, rows, pool, voice, recipe)
+                heard = heard_of(spoken(held[:n]))
+            reviews = _reviewed_by_all(heard, held, who, views, pool, voice, recipe)
             held = np.stack([each.answers for each in reviews])
     for _ in range(recipe.talks):
-        heard = heard_of(spoken(held))
-        held = np.stack([talked(heard, held[i], each.weights, i) for i, each in enumerate(reviews)])
-    chances = held[:, pool]
+        heard = heard_of(spoken(held[:n]))
+        held = np.stack(
+            [talked(heard, held[view], each.weights, int(who[view])) for view, each in enumerate(reviews)]
+        )
+    chances, labels = held[:n, pool], held[:, pool].argmax(axis=2)
+    same: Floats | None = None
+    if steady:
+        same = (labels[n:] == labels[who[n:]]).mean(axis=1)
+        same[[each.why_not is not None for each in reviews[n:]]] = 0.0  # half of its rows tell nothing
+        same = same.reshape(2, n).min(axis=0)
     return AgreedLabels(
-        chances.argmax(axis=2),
+        labels[:n],
         chances,
-        np.stack([each.weights for each in reviews]),
-        tuple(each.why_not for each in reviews),
+        np.stack([each.weights for each in reviews[:n]]),
+        tuple(each.why_not for each in reviews[:n]),
+        same,
     )
 
 
@@ -242,15 +232,21 @@ def _likeliest(answers: Floats) -> Floats:
 
 
 def _reviewed_by_all(
-    heard: Floats, own: Floats, rows: Sequence[OwnRows], pool: Ints, voice: Floats, recipe: Recipe
+    heard: Floats,
+    held: Floats,
+    who: Ints,
+    views: Sequence[OwnRows],
+    pool: Ints,
+    voice: Floats,
+    recipe: Recipe,
 ) -> list[Reviewed]:
-    """What everybody makes of what is heard; ``own`` are the answers that each holds honestly."""
+    """What each view makes of what is heard; ``held`` are the answers that it holds honestly."""
     blocks = _blocks(heard)
     reviews = []
-    for i, mine in enumerate(rows):
+    for i, mine, own in zip(who.tolist(), views, held, strict=True):
         public = blocks[:, :, i].copy()
-        blocks[:, :, i] = _blocks(own[i : i + 1])[:, :, 0]
-        reviews.append(_review(blocks, own[i], i, mine, pool, voice, recipe))
+        blocks[:, :, i] = _blocks(own[None])[:, :, 0]
+        reviews.append(_review(blocks, own, i, mine, pool, voice, recipe))
         blocks[:, :, i] = public
     return reviews
 
@@ -404,43 +400,3 @@ def talked(heard: Floats, held: Floats, weights: Floats, own: int) -> Floats:
     counted = counted / counted.sum()
     others = np.where(np.arange(len(weights)) == own, 0.0, counted)
     return np.asarray(np.tensordot(others, heard, axes=1) + counted[own] * held)
-
-
-def speaks_against(before: Bools, after: Bools, classes: int) -> str | None:
-    """Say why one's own rows speak against a new model; None if they do not.
-
-    It must be right more often than by chance (a one-sided binomial test at 0.1), and a one-sided sign test
-    on the rows that only one of the two models answers right must not find it worse (at 0.2).
-
-    Parameters
-    ----------
-    before : ndarray of bool, shape (row,)
-        Which own rows the old model answers right, without having seen them.
-    after : ndarray of bool, shape (row,)
-        The same of the new one.
-    classes : int
-        The number of classes.
-
-    Returns
-    -------
-    str or None
-        What speaks against it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.trust.improvement import speaks_against
-    >>> half, most = np.arange(20) < 10, np.arange(20) < 18
-    >>> speaks_against(half, most, 2)
-    >>> speaks_against(most, half, 2)
-    'the new model is right on 10 of its 20 rows, no more than by chance'
-    """
-    from scipy.stats import binom  # heavy, and only careful participants ask
-
-    rows, right = len(after), int(after.sum())
-    if not rows or binom.sf(right - 1, rows, 1 / classes) > _BY_CHANCE:
-        return f"the new model is right on {right} of its {rows} rows, no more than by chance"
-    lost, won = int((before & ~after).sum()), int((after & ~before).sum())
-    if lost and binom.sf(lost - 1, lost + won, 0.5) < _WORSE:
-        return f"the new model loses {lost} of its {rows} rows and wins {won}"
-    return None

@@ -85,8 +85,8 @@ def listen(
         True measures everybody by the answer that all camps together speak for. False measures each peer by
         itself, by its agreement with the votes of ``own``, and never doubts. Default: True if there are 100
         inputs for each of the C colours and ten for each of the C * C pairs of them. With fewer it takes
-        both views and a third, that all are worth the same, and believes each as far as the own votes and
-        ``gold`` speak for it; the first only if there are ten inputs for each pair of colours.
+        both views and a third, that all are worth the same, and believes each as far as the votes of
+        ``own`` and ``gold`` speak for it; the first only if there are ten inputs for each pair of colours.
     gold : Gold, optional
         Inputs whose right colours are known, with everybody's votes, from ``split_gold``. Views are tried on
         them.
@@ -263,7 +263,7 @@ def _views(own: int, heard: Heard, anchor: Anchor, refined: Floats | None) -> di
 
 
 def _by_answer(own: int, heard: Heard, anchor: Anchor, doubt: float) -> Trust:
-    """The refined trust: everybody measured by the answer that the own votes lead to."""
+    """The refined trust: everybody measured by the answer that its own votes lead to."""
     if np.count_nonzero(heard.one_hot[own].any(axis=1)) < 2:
         return _nobody(own, heard, "its own votes name one colour only, so agreement with it means nothing")
     n, classes, inputs = heard.one_hot.shape
@@ -302,7 +302,7 @@ def _by_answer(own: int, heard: Heard, anchor: Anchor, doubt: float) -> Trust:
         return _nobody(
             own,
             heard,
-            "nobody, itself included, is right on these inputs more or less often than chance for sure",
+            "nobody, itself included, is surely better or worse than chance on these inputs",
             recognition,
         )
     smooth = counts + 1 / classes
@@ -342,7 +342,7 @@ def _alike(own: int, heard: Heard, anchor: Anchor, inputs: int) -> Trust:
     known = peers[np.isfinite(peers)]
     typical = f"known to {np.median(known):.2f}" if known.size else "not known at all"
     why = (
-        f"trust needs at least {LEAST_INPUTS} inputs with an own vote: got {inputs}, by which a peer's "
+        f"trust needs at least {LEAST_INPUTS} inputs on which it voted: got {inputs}, so a peer's "
         f"accuracy is {typical}; everybody is trusted alike"
     )
     warnings.warn(why, TrustWarning, stacklevel=4)

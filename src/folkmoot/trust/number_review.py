@@ -277,7 +277,7 @@ def _review(own: int, checked: CheckedNumbers) -> NumberReview:
     others = accepted & (np.arange(n) != own)
     nothing = np.zeros(n)
     if linear is None or len(_rows(checked, others)) < _LEAST_ROWS:
-        why = f"not anchored: the numbers of {int(others.sum())} others go with its peers' answers"
+        why = f"not anchored: numbers of only {int(others.sum())} others agree with its peers' answers"
         return NumberReview(own, False, accepted, nothing, why, checked, None)
     apart, mean = checked.heard
     unseen = _scores(checked, _learnt(checked, others), apart[mine], mean[mine])

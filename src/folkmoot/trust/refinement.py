@@ -1,6 +1,6 @@
 """From one's own votes to an answer that all peers speak for: expectation-maximisation over camps.
 
-It starts at the own votes, believed as far as the anchor says, and goes round:
+It starts at one's own votes, believed as far as the anchor says, and goes round:
 
     camps          who errs together, given the answer so far (camps.py)
     calibration    a camp names its most common colour; how often is that right, for this colour and this
@@ -40,7 +40,7 @@ class Refined:
 
 
 def refine(own: int, votes: Votes, one_hot: Singles, agreements: Ints, belief: float) -> Refined | None:
-    """The answer that follows from the own votes, right with the chance ``belief``; or None."""
+    """The answer that follows from one's own votes, right with the chance ``belief``; or None."""
     n, classes, inputs = one_hot.shape
     answer = np.full((classes, inputs), 1 / classes)
     told = np.flatnonzero(votes[own] != UNCOLOURED)
@@ -65,7 +65,7 @@ def refine(own: int, votes: Votes, one_hot: Singles, agreements: Ints, belief: f
 
 
 def own_correlation(own: int, one_hot: Singles, agreements: Ints) -> Floats:
-    """Correlation of everybody's votes with the own, shrunk by two standard errors."""
+    """Correlation of everybody's votes with one's own, shrunk by two standard errors."""
     inputs = one_hot.shape[2]
     shares = one_hot.mean(axis=2, dtype=np.float64)
     spread = np.diag(agreements) / inputs - (shares**2).sum(axis=1)

@@ -334,20 +334,22 @@ def _review(own: int, panel: Panel, accepted: Bools, said: Singles | None) -> Pe
 def _why(own: int, panel: Panel, accepted: Bools, recognition: float, taught: bool) -> str:
     if not taught:
         return (
-            f"not anchored: the rows of {int(np.delete(accepted, own).sum())} others go with its own, and "
-            "chance alone accepts so many"
+            f"not anchored: the rows of {int(np.delete(accepted, own).sum())} others agree with its own, no "
+            "more than by chance"
         )
     rows, publishers = len(panel.rows(accepted)), int((accepted & (panel.published > 0)).sum())
     own_rows = int(panel.published[own])
     known = f"the {len(panel.public)} public rows" if len(panel.public) else f"its own {own_rows} rows"
     if not _knows(own, panel, recognition):
-        return f"not anchored: rules that have not seen {known} do not know them (z {recognition:.1f})"
+        return f"not anchored: rules that have not seen {known} do not predict them (z {recognition:.1f})"
     deaf = f"; {int(panel.muted.sum())} answer the batch unlike checked rows and are not heard" * bool(
         panel.muted.any()
     )
     plain = "" if panel.full else "; one weight a participant and one a colour, since there are so many"
     source = f"{rows} rows of {publishers} publishers" if publishers else f"{rows} public rows"
-    return f"anchored: learnt from {source}; without {known} it knows them (z {recognition:.1f}){deaf}{plain}"
+    return (
+        f"anchored: learnt from {source}; without {known} it predicts them (z {recognition:.1f}){deaf}{plain}"
+    )
 
 
 def _accepted(own: int, panel: Panel) -> Bools:

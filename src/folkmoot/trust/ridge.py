@@ -1,4 +1,4 @@
-"""Ridge regression towards what is said anyhow: a linear rule that departs from a vote where rows ask for it.
+"""Ridge regression that starts from a plain vote: a linear rule that departs from it where rows ask for it.
 
 The score of a row is ``sum over bases of pull * base + x W``: the bases are votes that need no learning (the
 mean vote, or another model's), each pulled by one number that is not negative; W is shrunk towards 0. How

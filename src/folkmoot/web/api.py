@@ -158,6 +158,7 @@ class Api:
             heard=view.heard,
             shares=view.shares,
             held=view.held,
+            apart=view.apart,
         )
 
     async def _inputs(self, request: Request) -> Response:
@@ -166,10 +167,19 @@ class Api:
         first = _whole(request, "from", 0, least=0, most=account.inputs)
         most = _whole(request, "most", 1000, least=1, most=MOST_INPUTS)
         end = min(first + most, account.inputs)
-        lists = [getattr(account, name)[first:end] for name in shapes.PER_INPUT]
+        # Labels have no claims, and only numbers have first numbers: those lists are empty then.
         lines = [
-            shapes.Input(first + i, label, share, votes, leader, why)
-            for i, (label, share, votes, leader, why) in enumerate(zip(*lists, strict=True))
+            shapes.Input(
+                i,
+                account.decisions[i],
+                account.agreement[i],
+                account.first_votes[i],
+                account.majority[i],
+                account.why_undecided[i],
+                account.claims[i] if account.claims else None,
+                account.first_numbers[i] if account.first_numbers else None,
+            )
+            for i in range(first, end)
         ]
         following = end if end < account.inputs else None
         return _json(shapes.Inputs(account.motion, lines, account.inputs, following))
@@ -177,6 +187,7 @@ class Api:
     async def _rounds(self, request: Request) -> Response:
         stored = self._stored(request)
         motion, names = stored.motion, stored.names
+        form = motion.form
         one = None
         if "input" in request.query_params:
             one = _whole(request, "input", 0, least=0, most=motion.inputs - 1)
@@ -190,8 +201,7 @@ class Api:
                 answers = kept.answers(number, motion)
                 about = None
                 if one is not None:
-                    colours = {names[place]: int(votes[one]) for place, votes in answers.items()}
-                    about = {who: motion.labels[c] if c >= 0 else None for who, c in colours.items()}
+                    about = {names[p]: form.word(held, one, motion.labels) for p, held in answers.items()}
                 lines.append(
                     shapes.Round(
                         round=number,
@@ -199,7 +209,7 @@ class Api:
                         asked=[names[place] for place in each.asked],
                         heard=[names[place] for place, _ in each.heard],
                         changed=each.changed,
-                        shares=shares_of(list(answers.values()), motion.labels),
+                        shares=shares_of(list(map(form.colours, answers.values())), motion.labels),
                         answers=about,
                     )
                 )

@@ -57,8 +57,9 @@ def asked_in_text(body: bytes, query: Mapping[str, str]) -> Asked:
     said: dict[str, Any] = dict(query)
     if "labels" in said:
         said["labels"] = [label.strip() for label in said["labels"].split(",")]
-    if "trust" in said:
-        said["trust"] = {"true": True, "false": False}.get(said["trust"].lower(), said["trust"])
+    for name in ("trust", "regression"):
+        if name in said:
+            said[name] = {"true": True, "false": False}.get(said[name].lower(), said[name])
     try:
         question = msgspec.convert({"rows": [], **said}, shapes.Question, strict=False)
     except msgspec.ValidationError as error:

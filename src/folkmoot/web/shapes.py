@@ -6,10 +6,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from folkmoot.network.service.asking import Terms, Weights
+from folkmoot.network.service.asking import Terms, Voting, Weights
 from folkmoot.network.storage.account import Account
 
-PER_INPUT: Final = ("decisions", "agreement", "first_votes", "majority", "why_undecided")
+PER_INPUT: Final = (
+    "decisions", "agreement", "first_votes", "majority", "why_undecided", "claims", "first_numbers",
+)  # fmt: skip
 
 
 class Live(msgspec.Struct, frozen=True):
@@ -25,6 +27,7 @@ class Live(msgspec.Struct, frozen=True):
     heard: int  # how many of them answered
     shares: dict[str, float]  # of their votes on all inputs, by label
     held: dict[str, float]  # the same, of what this node holds
+    apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
 
 
 # All of an account but what it says of each input, and how it stands while it is under way.
@@ -59,6 +62,8 @@ class Input(msgspec.Struct, frozen=True):
     first_votes: dict[str, int]
     majority: str | None
     why_undecided: str | None
+    claim: float | list[float] | None = None  # of numbers, or of probabilities by label
+    first_numbers: list[float] | None = None  # of numbers: lowest, median, highest
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -115,6 +120,9 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trust: bool = False
     labels: list[str] | None = None
     least_voters: int | None = None
+    voting: Voting = Terms.voting
+    regression: bool = False
+    tol: float | None = None
 
 
 class Access(msgspec.Struct, frozen=True):

@@ -40,7 +40,9 @@ class EventStream(Response):
         self._feed = feed
         if feed.streams >= MOST_STREAMS:
             raise RefusalError(
-                503, f"{MOST_STREAMS} clients follow the events already: end one", {"Retry-After": "5"}
+                503,
+                f"{MOST_STREAMS} clients follow the events already: close one of them",
+                {"Retry-After": "5"},
             )
         self._last = feed.resumed(last)
 

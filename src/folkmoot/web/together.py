@@ -114,7 +114,9 @@ class Together:
 
     async def _events(self, _request: Request) -> Response:
         if self._streams >= MOST_STREAMS:
-            raise RefusalError(503, f"{MOST_STREAMS} clients follow already: end one", {"Retry-After": "5"})
+            raise RefusalError(
+                503, f"{MOST_STREAMS} clients follow already: close one of them", {"Retry-After": "5"}
+            )
         return _Stream(self)
 
     async def _one(self, request: Request) -> Response:

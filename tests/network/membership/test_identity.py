@@ -191,7 +191,7 @@ def test_nothing_half_made_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ({"addresses": []}, "at least one HOST:PORT"),
         ({"addresses": ["a:1", "b"]}, "address must be HOST:PORT.*: got 'b'"),
         ({"addresses": ["a:0"]}, "port from 1 to 65535: got 'a:0'"),
-        ({"addresses": ["0.0.0.0:1"]}, "nobody can at '0.0.0.0:1'"),
+        ({"addresses": ["0.0.0.0:1"]}, "nobody can reach '0.0.0.0:1'"),
         ({"addresses": ["a:1", "a:1"]}, "addresses must differ: got 'a:1' twice"),
     ],
 )

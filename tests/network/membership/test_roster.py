@@ -321,10 +321,10 @@ def test_unknown_keys_beside_the_participants(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("", "which is not one"),
-        ("north", "no TOML; if a shell took the quotes, give - and the line"),
-        (f"{NORTH.line()}, {EAST.line()}", "which is not one"),
-        (f"{NORTH.line()} ]\nx = [1", "which is not one"),
+        ("", "which is not one line of one participant"),
+        ("north", "not TOML; if the shell took the quotes away, type - and paste the line"),
+        (f"{NORTH.line()}, {EAST.line()}", "which is not one line of one participant"),
+        (f"{NORTH.line()} ]\nx = [1", "which is not one line of one participant"),
         ("7", "must be a table"),
         (table_line(entry(addresses=[])), "addresses must name at least one"),
     ],

@@ -242,7 +242,7 @@ def test_labels_as_text(answers: Any, texts: list[str]) -> None:
         ("ab", "got str"),
         (None, "got NoneType"),
         ([], "got list"),
-        (["a", None], "model m:f must answer with labels: text and finite numbers can be labels; got None"),
+        (["a", None], "model m:f must answer with labels: a label must be text or a finite number: got None"),
         ([0.5, np.nan], "must answer with labels: .*got .*nan"),
         (np.array([1 + 2j, 1]), "must answer with labels"),
         (np.array([b"\xff", b"a"]), "must answer with labels"),

@@ -72,7 +72,7 @@ def test_paths_are_seen_from_the_folder_and_functions_are_none(folder: Path) -> 
         ('labels = "no"', "node.toml: labels must be a list of two or more different labels"),
         ('labels = ["no"]', "labels must be a list of two or more different labels"),
         ('labels = ["no", "no"]', "labels must be a list of two or more different labels"),
-        ("labels = [[1], 2]", "text and finite numbers can be labels; got [1]"),
+        ("labels = [[1], 2]", "a label must be text or a finite number: got [1]"),
         ('allow = "a.B"', "allow must be a list of texts"),
         ("schema = 3", "schema must be text: got 3"),
         ("policy = 3", "node.toml: policy must be a table"),

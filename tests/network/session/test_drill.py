@@ -92,7 +92,7 @@ def test_with_trust_it_neither_waits_for_first_votes_nor_listens() -> None:
 def test_no_module_of_the_honest_session_knows_of_liars() -> None:
     (folder,) = map(Path, folkmoot.network.session.__path__)
     for module in folder.glob("*.py"):
-        if module.name != "drill.py":
+        if module.name not in ("drill.py", "number_drill.py"):
             names = {
                 node.id if isinstance(node, ast.Name) else node.attr
                 for node in ast.walk(ast.parse(module.read_text()))

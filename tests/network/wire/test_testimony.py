@@ -9,6 +9,7 @@ import numpy as np
 
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements, testimony
+from folkmoot.network.wire.forms import LabelForm
 from folkmoot.network.wire.packing import pack
 from support.network.moot_in_memory import keys_and_roster
 
@@ -17,7 +18,7 @@ MOTION = bytes(32)
 
 
 def new_book() -> testimony.Testimony:
-    return testimony.Testimony(MOTION, [member.public_key for member in ROSTER], 6, 2)
+    return testimony.Testimony(MOTION, [member.public_key for member in ROSTER], LabelForm(6, 2))
 
 
 def answer(place: int, votes: list[int], version: int = 1, signer: int | None = None) -> m.Answer:

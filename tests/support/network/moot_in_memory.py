@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from folkmoot.adversaries import Adversary, Sleeper
-from folkmoot.arrays import Colours
+from folkmoot.adversaries import Adversary, NumberAdversary, Sleeper
+from folkmoot.arrays import Array, Colours
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.driver import AnyVoter, Parts, Running
@@ -65,7 +65,7 @@ def certificate_of(name: str, key: Ed25519PrivateKey) -> bytes:
 class ChunkVotes:
     """A model whose votes are known: row i of the inputs holds i, and participant p votes ``votes[p, i]``."""
 
-    def __init__(self, row: Colours) -> None:
+    def __init__(self, row: Array) -> None:
         self._row = row
 
     def check(self, *_: object) -> None:
@@ -73,6 +73,9 @@ class ChunkVotes:
 
     def vote(self, inputs: Any, *_: object) -> Voted:
         return Voted(self._row[inputs[:, 0].astype(int)])
+
+    def numbers(self, inputs: Any, *_: object) -> Voted:
+        return Voted(self._row[inputs[:, 0].astype(int)].reshape(len(inputs), -1))
 
 
 def forge_closes(world: World[int], key: Ed25519PrivateKey) -> None:
@@ -138,12 +141,14 @@ class Moot:
         disk: int = DISK,
         hostile: Mapping[int, HostileKind] | None = None,
         voters: Mapping[int, AnyVoter] | None = None,
+        number_adversaries: Mapping[int, NumberAdversary] | None = None,  # of those that are adversaries
         past: PastPerformance | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
         self.keys, self.roster = keys_and_roster(self.n)
         self.adversaries = dict(adversaries or {})
+        self.number_adversaries: dict[int, NumberAdversary] = dict(number_adversaries or {})
         self.two_faced = set(two_faced)
         self.hostile = dict(hostile or {})
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
@@ -177,8 +182,9 @@ class Moot:
             forge_closes(world, self.keys[place])
         voter = self.voters.get(place, ChunkVotes(self.votes[place]))
         adversary, holdout = self.adversaries.get(place), self.holdouts.get(place, Holdout())
+        lies = self.number_adversaries.get(place)
         node = Node(
-            Parts(seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past),
+            Parts(seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies),
             policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node

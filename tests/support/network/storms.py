@@ -168,6 +168,13 @@ def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: boo
             created=1e9 + number,
             trust=trust and number == 0,
         )
+    make_trouble(moot, rng, honest)
+    return moot
+
+
+def make_trouble(moot: Moot, rng: random.Random, honest: Sequence[int]) -> None:
+    """Crashes and restarts of some of the honest, and a partition."""
+    n = moot.n
     for place in rng.sample(honest, rng.randint(0, n // 4)):
         when = rng.uniform(0, SECONDS)
         moot.at(when, lambda p=place: moot.crash(p))  # type: ignore[misc]
@@ -177,7 +184,6 @@ def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: boo
         side = rng.sample(range(n), rng.randint(1, n // 2))
         moot.at(rng.uniform(0, 4), lambda: moot.network.divide(side))
         moot.at(rng.uniform(4, 8), lambda: moot.network.divide())
-    return moot
 
 
 def hostile_kinds(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> dict[int, str]:

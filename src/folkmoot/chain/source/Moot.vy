@@ -83,7 +83,7 @@ def put(
     for end: uint256 in deadlines:
         assert end >= before + LEAST_WINDOW, "a window is shorter than the least"
         before = end
-    assert before < 2**40, "a deadline is not a time in seconds"
+    assert before < 2**36, "a deadline is not a time in seconds"
     assert labels >= 2 and labels <= layout.MOST_LABELS, "labels: 2 to 16"
     assert inputs > 0 and inputs <= 32768, "inputs: 1 to 32768"
     words: uint256 = ((inputs + 255) >> 8) * bits.planes(labels)
@@ -94,13 +94,21 @@ def put(
     assert msg.value < layout.MOST_POOL, "deposit: below 2^100"
     shape: uint256 = (inputs << layout.INPUTS_AT) | (labels << layout.LABELS_AT) | (seats << layout.SEATS_AT)
     for phase: uint256 in range(4):
-        shape |= deadlines[phase] << unsafe_mul(40, phase)
+        shape |= deadlines[phase] << unsafe_mul(36, phase)
+    origin: uint256 = bits.origin(msg.sender, subject)
+    register: uint256 = book.register_of[origin]
+    if register == 0:
+        register = book.register_count + 1
+        assert register < 2**40, "no register is left"
+        book.register_count = register
+        book.register_of[origin] = register
+        book.origin_of[register] = origin
+    shape |= register << layout.REGISTER_AT
     motion: uint256 = book.motion_count
     book.motion_count = motion + 1
     money: uint256 = stake | (msg.value << layout.POOL_AT)
     book.motion[motion].shape = shape
     book.motion[motion].truth = sealed_truth
-    book.motion[motion].origin = bits.origin(msg.sender, subject)
     if roster != empty(bytes32):
         book.motion[motion].roster = roster
         money |= layout.ROSTER
@@ -143,9 +151,9 @@ def commit(motion: uint256, seal: bytes32, proof: DynArray[bytes32, 32]):
         node: bytes32 = keccak256(keccak256(abi_encode(msg.sender)))
         for other: bytes32 in proof:
             if convert(node, uint256) < convert(other, uint256):
-                node = keccak256(concat(node, other))
+                node = keccak256(abi_encode(node, other))
             else:
-                node = keccak256(concat(other, node))
+                node = keccak256(abi_encode(other, node))
         assert node == book.motion[motion].roster, "not in the roster"
     book.seat_of[motion][msg.sender] = (convert(seal, uint256) & layout.HASH_MASK) | layout.COMMITTED
     book.motion[motion].shape = shape + (1 << layout.COMMITTED_AT)
@@ -166,14 +174,13 @@ def reveal(motion: uint256, who: address, salt: bytes32, ballot: DynArray[uint25
     assert len(ballot) == bits.words(shape) * bits.planes(labels), "a ballot of another length"
     hash: bytes32 = empty(bytes32)
     for word: uint256 in ballot:
-        hash = keccak256(concat(hash, convert(word, bytes32)))
+        hash = keccak256(abi_encode(hash, word))
     seat: uint256 = book.seat_of[motion][who]
     assert seat & 255 == layout.COMMITTED, "no commitment to reveal"
     seal: bytes32 = keccak256(abi_encode(chain.id, self, motion, who, salt, hash))
     assert seat & layout.HASH_MASK == convert(seal, uint256) & layout.HASH_MASK, "not what was sealed"
-    key: bytes32 = keccak256(convert(book.motion[motion].origin, bytes32))
     # The weight is fixed here: records that other motions change later must not change this one's answer.
-    weight: uint256 = bits.weight(book.record_of[key][who][0], labels)
+    weight: uint256 = bits.weight(book.record_of[shape >> layout.REGISTER_AT][who][0], labels)
     book.seat_of[motion][who] = (convert(hash, uint256) & layout.HASH_MASK) | (weight << 8) | layout.REVEALED
     book.motion[motion].shape = shape + (1 << layout.REVEALED_AT)
     log layout.Revealed(motion=motion, who=who, weight=weight, ballot=ballot)
@@ -194,7 +201,7 @@ def _close(motion: uint256) -> uint256:
     if money & layout.POINTS_MASK == 0:
         money |= layout.EQUAL | (revealed << layout.POINTS_AT)
     if revealed == 0:
-        book.credit[convert(book.motion[motion].origin >> 96, address)] += pool
+        book.credit[convert(book.origin_of[shape >> layout.REGISTER_AT] >> 96, address)] += pool
         money &= ~layout.POOL_MASK
     poster: address = book.motion[motion].poster
     if poster != empty(address):

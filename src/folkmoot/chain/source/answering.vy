@@ -29,7 +29,7 @@ def post(motion: uint256, talk: bytes32, answer: DynArray[uint256, layout.MOST_W
     assert len(answer) == bits.words(shape) * bits.planes((shape >> layout.LABELS_AT) & 255), "an answer of another length"
     hash: bytes32 = empty(bytes32)
     for word: uint256 in answer:
-        hash = keccak256(concat(hash, convert(word, bytes32)))
+        hash = keccak256(abi_encode(hash, word))
     book.motion[motion].answer = hash
     book.motion[motion].poster = msg.sender
     log layout.Posted(motion=motion, by=msg.sender, talk=talk, answer=answer)
@@ -61,7 +61,7 @@ def dispute(
     assert len(answer) == size, "an answer of another length"
     hash: bytes32 = empty(bytes32)
     for item: uint256 in answer:
-        hash = keccak256(concat(hash, convert(item, bytes32)))
+        hash = keccak256(abi_encode(hash, item))
     assert hash == book.motion[motion].answer, "not the answer that stands"
     valid: uint256 = bits.valid(shape, word)
 
@@ -76,7 +76,7 @@ def dispute(
         weight: uint256 = (seat >> 8) & 255
         hash = empty(bytes32)
         for i: uint256 in range(size, bound=layout.MOST_WORDS):
-            hash = keccak256(concat(hash, convert(ballots[unsafe_add(read, i)], bytes32)))
+            hash = keccak256(abi_encode(hash, ballots[unsafe_add(read, i)]))
         assert seat & 255 >= layout.REVEALED and convert(hash, uint256) & layout.HASH_MASK == seat & layout.HASH_MASK, "not what was revealed"
         for label: uint256 in range(labels, bound=layout.MOST_LABELS):
             votes: uint256 = valid
@@ -124,7 +124,7 @@ def dispute(
     hash = empty(bytes32)
     for i: uint256 in range(size, bound=layout.MOST_WORDS):
         item: uint256 = right[i - first] if i >= first and i < first + planes else answer[i]
-        hash = keccak256(concat(hash, convert(item, bytes32)))
+        hash = keccak256(abi_encode(hash, item))
     book.motion[motion].answer = hash
     if book.motion[motion].poster != empty(address):
         # The greater half goes to the pool, so that disputing oneself costs even where the bond is one wei.

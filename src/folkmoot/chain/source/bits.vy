@@ -34,20 +34,20 @@ def count(shape: uint256, at: uint256) -> uint256:
 @internal
 @pure
 def deadline(shape: uint256, phase: uint256) -> uint256:
-    return (shape >> unsafe_mul(40, phase)) & (2**40 - 1)
+    return (shape >> unsafe_mul(36, phase)) & (2**36 - 1)
 
 
 @internal
 @pure
 def words(shape: uint256) -> uint256:
-    return unsafe_add((shape >> layout.INPUTS_AT) & (2**24 - 1), 255) >> 8
+    return unsafe_add((shape >> layout.INPUTS_AT) & 65535, 255) >> 8
 
 
 @internal
 @pure
 def valid(shape: uint256, word: uint256) -> uint256:
     # The bits of this word that are inputs: all, but for the end of the last word.
-    left: uint256 = unsafe_sub((shape >> layout.INPUTS_AT) & (2**24 - 1), word << 8)
+    left: uint256 = unsafe_sub((shape >> layout.INPUTS_AT) & 65535, word << 8)
     return max_value(uint256) if left >= 256 else unsafe_sub(convert(1, uint256) << left, 1)
 
 

@@ -15,20 +15,22 @@ BATCH: constant(uint256) = 64
 BATCH_WORDS: constant(uint256) = 512
 DEPTH: constant(uint256) = 14  # bits of the greatest sum of weights: 682 x 15 < 2^14
 
-# Motion.shape, from the lowest bit: four deadlines of 40 bits, inputs 24, labels 8, then four counts of 16 bits.
-INPUTS_AT: constant(uint256) = 160
-LABELS_AT: constant(uint256) = 184
-SEATS_AT: constant(uint256) = 192
-COMMITTED_AT: constant(uint256) = 208
-REVEALED_AT: constant(uint256) = 224
-SCORED_AT: constant(uint256) = 240
-# Motion.money: stake 88 bits, pool 104, points 48, flags 16.
+# Motion.shape, from the lowest bit: four deadlines of 36 bits, inputs 16, labels 8, three counts of 16, and 40 bits
+# that say in which register records are kept: with them here, a call reads one slot less.
+INPUTS_AT: constant(uint256) = 144
+LABELS_AT: constant(uint256) = 160
+SEATS_AT: constant(uint256) = 168
+COMMITTED_AT: constant(uint256) = 184
+REVEALED_AT: constant(uint256) = 200
+REGISTER_AT: constant(uint256) = 216
+# Motion.money: stake 88 bits, pool 104, points 48, four flags, and how many are scored, which changes with the points.
 POOL_AT: constant(uint256) = 88
 POINTS_AT: constant(uint256) = 192
 ROSTER: constant(uint256) = 1 << 240
 TOLD: constant(uint256) = 1 << 241
 CLOSED: constant(uint256) = 1 << 242
 EQUAL: constant(uint256) = 1 << 243  # each who revealed counts as one point
+SCORED_AT: constant(uint256) = 244
 POOL_MASK: constant(uint256) = (2**104 - 1) << 88
 POINTS_MASK: constant(uint256) = (2**48 - 1) << 192
 # No sum of these leaves its bits: 682 stakes and the deposit stay below 2^101.
@@ -112,7 +114,6 @@ struct Motion:
     shape: uint256  # deadlines, sizes and counts: see the _AT constants
     money: uint256  # stake, pool, points, flags
     truth: bytes32  # its seal; once told, its hash
-    origin: uint256  # supplier << 96 | tag of the subject: hashed, the key of the records
     roster: bytes32
     answer: bytes32  # hash of the posted answer
     poster: address  # whose bond stands

@@ -20,18 +20,18 @@ def motions(motion: uint256) -> layout.Terms:
     """
     of: layout.Motion = book.motion[motion]
     return layout.Terms(
-        supplier=convert(of.origin >> 96, address),
+        supplier=convert(book.origin_of[of.shape >> layout.REGISTER_AT] >> 96, address),
         deadlines=[
             bits.deadline(of.shape, 0), bits.deadline(of.shape, 1), bits.deadline(of.shape, 2), bits.deadline(of.shape, 3)
         ],
-        inputs=(of.shape >> layout.INPUTS_AT) & (2**24 - 1),
+        inputs=(of.shape >> layout.INPUTS_AT) & 65535,
         labels=(of.shape >> layout.LABELS_AT) & 255,
         seats=bits.count(of.shape, layout.SEATS_AT),
         stake=of.money & (2**88 - 1),
         roster=of.roster,
         committed=bits.count(of.shape, layout.COMMITTED_AT),
         revealed=bits.count(of.shape, layout.REVEALED_AT),
-        scored=bits.count(of.shape, layout.SCORED_AT),
+        scored=(of.money >> layout.SCORED_AT) & 1023,
         pool=(of.money & layout.POOL_MASK) >> layout.POOL_AT,
         points=(of.money & layout.POINTS_MASK) >> layout.POINTS_AT,
         told=of.money & layout.TOLD != 0,
@@ -60,7 +60,7 @@ def records(supplier: address, subject: bytes32, who: address) -> layout.Record:
     @notice Past performance in the motions of one supplier on one subject. A supplier writes what it likes into its own:
             whoever uses records names the suppliers that it believes.
     """
-    slots: uint256[3] = book.record_of[keccak256(convert(bits.origin(supplier, subject), bytes32))][who]
+    slots: uint256[3] = book.record_of[book.register_of[bits.origin(supplier, subject)]][who]
     found: layout.Record = empty(layout.Record)
     found.right = slots[0] & (2**32 - 1)
     found.asked = (slots[0] >> 32) & (2**32 - 1)
@@ -78,4 +78,4 @@ def weight(supplier: address, subject: bytes32, who: address, labels: uint256) -
     @notice What a vote would weigh in a motion of this supplier on this subject: 1 to 15.
     """
     assert labels >= 2 and labels <= layout.MOST_LABELS, "labels: 2 to 16"
-    return bits.weight(book.record_of[keccak256(convert(bits.origin(supplier, subject), bytes32))][who][0], labels)
+    return bits.weight(book.record_of[book.register_of[bits.origin(supplier, subject)]][who][0], labels)

@@ -32,17 +32,17 @@ def tell(
     assert len(known) == words and len(truth) == words * bits.planes((shape >> layout.LABELS_AT) & 255), "another length"
     hash: bytes32 = empty(bytes32)
     for item: uint256 in truth:
-        hash = keccak256(concat(hash, convert(item, bytes32)))
+        hash = keccak256(abi_encode(hash, item))
     mask: bytes32 = empty(bytes32)
     some: uint256 = 0
     for w: uint256 in range(words, bound=layout.MOST_WORDS):
-        mask = keccak256(concat(mask, convert(known[w], bytes32)))
+        mask = keccak256(abi_encode(mask, known[w]))
         some |= known[w] & bits.valid(shape, w)
     assert some != 0, "no input is known"
-    supplier: address = convert(book.motion[motion].origin >> 96, address)
+    supplier: address = convert(book.origin_of[shape >> layout.REGISTER_AT] >> 96, address)
     seal: bytes32 = keccak256(abi_encode(chain.id, self, supplier, salt, hash, mask))
     assert seal == book.motion[motion].truth, "not what was sealed"
-    book.motion[motion].truth = keccak256(concat(hash, mask))
+    book.motion[motion].truth = keccak256(abi_encode(hash, mask))
     book.motion[motion].money = money | layout.TOLD
     log layout.Told(motion=motion, truth=truth, known=known)
 
@@ -68,11 +68,11 @@ def score(
     size: uint256 = words * planes
     hash: bytes32 = empty(bytes32)
     for item: uint256 in truth:
-        hash = keccak256(concat(hash, convert(item, bytes32)))
+        hash = keccak256(abi_encode(hash, item))
     mask: bytes32 = empty(bytes32)
     for item: uint256 in known:
-        mask = keccak256(concat(mask, convert(item, bytes32)))
-    assert keccak256(concat(hash, mask)) == book.motion[motion].truth, "not the truth that was told"
+        mask = keccak256(abi_encode(mask, item))
+    assert keccak256(abi_encode(hash, mask)) == book.motion[motion].truth, "not the truth that was told"
     assert len(truth) == size and len(known) == words and len(ballots) == len(whos) * size, "another length"
 
     # Of which inputs each label is the truth; a code that is no label is the truth of none. Planes that there are not
@@ -90,7 +90,7 @@ def score(
             asked_of[label] = unsafe_add(asked_of[label], found)
             asked = unsafe_add(asked, found)
 
-    key: bytes32 = keccak256(convert(book.motion[motion].origin, bytes32))
+    register: uint256 = shape >> layout.REGISTER_AT
     points: uint256 = 0
     scored: uint256 = 0
     read: uint256 = 0
@@ -100,7 +100,7 @@ def score(
         if seat & 255 == layout.REVEALED:
             hash = empty(bytes32)
             for i: uint256 in range(size, bound=layout.MOST_WORDS):
-                hash = keccak256(concat(hash, convert(ballots[unsafe_add(read, i)], bytes32)))
+                hash = keccak256(abi_encode(hash, ballots[unsafe_add(read, i)]))
             assert convert(hash, uint256) & layout.HASH_MASK == seat & layout.HASH_MASK, "not what was revealed"
             right: uint256 = 0
             right_of: uint256[16] = empty(uint256[16])
@@ -118,7 +118,7 @@ def score(
                     right = unsafe_add(right, found)
 
             # The first slot begins with the sums, which are written last; lanes of other labels stay as they are.
-            sums: uint256 = book.record_of[key][who][0]
+            sums: uint256 = book.record_of[register][who][0]
             lanes: uint256 = sums
             slot: uint256 = 0
             for label: uint256 in range(labels, bound=layout.MOST_LABELS):
@@ -127,9 +127,9 @@ def score(
                     if slot == 0:
                         sums = lanes
                     else:
-                        book.record_of[key][who][slot] = lanes
+                        book.record_of[register][who][slot] = lanes
                     slot = place >> 3
-                    lanes = book.record_of[key][who][slot]
+                    lanes = book.record_of[register][who][slot]
                 at: uint256 = (place & 7) << 5
                 r: uint256 = unsafe_add((lanes >> at) & 65535, right_of[label])
                 a: uint256 = unsafe_add((lanes >> unsafe_add(at, 16)) & 65535, asked_of[label])
@@ -140,8 +140,8 @@ def score(
             if slot == 0:
                 sums = lanes
             else:
-                book.record_of[key][who][slot] = lanes
-            book.record_of[key][who][0] = bits.added(sums, right, asked)
+                book.record_of[register][who][slot] = lanes
+            book.record_of[register][who][0] = bits.added(sums, right, asked)
 
             earned: uint256 = unsafe_mul(labels, right)
             earned = unsafe_sub(earned, asked) if earned > asked else 0
@@ -151,5 +151,4 @@ def score(
             log layout.Scored(motion=motion, who=who, right=right, asked=asked)
         read = unsafe_add(read, size)
     assert scored > 0, "all of them are scored"
-    book.motion[motion].shape = shape + (scored << layout.SCORED_AT)
-    book.motion[motion].money = money + (points << layout.POINTS_AT)
+    book.motion[motion].money = money + (points << layout.POINTS_AT) + (scored << layout.SCORED_AT)

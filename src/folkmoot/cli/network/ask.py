@@ -23,7 +23,7 @@ from folkmoot.cli.output import print_json, progress_bar, warn
 
 if TYPE_CHECKING:
     from folkmoot.network import Account, Batch, Terms
-    from folkmoot.network.service.asking import Weights
+    from folkmoot.network.service.asking import Voting, Weights
     from folkmoot.network.service.control import MotionProgress
 
 Via = Annotated[
@@ -100,15 +100,31 @@ def ask(
         typer.Option(
             "--least-voters",
             metavar="N",
-            help="How many must have voted for a label at first, if it is to be decided.",
+            help="How many first votes a label needs to be decided.",
             show_default="one more than may lie",
+        ),
+    ] = None,
+    voting: Annotated[
+        str,
+        typer.Option("--voting", help="What is handed in: 'labels', or 'probabilities' of all labels."),
+    ] = "labels",
+    regression: Annotated[
+        bool, typer.Option("--regression", help="The answers are real numbers; needs --tol.")
+    ] = False,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            "--tol",
+            metavar="WIDTH",
+            help="How far apart the numbers signed by a quorum may be, in the unit of the answers.",
+            show_default="0.01 with --voting probabilities",
         ),
     ] = None,
     require_decided: Annotated[
         bool,
         typer.Option(
             "--require-decided",
-            help="Exit with 1 if an input stays undecided; else that is an answer, too, and exits with 0.",
+            help="Exit with 1 if an input stays undecided; without this option, exit with 0.",
         ),
     ] = False,
     everything: Everything = False,
@@ -136,6 +152,9 @@ def ask(
         trust=trust,
         labels=None if labels is None else [label.strip() for label in labels.split(",")],
         least_voters=least_voters,
+        voting=cast("Voting", voting),  # which it checks
+        regression=regression,
+        tol=tol,
     )
     batch = read_inputs(inputs, schema)
     missing = batch.missing

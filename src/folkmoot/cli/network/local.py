@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -20,6 +20,7 @@ from folkmoot.cli.participant_output import print_participants
 
 if TYPE_CHECKING:
     from folkmoot.runs.local_moot import LocalMoot, LocalResult
+    from folkmoot.runs.local_numbers import LocalNumbersResult
     from folkmoot.runs.local_page import LocalPage
 
 PAGE: Final = "page.json"  # in the folder: the address and the token
@@ -28,13 +29,28 @@ PAGE: Final = "page.json"  # in the folder: the address and the token
 def local(
     nodes: Annotated[int, typer.Option("--nodes", help="Processes, each a participant.", **INT)] = 25,
     byzantine: Annotated[int, typer.Option("--byzantine", help="How many of them lie.", **INT)] = 0,
-    attack: Annotated[str, typer.Option("--attack", help="How they lie.")] = "malicious",
+    attack: Annotated[
+        str | None,
+        typer.Option("--attack", help="How they lie.", show_default="malicious, or far-away in numbers"),
+    ] = None,
     kill: Annotated[int, typer.Option("--kill", help="How many to kill during the talk.", **INT)] = 0,
     pause: Annotated[int, typer.Option("--pause", help="How many to pause during the talk.", **INT)] = 0,
-    inputs: Annotated[int, typer.Option("--inputs", help="Digits put to the moot.", **INT)] = 100,
+    inputs: Annotated[int, typer.Option("--inputs", help="Digits or patients that are put.", **INT)] = 100,
     trust: Annotated[
         bool, typer.Option("--trust", help="Each learns whom to trust, from rows that it held out.")
     ] = False,
+    regression: Annotated[
+        bool, typer.Option("--regression", help="Numbers instead: each fits a regressor on some patients.")
+    ] = False,
+    tol: Annotated[
+        float | None,
+        typer.Option(
+            "--tol",
+            metavar="WIDTH",
+            help="With --regression: how far apart the numbers signed by a quorum may be.",
+            show_default="1.0",
+        ),
+    ] = None,
     k: KOrAll = None,
     rounds: RoundsEach = 50,
     deadline: Annotated[str, typer.Option("--deadline", help="When it must be over: 30s, 2m.")] = "30s",
@@ -62,17 +78,32 @@ def local(
     """Start a moot of real processes on this machine, put digits to it, break some of it, and compare."""
     from folkmoot.runs.local_moot import LocalMoot, play
 
+    if regression:
+        taken = {"--trust": trust, "--page": page, "--participants": participants, "--k": k is not None}
+        for option in (name for name, given in taken.items() if given):
+            raise ValueError(f"{option} must not be given with --regression: it is for labels")
+        _local_numbers(
+            nodes, byzantine, attack, kill, pause, inputs, rounds, deadline, tol, seed, out, json=json
+        )
+        return
+    if tol is not None:
+        raise ValueError("--tol must be given with --regression: labels are the same or not")
     config = LocalMoot(
-        nodes, byzantine, attack, kill, pause, inputs, k, rounds, seconds_of(deadline, "--deadline"), trust
+        nodes,
+        byzantine,
+        attack or LocalMoot.attack,
+        kill,
+        pause,
+        inputs,
+        k,
+        rounds,
+        seconds_of(deadline, "--deadline"),
+        trust,
     )
     config.check()
-    if out is not None and out.exists() and any(out.iterdir()):
-        raise ValueError(f"--out must be a new or empty folder: there is something in {out}")
     if page_at is not None and not page:
         raise ValueError("--page-at must be given with --page: there is no page without it")
     shown = _page(config.nodes, page_at) if page else None
-    folder = Path(tempfile.mkdtemp(prefix="folkmoot-")) if out is None else out
-    folder.mkdir(parents=True, exist_ok=True)
 
     def told(result: LocalResult) -> None:
         if json:
@@ -81,16 +112,118 @@ def local(
             _print(result, kept=out)
             print_participants(result.participants, whole=participants)
 
-    try:
+    with folder_for(out) as folder:
         if shown is None:
             with progress_bars() as progress:
-                result = play(config, seed, folder.resolve(), progress)
+                result = play(config, seed, folder, progress)
             told(result)
         else:
-            _play_with(shown, config, seed, folder.resolve(), told, json)
+            _play_with(shown, config, seed, folder, told, json)
+
+
+def _local_numbers(
+    nodes: int,
+    byzantine: int,
+    attack: str | None,
+    kill: int,
+    pause: int,
+    inputs: int,
+    rounds: int,
+    deadline: str,
+    tol: float | None,
+    seed: int,
+    out: Path | None,
+    *,
+    json: bool,
+) -> None:
+    from folkmoot.runs.local_numbers import LocalNumbers, play_numbers
+
+    config = LocalNumbers(
+        nodes, byzantine, attack or LocalNumbers.attack, kill, pause, inputs, rounds,
+        seconds_of(deadline, "--deadline"), LocalNumbers.tol if tol is None else tol,
+    )  # fmt: skip
+    config.check()
+    with folder_for(out) as folder, progress_bars() as progress:
+        result = play_numbers(config, seed, folder, progress)
+    if json:
+        print_json(_numbers_as_dict(result))
+    else:
+        _print_numbers(result, kept=out)
+
+
+@contextmanager
+def folder_for(out: Path | None) -> Iterator[Path]:
+    """Where keys, models and logs are: the folder given, which must be empty, or one that goes afterwards."""
+    if out is not None and out.exists() and any(out.iterdir()):
+        raise ValueError(f"--out must be a new or empty folder: there is something in {out}")
+    folder = Path(tempfile.mkdtemp(prefix="folkmoot-")) if out is None else out
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield folder.resolve()
     finally:
         if out is None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _numbers_as_dict(result: LocalNumbersResult) -> dict[str, Any]:
+    account = result.account
+    return {
+        "nodes": result.config.nodes,
+        "byzantine": result.byzantine,
+        "attack": result.config.attack if result.byzantine else None,
+        "killed": result.killed,
+        "paused": result.paused,
+        "inputs": account.inputs,
+        "tol": account.tol,
+        "error": result.error,
+        **{json_key(name): error for name, error in result.lines.items()},
+        "undecided": account.undecided,
+        "apart": result.apart,
+        "quorum": account.quorum,
+        "took_part": account.took_part,
+        "silent": account.silent,
+        "evidence": account.evidence,
+        "queries": account.queries,
+        "bytes_sent": account.bytes_sent,
+        "bytes_received": account.bytes_received,
+        "motion_seconds": account.seconds,
+        "seconds": round(result.seconds, 3),
+    }
+
+
+def _print_numbers(result: LocalNumbersResult, kept: Path | None) -> None:
+    from folkmoot.runs.local_numbers import UNIT
+
+    account, config = result.account, result.config
+    rows = [["the moot", "" if result.error is None else f"{result.error:.2f}"]]
+    rows += [[name, f"{error:.2f}"] for name, error in result.lines.items()]
+    notes = [_faults(config.attack, result.byzantine, result.killed, result.paused)]
+    notes += [
+        f"error is the root mean square over the {account.inputs - account.undecided} of {account.inputs} "
+        f"inputs that were claimed ({UNIT})",
+        f"a quorum of {account.quorum} of {account.participants} signed numbers within {config.tol:g} of "
+        f"each other; claims of two honest nodes differ by {result.apart:.3g} at most",
+        f"took part {len(account.took_part)}, silent {len(account.silent)}; the asking node sent "
+        f"{account.queries:,} queries and {account.bytes_sent:,} bytes; the motion took "
+        f"{account.seconds:.1f} s, everything {result.seconds:.1f} s",
+    ]
+    notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
+    notes.append(_where(kept))
+    title = f"{config.nodes} processes, {account.inputs} patients"
+    print_table(title, ["", "error"], rows, [note for note in notes if note])
+
+
+def _faults(attack: str, lie: list[str], killed: list[str], paused: list[str]) -> str:
+    named = ((f"lie ({attack})", lie), ("killed", killed), ("paused", paused))
+    return "; ".join(f"{len(names)} {what} ({', '.join(names)})" for what, names in named if names)
+
+
+def _where(kept: Path | None) -> str:
+    if kept is not None:
+        return (
+            f"keys, models, logs and databases are in {kept}: try folkmoot motions last --via {kept}/node000"
+        )
+    return "keep everything with --out FOLDER; run a moot of your own: docs/network.md"
 
 
 def _page(nodes: int, address: str | None) -> LocalPage:
@@ -185,15 +318,7 @@ def _print(result: LocalResult, kept: Path | None) -> None:
         ]
         for line in result.lines
     ]
-    faults = [
-        f"{len(names)} {what} ({', '.join(names)})"
-        for what, names in (
-            (f"lie ({result.config.attack})", result.byzantine),
-            ("killed", result.killed),
-            ("paused", result.paused),
-        )
-        if names
-    ]
+    faults = _faults(result.config.attack, result.byzantine, result.killed, result.paused)
     notes = [
         f"agreement {sum(account.agreement) / account.inputs:.3f} "
         f"(simulated {result.simulated_agreement:.3f}); "
@@ -211,12 +336,8 @@ def _print(result: LocalResult, kept: Path | None) -> None:
         notes.append(f"undecided inputs count as wrong here; at a centre {TIES_SHARE}")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     if faults:
-        notes.insert(0, "; ".join(faults))
-    notes.append(
-        f"keys, models, logs and databases are in {kept}: try folkmoot motions last --via {kept}/node000"
-        if kept is not None
-        else "keep everything with --out FOLDER; run a moot of your own: docs/network.md"
-    )
+        notes.insert(0, faults)
+    notes.append(_where(kept))
     print_table(
         f"{result.config.nodes} processes, {account.inputs} digits",
         ["", "accuracy", "undecided"],

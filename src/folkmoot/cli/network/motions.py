@@ -120,7 +120,7 @@ def motions(
             each.state,
             f"{each.inputs - each.undecided} of {each.inputs}",
             _mean(each.agreement),
-            f"{_as_most_voted(each)} of {each.inputs - each.undecided}",
+            "" if each.answers == "numbers" else f"{_as_most_voted(each)} of {each.inputs - each.undecided}",
             f"{len(each.took_part)} of {each.participants}",
             f"{each.seconds:.1f} s",
         ]
@@ -212,12 +212,8 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
     """A motion for people: decisions, who took part, and some lines more."""
     shown = account.inputs if everything else min(account.inputs, _SHOWN)
     rows = [
-        [str(i), "undecided" if label is None else label, f"{share:.3f}", _first(tally)]
-        for i, (label, share, tally) in enumerate(
-            zip(
-                account.decisions[:shown], account.agreement[:shown], account.first_votes[:shown], strict=True
-            )
-        )
+        [str(i), _answer(account, i), f"{account.agreement[i]:.3f}", _first_of(account, i)]
+        for i in range(shown)
     ]
     decided = account.inputs - account.undecided
     notes = (
@@ -229,7 +225,7 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
         f"{decided} of {account.inputs} inputs decided ({_by_whom(account)}), "
         f"mean agreement {_mean(account.agreement)}"
     )
-    if _as_most_voted(account) < decided:
+    if account.answers != "numbers" and _as_most_voted(account) < decided:
         notes.append(
             f"{decided - _as_most_voted(account)} decided otherwise than most had voted at first: the talk "
             "turned them, or labels were level"
@@ -247,9 +243,28 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
         notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     notes += more
-    rule = f"{account.protocol}, k={account.k}, alpha={account.alpha}"
+    rule = f"{account.protocol}, k={account.k}, "
+    rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
-    print_table(title, ["input", "decision", "agreement", "first votes"], rows, notes)
+    first = "first numbers: lowest, median, highest" if account.answers == "numbers" else "first votes"
+    print_table(title, ["input", "decision", "agreement", first], rows, notes)
+
+
+def _answer(account: Account, i: int) -> str:
+    """What was decided on an input, as it is shown."""
+    claim = account.claims[i] if account.claims else None
+    label = account.decisions[i]
+    if isinstance(claim, float):
+        return f"{claim:.6g}"
+    if label is None or not isinstance(claim, list):
+        return "undecided" if label is None else label
+    return f"{label} ({claim[account.labels.index(label)] / sum(claim):.3f})"
+
+
+def _first_of(account: Account, i: int) -> str:
+    if account.answers == "numbers":
+        return ", ".join(f"{number:.6g}" for number in account.first_numbers[i])
+    return _first(account.first_votes[i])
 
 
 def _first(tally: dict[str, int], most: int = 3) -> str:
@@ -267,6 +282,11 @@ def _as_most_voted(account: Account) -> int:
 
 
 def _by_whom(account: Account) -> str:
+    if account.tol is not None:
+        return (
+            f"a quorum of {account.quorum} of {account.participants} signed numbers within {account.tol:g}, "
+            f"and {account.least_voters} or more had an answer at first"
+        )
     if account.trust is None:
         return (
             f"a quorum of {account.quorum} of {account.participants} signed the same, and "

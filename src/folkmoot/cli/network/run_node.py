@@ -101,7 +101,9 @@ def run(
     disk: Annotated[
         str,
         typer.Option(
-            "--disk", metavar="SIZE", help="What it may store, 500MB or 2GB: then old motions are forgotten."
+            "--disk",
+            metavar="SIZE",
+            help="How much it may store, such as 500MB; when it is full, old motions are forgotten.",
         ),
     ] = "4GB",
     schema: SchemaFile = None,

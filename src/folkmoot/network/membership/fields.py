@@ -52,7 +52,7 @@ def check_addresses(addresses: object) -> tuple[str, ...]:
     for address in found:
         host, _ = parse_address(address)
         if is_everywhere(host):
-            raise ValueError(f"addresses must be where others reach a participant: nobody can at {address!r}")
+            raise ValueError(f"addresses must be reachable by others: nobody can reach {address!r}")
     if len(set(found)) < len(found):
         twice = next(each for each in found if found.count(each) > 1)
         raise ValueError(f"addresses must differ: got {twice!r} twice")

@@ -98,11 +98,11 @@ class Member:
             table = parse_toml(f"participants = [ {line.strip().rstrip(',')} ]".encode(), "it")
         except ValueError:
             raise ValueError(
-                f"{wanted}, which is no TOML; if a shell took the quotes, give - and the line"
+                f"{wanted}, which is not TOML; if the shell took the quotes away, type - and paste the line"
             ) from None
         entries = table.pop("participants")
         if table or len(entries) != 1:
-            raise ValueError(f"{wanted}, which is not one")
+            raise ValueError(f"{wanted}, which is not one line of one participant")
         participant, problems, _ = _entry(entries[0])
         if participant is None:
             raise ValueError(f"{wanted}: {problems[0]}")

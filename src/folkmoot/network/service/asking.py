@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy.typing as npt
 
@@ -15,10 +15,13 @@ from folkmoot.network.service.door import door_of
 from folkmoot.network.service.status import Status
 from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.batch import Batch
-from folkmoot.network.wire.motion import LOCAL
+from folkmoot.network.wire.forms import Answers
+from folkmoot.network.wire.motion import LOCAL, TRIMMED_MEAN, check_tol
 from folkmoot.protocols import protocol_called
 
 Weights: TypeAlias = Literal["equal", "record"]
+Voting: TypeAlias = Literal["labels", "probabilities"]
+TOL: Final = 0.01  # of probabilities, unless it is given: between two and three of their 256 levels
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,15 @@ class Terms:
     least_voters : int or None
         How many participants must have voted for a label at first, if it is to be decided. None is one more
         than may lie, which is also the least.
+    voting : {"labels", "probabilities"}
+        What a participant hands in on an input: a label, or how likely it finds each. Probabilities and
+        numbers are agreed on by the trimmed mean, and all others are asked unless ``k`` is given.
+    regression : bool
+        Whether the answers are real numbers.
+    tol : float or None
+        A number is claimed if a quorum has signed numbers that are at most so far apart, in the unit of the
+        answers; two claims differ by at most this. It must be given with ``regression``; with probabilities
+        None is 0.01.
 
     Examples
     --------
@@ -61,6 +73,10 @@ class Terms:
     Traceback (most recent call last):
         ...
     ValueError: weights must be 'equal' or 'record': got 'mine'
+    >>> Terms(regression=True)
+    Traceback (most recent call last):
+        ...
+    ValueError: regression needs tol, how far apart signed numbers may be, such as tol=0.5: got none
     """
 
     protocol: str = "slush"
@@ -74,6 +90,9 @@ class Terms:
     trust: bool = False
     labels: Sequence[str] | None = None
     least_voters: int | None = None
+    voting: Voting = "labels"
+    regression: bool = False
+    tol: float | None = None
 
     def __post_init__(self) -> None:
         protocol_called(self.protocol)
@@ -85,6 +104,36 @@ class Terms:
             raise ValueError(f"labels must be several, such as ['no', 'yes']: got {self.labels!r}")
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))
+        if self.voting not in get_args(Voting):
+            raise ValueError(f"voting must be 'labels' or 'probabilities': got {self.voting!r}")
+        self._check_numbers()
+
+    @property
+    def answers(self) -> Answers:
+        """What is asked for."""
+        return "numbers" if self.regression else self.voting
+
+    def _check_numbers(self) -> None:
+        if self.regression and self.voting != "labels":
+            raise ValueError("give regression or voting='probabilities', not both")
+        if self.answers == "labels":
+            if self.tol is not None:
+                raise ValueError("tol must be given with regression or voting='probabilities' only")
+            return
+        if self.regression and self.tol is None:
+            raise ValueError(
+                "regression needs tol, how far apart signed numbers may be, such as tol=0.5: got none"
+            )
+        if self.tol is not None:
+            check_tol(self.tol, self.answers)
+        plain = Terms()
+        for name in ("protocol", "alpha", "beta", "weights", "trust"):
+            if getattr(self, name) != getattr(plain, name):
+                raise ValueError(
+                    f"{name} must not be given for {self.answers}: they are agreed on by the trimmed mean"
+                )
+        if self.regression and self.labels is not None:
+            raise ValueError("labels must not be given with regression: numbers have none")
 
 
 class Asker:
@@ -183,12 +232,13 @@ def ask(X: npt.ArrayLike | Batch, *, via: str | Path = ".", terms: Terms | None 
 
 def put_of(batch: Batch, terms: Terms) -> Put:
     """What a node is told: the inputs and the terms; their chunks follow."""
+    labels = terms.answers == "labels"
     return Put(
         seconds=terms.seconds,
-        protocol=terms.protocol,
+        protocol=terms.protocol if labels else TRIMMED_MEAN,
         k=terms.k,
         alpha=LOCAL if terms.alpha == "local" else terms.alpha,
-        beta=terms.beta,
+        beta=terms.beta if labels else 1,
         rounds=terms.rounds,
         pace=terms.pace,
         weighted=terms.weights == "record",
@@ -201,4 +251,6 @@ def put_of(batch: Batch, terms: Terms) -> Put:
         chunks=batch.digests(),
         least_voters=terms.least_voters,
         schema=batch.schema,
+        answers=terms.answers,
+        tol=0.0 if labels else TOL if terms.tol is None else terms.tol,
     )

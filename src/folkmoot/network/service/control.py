@@ -31,7 +31,8 @@ from folkmoot.network.service.door import UNIX, Door
 from folkmoot.network.service.status import Status
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account_of, find
-from folkmoot.network.wire.motion import CHUNK_BYTES, Motion
+from folkmoot.network.wire.forms import Answers
+from folkmoot.network.wire.motion import CHUNK_BYTES, LOCAL, MOST_ASKED, Motion
 from folkmoot.network.wire.schema import Schema
 
 TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
@@ -59,6 +60,8 @@ class Put(msgspec.Struct, frozen=True, tag=True):
     chunks: tuple[bytes, ...]
     least_voters: int | None = None  # None: one more than may lie
     schema: Schema = ()
+    answers: Answers = "labels"
+    tol: float = 0.0
     token: str = ""  # put shows that of the door
 
 
@@ -128,7 +131,10 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
     others = node.seat.n - 1
     if others < 1:
         raise ValueError("a moot must have two participants at least: add others to the roster")
-    k, alpha = default_query(node.seat.n, put.k, put.alpha)
+    if put.answers == "labels":
+        k, alpha = default_query(node.seat.n, put.k, put.alpha)
+    else:  # all others are asked: that is what the guarantees of the rule are for
+        k, alpha = min(others, MOST_ASKED) if put.k is None else put.k, LOCAL
     if not 1 <= k <= others:
         raise ValueError(f"k must satisfy 1 <= k <= {others}, the number of others: got k={k}")
     least = faults(node.seat.n) + 1
@@ -137,8 +143,8 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
             f"least_voters must satisfy {least} <= least_voters <= {others + 1}, from one more than may "
             f"lie to all participants: got least_voters={put.least_voters}"
         )
-    labels = put.labels or tuple(own or ())
-    if not labels:
+    labels = put.labels or tuple(own or ()) if put.answers != "numbers" else ()
+    if not labels and put.answers != "numbers":
         raise ValueError("the node's model does not say which labels there are: give --labels a,b,...")
     motion = Motion(
         moot=bytes.fromhex(node.roster.digest),
@@ -162,6 +168,8 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         chunks=put.chunks,
         least_voters=put.least_voters or 0,
         schema=put.schema,
+        answers=put.answers,
+        tol=put.tol,
     )
     motion.check()
     return motion

@@ -11,7 +11,6 @@ from typing import Final
 from folkmoot.network.session.closing import RELAYED_BYTES
 from folkmoot.network.session.session import Session
 from folkmoot.network.transports.budget import Budget
-from folkmoot.network.wire.packing import packed_size
 
 RATE: Final = 8e6  # bytes a second, in all motions together
 BURST: Final = 32e6  # bytes at once
@@ -31,8 +30,7 @@ class Drawing:
 
 def answer_size(session: Session) -> int:
     """Bytes of an answer, at most."""
-    motion = session.motion
-    return _AROUND + packed_size(motion.inputs, motion.classes, open_votes=True)
+    return _AROUND + session.motion.form.held_bytes
 
 
 def relayed_size(session: Session) -> int:

@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
-import numpy as np
-
-from folkmoot.adversaries import Adversary
+from folkmoot.adversaries import Adversary, NumberAdversary
 from folkmoot.arrays import Colours
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.drawing import answer_size
@@ -35,7 +33,6 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL, Motion
 from folkmoot.network.wire.schema import Schema
 from folkmoot.trust import Anchor
-from folkmoot.votes import UNCOLOURED
 
 MOST_KEPT: Final = 64  # sessions, with those that are over and may still be asked about
 BATCH_SECONDS: Final = 0.25  # what others have signed is stored in batches; it can be had again
@@ -50,12 +47,15 @@ class AnyVoter(Protocol):
     """Who votes on chunks of inputs: a ``Voter``."""
 
     def check(self, motion: Motion) -> None:
-        """MismatchError if its model cannot take the columns of a motion."""
+        """MismatchError if its model cannot take the columns of a motion, or give such answers."""
 
     def vote(
         self, inputs: Any, labels: Sequence[str], wanted: Callable[[], bool], schema: Schema
     ) -> ChunkVotes:
         """A colour for every row, and why some have none; ``wanted`` says whether they still are."""
+
+    def numbers(self, inputs: Any, motion: Motion, wanted: Callable[[], bool]) -> ChunkVotes:
+        """The same for a motion about numbers or probabilities."""
 
 
 class Inputs(Protocol):
@@ -102,6 +102,7 @@ class Parts:
     adversary: Adversary | None = None
     holdout: Holdout = field(default_factory=Holdout)
     past: PastPerformance | None = None  # on a chain; instead of this node's own records
+    number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
 
 
 class Driver:
@@ -125,7 +126,8 @@ class Driver:
         self._health, self._counts, self._by_peer, self._log = health, counts, by_peer, log
         self._session: Callable[..., Session] = Session
         if parts.adversary is not None:
-            self._session = partial(LyingSession, Liar(parts.adversary, parts.rng))
+            liar = Liar(parts.adversary, parts.rng, parts.number_adversary)
+            self._session = partial(LyingSession, liar)
         self._holdout = parts.holdout
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past
@@ -153,7 +155,8 @@ class Driver:
     ) -> Running:
         """Begin a session, or take one up again with what it remembers."""
         now = self._transport.now()
-        alpha = LocalThreshold.of(self._anchor(motion), motion.k) if motion.alpha == LOCAL else motion.alpha
+        local = motion.is_labels and motion.alpha == LOCAL
+        alpha = LocalThreshold.of(self._anchor(motion), motion.k) if local else motion.alpha
         session = self._session(
             announce.header,
             motion,
@@ -259,9 +262,11 @@ class Driver:
                 if chunk is None:
                     raise ValueError("the inputs of this motion are gone")
                 rows = motion.read_chunk(index, chunk)
+                if not motion.is_labels:
+                    return self._votes.numbers(rows, motion, wanted)
                 return self._votes.vote(rows, motion.labels, wanted, motion.schema)
             except (ValueError, OSError) as error:
-                none = np.full(motion.rows(index), UNCOLOURED, dtype=np.int8)
+                none = motion.form.nothing(motion.rows(index))
                 return ChunkVotes(none, "the inputs did not arrive as they were announced", str(error))
 
         def done(ballot: ChunkVotes) -> None:

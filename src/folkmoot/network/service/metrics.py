@@ -51,22 +51,24 @@ METRICS: Final = {
     "folkmoot_motion_seconds_total": Described(
         "counter", "Seconds that the motions that are over took at this node."
     ),
-    "folkmoot_stored_bytes": Described("gauge", "Bytes that what is stored takes."),
+    "folkmoot_stored_bytes": Described("gauge", "Bytes stored in the database."),
     "folkmoot_clock_skew_seconds": Described(
         "gauge", "Largest difference from a peer's clock, when it connected."
     ),
     "folkmoot_loop_delay_seconds": Described(
-        "gauge", "How long what arrives waits until the node looks at it, in the last minute.", "quantile"
+        "gauge", "How long a message waits before the node looks at it, in the last minute.", "quantile"
     ),
-    "folkmoot_info": Described("gauge", "1, with the version.", "version"),
+    "folkmoot_info": Described("gauge", "Always 1; the version is in its label.", "version"),
     "folkmoot_peer_connected": Described("gauge", "1 if there is a connection.", "peer"),
     "folkmoot_peer_benched": Described("gauge", "1 if it is not asked at present.", "peer"),
     "folkmoot_peer_latency_seconds": Described(
-        "gauge", "To it and back, as the kernel measures (Linux), of the present connection.", "peer"
+        "gauge", "Round trip to the peer, as the kernel measures it (Linux).", "peer"
     ),
-    "folkmoot_peer_clock_skew_seconds": Described("gauge", "That its clock was ahead.", "peer"),
+    "folkmoot_peer_clock_skew_seconds": Described(
+        "gauge", "Seconds that its clock was ahead when it connected.", "peer"
+    ),
     "folkmoot_peer_frames_received_total": Described("counter", "Frames that came from it.", "peer"),
-    "folkmoot_peer_refused_total": Described("counter", "Messages of it that were not acted on.", "peer"),
+    "folkmoot_peer_refused_total": Described("counter", "Messages from it that were not acted on.", "peer"),
     "folkmoot_peer_abstentions_total": Described(
         "counter", "Motions in which it had no vote on some inputs; this node too.", "peer"
     ),

@@ -20,12 +20,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Array
 from folkmoot.extras import to_install
+from folkmoot.levels import to_levels
 from folkmoot.network.service.schema_files import read_schema, schema_beside
+from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.schema import (
     Alignment,
     Column,
+    MismatchError,
     Schema,
     align,
     another_number,
@@ -33,9 +37,11 @@ from folkmoot.network.wire.schema import (
     described,
 )
 from folkmoot.skops_files import read_skops, told
+from folkmoot.tabular import shortened
 
 KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib or package.module:function"
 
+_OFF = 1e-3  # by how much probabilities of a row may miss 1: models of float32 do a little
 _PICKLES = (".pkl", ".pickle", ".joblib")
 _FUNCTION = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
 _ONNX_TYPES = {
@@ -99,12 +105,13 @@ class Model:
         labels: Iterable[object] | None = None,
         columns: int | None = None,
         names: Sequence[str] = (),
+        chances: Callable[[Array], Any] | None = None,
     ) -> None:
         self.spec = spec
         self.columns = columns
         self.schema: Schema = tuple(Column(name) for name in names)
         self.labels = None if labels is None else self._texts(labels)
-        self._answer = answer
+        self._answer, self._chances = answer, chances
 
     def declare(self, schema: Schema, source: str) -> None:
         """Say what the columns are: their names, if the model has none, and units and ranges."""
@@ -120,9 +127,72 @@ class Model:
             raise another_number(self.columns, columns)
         return align(self.schema, schema, columns)
 
+    def check_answers(self, answers: Answers) -> None:
+        """MismatchError if the model cannot answer so: with labels, probabilities or numbers."""
+        if answers == "numbers" and self.labels is not None:
+            raise MismatchError(
+                "its model gives labels, not numbers",
+                f"model {self.spec} gives labels, not numbers: {shortened(self.labels)}",
+            )
+        if answers == "probabilities" and (self._chances is None or self.labels is None):
+            raise MismatchError(
+                "its model gives no probabilities",
+                f"model {self.spec} gives no probabilities: it must be an estimator with predict_proba",
+            )
+
     def predict(self, X: npt.ArrayLike) -> list[str]:
         """One label a row."""
         rows = np.asarray(X)
+        answers = self._called(self._answer, rows)
+        return self._texts(self._one_a_row(answers, len(rows)))
+
+    def numbers(self, X: npt.ArrayLike, labels: Sequence[str] | None = None) -> Array:
+        """(row, 1): a number each; or, with ``labels``, (row, label): the levels of their probabilities.
+
+        Levels are -1 in a row of which the model finds none of the labels likely.
+        """
+        rows = np.asarray(X)
+        if labels is not None:
+            return self._levels(rows, labels)
+        answers = self._one_a_row(self._called(self._answer, rows), len(rows))
+        try:
+            found = np.array(answers, dtype=np.float64)
+        except (ValueError, TypeError):
+            raise ValueError(f"model {self.spec} must answer with numbers: got {answers[0]!r:.60}") from None
+        wrong = ~(np.abs(found) <= LARGEST)
+        if wrong.any():
+            raise ValueError(
+                f"model {self.spec} must answer with numbers within -{LARGEST:g}..{LARGEST:g}: "
+                f"got {found[wrong][0]}"
+            )
+        return found[:, None]
+
+    def _levels(self, rows: Array, labels: Sequence[str]) -> Array:
+        self.check_answers("probabilities")
+        known, ask = self.labels or [], self._chances or self._answer
+        try:
+            given = np.asarray(self._called(ask, rows), dtype=np.float64).reshape(len(rows), len(known))
+        except (ValueError, TypeError) as error:
+            raise ValueError(
+                f"model {self.spec} must give a probability for each of its {len(known)} labels: {error}"
+            ) from None
+        if not (np.isfinite(given).all() and (given >= 0).all()):
+            raise ValueError(f"model {self.spec} must give probabilities: got what is none")
+        total = given.sum(axis=1)
+        off = np.abs(total - 1.0) > _OFF
+        if off.any():
+            raise ValueError(f"probabilities of {self.spec} must add up to 1: got {total[off][0]:.6g}")
+        column = {label: number for number, label in enumerate(labels)}
+        likely = np.zeros((len(rows), len(labels)))
+        for number, label in enumerate(known):
+            if label in column:
+                likely[:, column[label]] = given[:, number]
+        found = likely.sum(axis=1, keepdims=True)
+        levels = to_levels(likely / np.where(found > 0, found, 1.0)).astype(np.int16)
+        return np.where(found > 0, levels, np.int16(-1))
+
+    def _called(self, answer: Callable[[Array], Any], rows: Array) -> Any:
+        """What the model says to rows, if they are such as it takes."""
         if rows.ndim != 2:
             raise ValueError(f"inputs of {self.spec} must be rows of columns: got shape {rows.shape}")
         if self.columns is not None and rows.shape[1] != self.columns:
@@ -130,18 +200,17 @@ class Model:
                 f"inputs of {self.spec} must have {self.columns} columns: got {rows.shape[1]} columns"
             )
         if not len(rows):
-            return []
+            return np.empty((0, 1))
         try:
             with warnings.catch_warnings():
                 # Fitted on a data frame, asked with an array: the columns are counted above.
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
-                answers = self._answer(rows)
+                return answer(rows)
         except Exception as error:
             raise ValueError(
                 f"model {self.spec} must answer {len(rows)} rows of {rows.shape[1]} columns: it failed with "
                 f"{told(error)}"
             ) from error
-        return self._texts(self._one_a_row(answers, len(rows)))
 
     def _one_a_row(self, answers: object, rows: int) -> list[object]:
         try:
@@ -186,7 +255,7 @@ def _text(label: object) -> str:
     if isinstance(value, float) and np.isfinite(value):
         # As the model's own type shows it: the nearest double of a float32 has digits that nobody meant.
         return str(int(value)) if value.is_integer() and abs(value) < 2**53 else str(label)
-    raise ValueError(f"text and finite numbers can be labels; got {label!r}")
+    raise ValueError(f"a label must be text or a finite number: got {label!r}")
 
 
 def _estimator(spec: str, estimator: Any) -> Model:
@@ -199,6 +268,7 @@ def _estimator(spec: str, estimator: Any) -> Model:
         labels=getattr(estimator, "classes_", None),
         columns=_columns(spec, getattr(estimator, "n_features_in_", None)),
         names=_names(getattr(estimator, "feature_names_in_", None)),
+        chances=getattr(estimator, "predict_proba", None),
     )
 
 

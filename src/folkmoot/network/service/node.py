@@ -89,6 +89,7 @@ class Node:
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
         self._admission = Admission(seat, self._moot, policy, labels, disk, parts.votes.check)
+        self._check_model = parts.votes.check
         self._driver = Driver(
             parts, health=self.health, counts=self.counts, by_peer=self.by_peer, log=self._log
         )
@@ -167,6 +168,8 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
+        if not motion.is_labels:  # labels may be such as only others know; numbers are asked of their like
+            self._check_model(motion)
         self._admission.check_own(motion, self._taken(), self.transport.now(), self.transport.clock())
         header = motion.encoded()
         name = motion_name(header)

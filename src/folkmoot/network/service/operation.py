@@ -36,8 +36,9 @@ from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status
 from folkmoot.network.service.voter import Voter
-from folkmoot.network.session.drill import PLAYABLE, Liar
+from folkmoot.network.session.drill import PLAYABLE, PLAYABLE_IN_NUMBERS, Liar
 from folkmoot.network.session.minutes import Seat
+from folkmoot.network.session.number_drill import number_adversary_of
 from folkmoot.network.storage.chronicle import Chronicle
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK, Watermarks
@@ -147,13 +148,12 @@ async def _serve(
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
     incarnation = chronicle.storage.start(mesh.clock())
     past = None if settings.weights is None else PastPerformance.read(settings.weights, roster)
-    rng, voter = random.SystemRandom(), Voter(model)
+    rng, voter, known = random.SystemRandom(), Voter(model), holdout or Holdout()
+    lies = number_adversary_of(settings.attack or "")
 
     def make(roster: Roster, places: Places, lasting: Lasting) -> Node:
         seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
-        parts = Parts(
-            seat, roster, chronicle.storage, places, voter, rng, adversary, holdout or Holdout(), past
-        )
+        parts = Parts(seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies)
         return Node(
             parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels, lasting=lasting
         )
@@ -229,7 +229,7 @@ async def _tend(node: Assembly, marks: Watermarks, log: Journal) -> None:
         try:
             gone = node.storage.tend(node.transport.clock(), marks)
         except sqlite3.Error as error:  # nothing can be stored: the node must stop
-            context = {"message": "the database cannot be tended", "exception": error}
+            context = {"message": "the database cannot be kept within its limits", "exception": error}
             asyncio.get_running_loop().call_exception_handler(context)
             return
         node.counts["motions_forgotten"] += gone
@@ -330,6 +330,8 @@ def adversary_of(name: str | None) -> Adversary | None:
     """The adversary that ``--attack`` names."""
     if name is None:
         return None
+    if name in PLAYABLE_IN_NUMBERS and name not in PLAYABLE:  # in labels it lies as well as it can
+        name = "malicious"
     if name not in PLAYABLE:
         raise ValueError(f"--attack must be one that a node can play, {', '.join(PLAYABLE)}: got {name!r}")
     adversary = ATTACKS[name]()

@@ -96,9 +96,12 @@ class Policy:
         least_alpha, least_k = self.least(n)
         local = motion.alpha == LOCAL  # then each takes its own, and none takes less than a majority
         alpha = checks.least_alpha(motion.k) if local else motion.alpha
+        fewest = 3 * faults(n)  # with them and the own number f are trimmed at either end
+        if not motion.is_labels and motion.k < fewest:
+            return f"k must be at least {fewest} for {motion.answers} in a moot of {n}: got k={motion.k}"
         if motion.k < least_k:
             return f"k must be at least {least_k} in a moot of {n}: got k={motion.k}"
-        if alpha < least_alpha:
+        if motion.is_labels and alpha < least_alpha:
             given = f"'local' with k={motion.k}, which can be {alpha}" if local else f"alpha={alpha}"
             return f"alpha must be at least {least_alpha} in a moot of {n}: got {given}"
         if motion.rounds > self.most_rounds:
@@ -112,7 +115,8 @@ class Policy:
         if header_bytes > self.most_header_bytes:
             most = f"{self.most_header_bytes:,}"
             return f"the header of a motion may have {most} bytes at the most: got {header_bytes:,}"
-        if self.known_labels and labels is not None and not set(labels) & set(motion.labels):
+        named = self.known_labels and motion.labels  # numbers have none
+        if named and labels is not None and not set(labels) & set(motion.labels):
             return "none of the labels is one that the model of this node knows"
         return None
 

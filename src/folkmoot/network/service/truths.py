@@ -35,8 +35,8 @@ def tell(storage: Storage, stored: StoredMotion, labels: dict[int, str], source:
     storage.tell(stored.name, labels)
     if labels == {place: label for place, label in enumerate(decisions) if label is not None}:
         return (
-            f"{source} holds all decisions of the moot and nothing else: agreement is not truth; "
-            "if nobody has looked at what was right, put it right and tell it again"
+            f"{source} holds exactly what the moot decided: agreement is not truth; if nobody has checked "
+            "these labels, correct the file and tell it again"
         )
     return ""
 
@@ -57,6 +57,8 @@ def records_by_name(storage: Storage, names: Mapping[str, str]) -> dict[str, dic
 
 def check_truth(place: int, label: str, motion: Motion, where: str) -> str:
     """The label of the motion that is meant; ValueError if input or label is not of this motion."""
+    if motion.answers == "numbers":
+        raise ValueError(f"{where}: truths are labels, and this motion is about numbers")
     if not 0 <= place < motion.inputs:
         raise ValueError(f"{where}: input must be 0 to {motion.inputs - 1}: got {str(place)!r}")
     known = _known_label(label, motion.labels)
@@ -80,7 +82,7 @@ def _truths_of(table: Table, motion: Motion) -> dict[int, str]:
             continue
         where, place = table.where(line), cells[0] if numbered else str(number)
         if not numbered and number >= motion.inputs:
-            raise ValueError(f"{where}: the motion has {motion.inputs} inputs, and here is a label more")
+            raise ValueError(f"{where}: the motion has {motion.inputs} inputs, and this is one label more")
         if not place.isdigit():
             raise ValueError(f"{where}: input must be 0 to {motion.inputs - 1}: got {place!r}")
         label = check_truth(int(place), cells[-1], motion, where)

@@ -5,13 +5,13 @@ with a reason.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.arrays import Array, Colours
+from folkmoot.arrays import Array
 from folkmoot.network.service.models import Model
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.schema import Alignment, MismatchError, Schema
@@ -23,7 +23,7 @@ MOST_CALLS: Final = 64  # of the model for one chunk, to find the rows that it f
 class ChunkVotes(NamedTuple):
     """Votes on a chunk. ``reason`` is told to all; ``detail`` may hold what is private, and stays here."""
 
-    votes: Colours
+    votes: Array  # as the motion's form has first votes
     reason: str = ""
     detail: str = ""
     unchecked: str = ""  # why columns were taken by position
@@ -36,8 +36,9 @@ class Voter:
         self.model = model
 
     def check(self, motion: Motion) -> None:
-        """MismatchError unless the model can take the columns of a motion."""
+        """MismatchError unless the model can take the columns of a motion, and give such answers."""
         self.model.fit(motion.schema, motion.columns)
+        self.model.check_answers(motion.answers)
 
     def vote(
         self,
@@ -53,6 +54,21 @@ class Voter:
         or another unit, answers nothing, and no row with a value out of range is shown to it.
         """
         none = np.full(len(inputs), UNCOLOURED, dtype=np.int8)
+        return self._within(inputs, schema, none, lambda rows: self._votes(rows, labels, wanted))
+
+    def numbers(self, inputs: Array, motion: Motion, wanted: Callable[[], bool] = lambda: True) -> ChunkVotes:
+        """A number for every row, or the levels of its probabilities; and why, if some have none."""
+        none = motion.form.nothing(len(inputs))
+        try:
+            self.model.check_answers(motion.answers)
+        except MismatchError as error:
+            return ChunkVotes(none, error.why, str(error))
+        return self._within(inputs, motion.schema, none, lambda rows: self._numbers(rows, motion, wanted))
+
+    def _within(
+        self, inputs: Array, schema: Schema, none: Array, ask: Callable[[Array], ChunkVotes]
+    ) -> ChunkVotes:
+        """The votes on the rows that the model can be shown; ``none`` are no votes on any."""
         try:
             fit = self.model.fit(schema, inputs.shape[1])
         except MismatchError as error:
@@ -61,17 +77,17 @@ class Voter:
         outside = fit.outside(arranged)
         within = ~outside.any(axis=1)
         if within.all():
-            return self._votes(arranged, labels, wanted)._replace(unchecked=fit.unchecked)
+            return ask(arranged)._replace(unchecked=fit.unchecked)
         why, detail = _out_of_range(fit, arranged, outside)
         if within.any():
-            ballot = self._votes(arranged[within], labels, wanted)
+            ballot = ask(arranged[within])
             none[within] = ballot.votes
             why = f"{why}; {ballot.reason}" if ballot.reason else why
             detail = f"{detail}; {ballot.detail}" if ballot.detail else detail
         return ChunkVotes(none, why, detail, fit.unchecked)
 
     def _votes(self, inputs: Array, labels: Sequence[str], wanted: Callable[[], bool]) -> ChunkVotes:
-        questions = _Questions(self.model, inputs, wanted)
+        questions = _Questions(self.model.predict, inputs, wanted)
         said, why, detail = questions.put()
         colour = {label: number for number, label in enumerate(labels)}
         votes = [UNCOLOURED if label is None else colour.get(label, UNCOLOURED) for label in said]
@@ -80,6 +96,17 @@ class Voter:
             why = "its model gives labels that are not among those of the motion"
             detail = f"the model says {strange!r:.60}, and the motion has {', '.join(labels):.200}"
         return ChunkVotes(np.array(votes, dtype=np.int8), why, detail)
+
+    def _numbers(self, inputs: Array, motion: Motion, wanted: Callable[[], bool]) -> ChunkVotes:
+        labels = motion.labels if motion.answers == "probabilities" else None
+        said, why, detail = _Questions(lambda rows: self.model.numbers(rows, labels), inputs, wanted).put()
+        votes = motion.form.nothing(len(inputs))
+        for row, numbers in enumerate(said):
+            if numbers is not None:
+                votes[row] = numbers
+        if labels is not None and not why and (votes < 0).any():
+            why = "its model gives labels that are not among those of the motion"
+        return ChunkVotes(votes, why, detail)
 
 
 def _out_of_range(fit: Alignment, inputs: Array, outside: npt.NDArray[np.bool_]) -> tuple[str, str]:
@@ -102,14 +129,16 @@ class _Questions:
     calls are used up.
     """
 
-    def __init__(self, model: Model, inputs: Array, wanted: Callable[[], bool]) -> None:
-        self._model, self._inputs, self._wanted = model, inputs, wanted
-        self._said: list[str | None] = [None] * len(inputs)
+    def __init__(
+        self, ask: Callable[[Array], Iterable[Any]], inputs: Array, wanted: Callable[[], bool]
+    ) -> None:
+        self._ask, self._inputs, self._wanted = ask, inputs, wanted
+        self._said: list[Any] = [None] * len(inputs)
         self._calls = 0
         self._detail = ""
 
-    def put(self) -> tuple[list[str | None], str, str]:
-        """A label for every row, or None; why and how the model failed, if it did."""
+    def put(self) -> tuple[list[Any], str, str]:
+        """An answer to every row, or None; why and how the model failed, if it did."""
         everything = np.arange(len(self._inputs))
         if self._answered(everything):
             return self._said, "", ""
@@ -149,11 +178,11 @@ class _Questions:
         self._calls += 1
         asked = self._inputs if len(rows) == len(self._inputs) else self._inputs[rows]
         try:
-            answers = self._model.predict(asked)
+            answers = self._ask(asked)
         except Exception as error:
             if not self._detail:
                 self._detail = f"{type(error).__name__}: {' '.join(str(error).split())}"[:1000]
             return False
-        for row, label in zip(rows.tolist(), answers, strict=True):
-            self._said[row] = label
+        for row, answer in zip(rows.tolist(), answers, strict=True):
+            self._said[row] = answer
         return True

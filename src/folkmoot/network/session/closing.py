@@ -7,15 +7,14 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Array
 from folkmoot.network.membership.roster import quorum
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import BEFORE_THE_TALK, Event, Phase
-from folkmoot.network.session.stance import Stance
+from folkmoot.network.session.stance import Holding
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.packing import pack, unpack
 
 RELAYED_BYTES: Final = 1 << 19  # of closes, in reply to one Want
 
@@ -23,7 +22,7 @@ RELAYED_BYTES: Final = 1 << 19  # of closes, in reply to one Want
 class Closing:
     """The signed closes of all; ends when nobody live owes one, or a quorum has closed in good time."""
 
-    def __init__(self, minutes: Minutes, patience: Patience, stance: Stance, rng: random.Random) -> None:
+    def __init__(self, minutes: Minutes, patience: Patience, stance: Holding, rng: random.Random) -> None:
         self._minutes, self._patience, self._stance, self._rng = minutes, patience, stance, rng
         self._since = 0.0
         self._marks: dict[int, bytes] = {}
@@ -36,7 +35,7 @@ class Closing:
             self.sign(now, self._stance.conclusion())
             return
         self.wait(now)
-        self._stance.repeat(unpack(own.decisions, minutes.motion.inputs, minutes.motion.classes))
+        self._stance.repeat(minutes.motion.form.unpack(own.decisions))
         minutes.tell_all(own)
         self._patience.begin(now)
 
@@ -44,7 +43,7 @@ class Closing:
         """From now on the others are waited for."""
         self._since = now
 
-    def sign(self, now: float, decisions: Colours) -> None:
+    def sign(self, now: float, decisions: Array) -> None:
         """Sign these decisions and tell everybody."""
         minutes = self._minutes
         close = self._close(decisions)
@@ -84,8 +83,8 @@ class Closing:
             minutes.accuse(node, statements.TwoCloses(known, message))
             return False
         try:
-            for votes in (message.decisions, message.first):
-                unpack(votes, minutes.motion.inputs, minutes.motion.classes)
+            minutes.motion.form.unpack(message.decisions)
+            minutes.motion.form.unpack_first(message.first)
         except ValueError:
             return False
         minutes.closes[node] = message
@@ -109,9 +108,9 @@ class Closing:
                 break
             minutes.tell(peer, close)
 
-    def _close(self, decisions: Colours) -> m.Close:
+    def _close(self, decisions: Array) -> m.Close:
         minutes, own = self._minutes, self._minutes.own
-        packed, place = pack(decisions, minutes.motion.classes), minutes.seat.place
+        packed, place = minutes.motion.form.pack(decisions), minutes.seat.place
         bare = m.Close(minutes.name, place, packed, own.salt, own.first, own.reason, bytes(64))
         signature = minutes.seat.key.sign(statements.closing(bare))
         return m.Close(minutes.name, place, packed, own.salt, own.first, own.reason, signature)

@@ -12,12 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.adversaries import ATTACKS, Adversary, Knows, Sees
+from folkmoot.adversaries import ATTACKS, NUMBER_ATTACKS, Adversary, FarAway, Knows, NumberAdversary, Sees
 from folkmoot.arrays import Colours
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.minutes import Minutes
+from folkmoot.network.session.number_drill import (
+    ListeningTalking,
+    LyingNumberClosing,
+    LyingNumberStance,
+    LyingNumberVoting,
+    NumberLies,
+)
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import WITHOUT_TRUST, Event
 from folkmoot.network.session.revealing import Revealing
@@ -25,21 +32,27 @@ from folkmoot.network.session.session import Session
 from folkmoot.network.session.stance import Stance, Told
 from folkmoot.network.session.talking import Talking
 from folkmoot.network.session.voting import Fetching, Voting
+from folkmoot.network.wire.forms import NumberForm
 from folkmoot.protocols import SnowProtocol
 from folkmoot.votes import UNCOLOURED
 
 PLAYABLE = tuple(name for name, kind in ATTACKS.items() if Knows.POPULATION not in kind.knows)
+PLAYABLE_IN_NUMBERS = tuple(NUMBER_ATTACKS)  # who sees the others there takes what it was told for it
 
 
 class Liar:
     """An adversary in the place of an honest participant."""
 
-    def __init__(self, adversary: Adversary, rng: random.Random) -> None:
+    def __init__(
+        self, adversary: Adversary, rng: random.Random, in_numbers: NumberAdversary | None = None
+    ) -> None:
+        """``in_numbers`` is how it lies in motions about these; absurd numbers, if it is not said."""
         if Knows.POPULATION in adversary.knows:
             name = next((name for name, kind in ATTACKS.items() if kind is type(adversary)), "this")
             raise ValueError(f"a node cannot play {name!r}, which sees what others hold without asking")
         self._adversary = adversary
         self._rng = rng
+        self.in_numbers = in_numbers or FarAway()
 
     @property
     def fickle(self) -> bool:
@@ -83,17 +96,30 @@ class LyingSession(Session):
         self._liar = liar
         super().__init__(*arguments, **options)
 
-    def _take_places(self, rule: SnowProtocol[Any], weights: Sequence[float] | None) -> None:
+    def _take_places(self, alpha: int, weights: Sequence[float] | None) -> None:
         minutes, patience, liar = self.minutes, self._patience, self._liar
         fetching = Fetching(self.motion)
         self._table = WITHOUT_TRUST
-        stance = self._stance = _LyingStance(minutes, rule, liar, fetching)
-        self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
         self._gathering = Gathering(minutes, patience)
         self._comparing = Comparing(minutes, self._secrets)
+        self._revealing = None
+        form = self.motion.form
+        if isinstance(form, NumberForm):
+            self._take_number_places(fetching, form)
+            return
+        stance = self._stance = _LyingStance(minutes, self.motion.rule(alpha), liar, fetching)
+        self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
         self._revealing = Revealing(minutes, patience, stance, self._comparing)
         self._talking = _OnlyAnswering(minutes, patience, stance, self._rng, weights)
         self._closing = _LyingClosing(minutes, patience, stance, self._rng)
+
+    def _take_number_places(self, fetching: Fetching, form: NumberForm) -> None:
+        minutes, patience = self.minutes, self._patience
+        lies = NumberLies(self._liar.in_numbers, form, self._rng)
+        stance = self._stance = LyingNumberStance(minutes, lies, fetching)
+        self._voting = LyingNumberVoting(lies, minutes, patience, stance, self._secrets, fetching)
+        self._talking = ListeningTalking(lies, minutes, patience, stance, self._rng)
+        self._closing = LyingNumberClosing(minutes, patience, stance, self._rng)
 
 
 class _LyingVoting(Voting):

@@ -12,9 +12,8 @@ from typing import Final
 
 import msgspec
 
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Array
 from folkmoot.network.wire.motion import Motion
-from folkmoot.network.wire.packing import packed_size, unpack
 
 ROUND_BYTES: Final = 16 << 10  # of all rounds of a motion, without the votes that were heard in them
 VOTES_BYTES: Final = 48 << 10  # of these votes
@@ -39,10 +38,11 @@ class Rounds(msgspec.Struct, frozen=True, array_like=True):
     rounds: tuple[Round, ...] = ()
     votes: tuple[bytes, ...] = ()
 
-    def answers(self, number: int, motion: Motion) -> dict[int, Colours]:
+    def answers(self, number: int, motion: Motion) -> dict[int, Array]:
         """What each peer told in a round, as far as it was kept."""
+        form = motion.form
         return {
-            place: unpack(self.votes[which], motion.inputs, motion.classes)
+            place: form.unpack(self.votes[which])
             for place, which in self.rounds[number].heard
             if which != NOT_KEPT
         }
@@ -100,7 +100,7 @@ def read_series(data: bytes) -> Rounds:
 
 def series_bytes(motion: Motion) -> int:
     """What the rounds of a motion take at the most."""
-    votes = packed_size(motion.inputs, motion.classes, open_votes=True) + _VOTES
+    votes = motion.form.held_bytes + _VOTES
     rounds = motion.rounds * (_ROUND + 2 * _PEER * motion.k)  # with those asked in the place of late ones
     return 16 + min(ROUND_BYTES, rounds) + min(VOTES_BYTES, 2 * motion.rounds * motion.k * votes)
 

@@ -10,26 +10,26 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any
 
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Array
+from folkmoot.network.session.asking import Asking, OwnChange
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.minutes import Ended, Memory, Minutes, Seat
+from folkmoot.network.session.numbers import NumberStance, NumberTalking
 from folkmoot.network.session.patience import Health, Patience
 from folkmoot.network.session.phases import WITH_TRUST, WITHOUT_TRUST, Event, Part, Phase, Table
 from folkmoot.network.session.revealing import Revealing
 from folkmoot.network.session.series import Rounds
-from folkmoot.network.session.stance import Stance
-from folkmoot.network.session.talking import OwnChange, Talking
+from folkmoot.network.session.stance import Holding, Stance
+from folkmoot.network.session.talking import Talking
 from folkmoot.network.session.view import View, shares_of
 from folkmoot.network.session.voting import Fetching, Voting
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.verdict import Verdict, verdict
-from folkmoot.protocols import SnowProtocol
 
 
 class Session:
@@ -62,29 +62,36 @@ class Session:
         self._secrets, self._rng = rng, random.Random(rng.getrandbits(256))
         if isinstance(alpha, LocalThreshold):
             self.minutes.local, alpha = alpha, alpha.alpha()
-        self._take_places(motion.rule(alpha), weights)
+        self._take_places(alpha, weights)
         self._parts: dict[Phase, Part] = {
             Phase.VOTING: self._voting,
             Phase.GATHERING: self._gathering,
-            Phase.REVEALING: self._revealing,
             Phase.TALKING: self._talking,
             Phase.CLOSING: self._closing,
         }
+        if self._revealing is not None:
+            self._parts[Phase.REVEALING] = self._revealing
         if known.voted is not None:
             self._go_on(now, self._voting.resume(known.voted))
         self.tick(now)
 
-    def _take_places(self, rule: SnowProtocol[Any], weights: Sequence[float] | None) -> None:
+    def _take_places(self, alpha: int, weights: Sequence[float] | None) -> None:
         """Who plays which phase, and by which table they follow each other."""
         minutes, patience = self.minutes, self._patience
         self._table: Table = WITH_TRUST if self.motion.trust else WITHOUT_TRUST
-        stance = self._stance = Stance(minutes, rule)
-        self._voting = Voting(minutes, patience, stance, self._secrets, Fetching(self.motion))
-        self._gathering = Gathering(minutes, patience)
         self._comparing = Comparing(minutes, self._secrets)
-        self._revealing = Revealing(minutes, patience, stance, self._comparing)
-        self._talking = Talking(minutes, patience, stance, self._rng, weights)
-        self._closing = Closing(minutes, patience, stance, self._rng)
+        self._revealing: Revealing | None = None
+        if self.motion.is_labels:
+            stance = Stance(minutes, self.motion.rule(alpha))
+            self._stance: Holding = stance
+            self._revealing = Revealing(minutes, patience, stance, self._comparing)
+            self._talking: Asking = Talking(minutes, patience, stance, self._rng, weights)
+        else:
+            numbers = self._stance = NumberStance(minutes)
+            self._talking = NumberTalking(minutes, patience, numbers, self._rng)
+        self._voting = Voting(minutes, patience, self._stance, self._secrets, Fetching(self.motion))
+        self._gathering = Gathering(minutes, patience)
+        self._closing = Closing(minutes, patience, self._stance, self._rng)
 
     # ---- what a driver asks ------------------------------------------------------------------
 
@@ -128,7 +135,7 @@ class Session:
         motion = self.motion
         asked, answers = self._talking.latest
         if self._shares[0] != self.rounds:  # many may look at one round, and inputs may be many
-            self._shares = (self.rounds, shares_of(answers, motion.labels))
+            self._shares = (self.rounds, shares_of(list(map(motion.form.colours, answers)), motion.labels))
         return View(
             motion=self.name.hex(),
             asker=motion.asker,
@@ -145,7 +152,8 @@ class Session:
             asked=tuple(asked),
             heard=len(answers),
             shares=self._shares[1],
-            held=shares_of([self._stance.colours], motion.labels),
+            held=shares_of([motion.form.colours(self._stance.held)], motion.labels),
+            apart=self._talking.apart(),
         )
 
     def played(self) -> Rounds:
@@ -159,7 +167,7 @@ class Session:
 
     def prepare(self) -> None:
         """What the talk needs and takes long: to be called in the model's thread, before the talk."""
-        self._talking.prepare()
+        self._stance.prepare()
 
     # ---- what a driver tells -----------------------------------------------------------------
 
@@ -176,7 +184,7 @@ class Session:
             self._patience.prolong(end)
             self.tick(now)
 
-    def predicted(self, now: float, index: int, votes: Colours, reason: str = "") -> None:
+    def predicted(self, now: float, index: int, votes: Array, reason: str = "") -> None:
         """The model's votes on a chunk; a reason if it could not vote on all of it."""
         if self.phase is Phase.VOTING:
             self._voting.predicted(index, votes, reason)
@@ -184,7 +192,7 @@ class Session:
 
     def judged(self, now: float, judgement: Judgement | None) -> None:
         """What was made of the first votes; None if nothing could be."""
-        if self.phase is Phase.REVEALING:
+        if self.phase is Phase.REVEALING and self._revealing is not None:
             self._go_on(now, self._revealing.judged(judgement))
             self.tick(now)
 
@@ -206,7 +214,7 @@ class Session:
             case m.Pending():
                 self._patience.still_there(peer)
             case m.Reveal():
-                due = self._revealing.on_reveal(peer, message)
+                due = self._revealing is not None and self._revealing.on_reveal(peer, message)
             case m.Unready():
                 due = self._talking.on_unready(now, peer, message)
             case m.Close():

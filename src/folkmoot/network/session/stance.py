@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Array, Colours
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.packing import pack, unpack
 from folkmoot.protocols import SnowProtocol
+from folkmoot.protocols.machine import machine_of
 from folkmoot.protocols.many import Opinions
 from folkmoot.trust import held_after
 from folkmoot.votes import UNCOLOURED
@@ -33,17 +34,78 @@ class Told(NamedTuple):
     signature: bytes
 
 
-class Stance:
+class Holding(ABC):
     """What one node holds: the same for whoever asks, with a higher version at every change."""
 
-    def __init__(self, minutes: Minutes, rule: SnowProtocol[Any]) -> None:
-        self.rule = rule
+    def __init__(self, minutes: Minutes) -> None:
         self.heard_somebody = False  # has anybody been asked about it?
         self._minutes = minutes
-        self._opinions: Opinions | None = None
-        self._colours: Colours = np.full(minutes.motion.inputs, UNCOLOURED, dtype=np.int8)
+        form = minutes.motion.form
+        self._held: Array = form.opening(form.nothing(minutes.motion.inputs))
         self._version = minutes.seat.incarnation * _INCARNATION
         self._told: Told | None = None
+
+    @property
+    def held(self) -> Array:
+        """What it tells at present."""
+        return self._held
+
+    @property
+    @abstractmethod
+    def asking(self) -> bool:
+        """Whether it has something left to ask."""
+
+    @property
+    @abstractmethod
+    def counts(self) -> bool:
+        """Whether answers that are the same as what it holds may still change something."""
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """What the talk needs and takes long."""
+
+    @abstractmethod
+    def begin_with(self, votes: Array) -> None:
+        """Take these votes into the talk."""
+
+    @abstractmethod
+    def conclusion(self) -> Array:
+        """What this node signs at the end of the talk."""
+
+    def repeat(self, held: Array) -> None:
+        """Tell what an earlier start of this node has signed."""
+        self._held = held
+
+    def change_to(self, held: Array) -> None:
+        """Tell something else from now on."""
+        self._held, self._told = held, None
+        self._version += 1
+
+    def told_to(self, peer: int) -> Told | None:  # noqa: ARG002 (whoever asks is told the same)
+        """What a peer is told, signed; None is silence."""
+        if self._told is None:
+            self._told = self._sign(self._held)
+        return self._told
+
+    def is_told(self, votes: bytes) -> bool:
+        """Whether these packed votes are what peers are told at present."""
+        return self._told is not None and self._told.votes == votes
+
+    def _sign(self, held: Array) -> Told:
+        minutes = self._minutes
+        votes = minutes.motion.form.pack(held)
+        digest = hashlib.sha256(votes).digest()
+        said = statements.state(minutes.name, minutes.seat.place, self._version, digest)
+        return Told(self._version, votes, minutes.seat.key.sign(said))
+
+
+class Stance(Holding):
+    """What one node holds in a motion about labels: colours, and the states of the protocol behind them."""
+
+    def __init__(self, minutes: Minutes, rule: SnowProtocol[Any]) -> None:
+        super().__init__(minutes)
+        self.rule = rule
+        self._opinions: Opinions | None = None
 
     @property
     def opinions(self) -> Opinions:
@@ -54,53 +116,41 @@ class Stance:
     @property
     def colours(self) -> Colours:
         """What it tells at present."""
-        return self._colours
+        return self._held
 
-    def begin_with(self, votes: Colours) -> None:
+    @property
+    def asking(self) -> bool:
+        """Whether the protocol has not decided every input."""
+        return self.opinions.asking
+
+    @property
+    def counts(self) -> bool:
+        """Whether the protocol counts rounds in a row."""
+        return self.rule.decides
+
+    def prepare(self) -> None:
+        """Tabulate the rule, which is remembered: two seconds, with many labels."""
+        machine_of(self.rule, self._minutes.motion.classes)
+
+    def begin_with(self, votes: Array) -> None:
         """Take these votes into the talk."""
         self._opinions = Opinions(self.rule, self._minutes.motion.classes, votes)
-        self._colours = self._opinions.colours
+        self._held = self._opinions.colours
 
     def settle_threshold(self, peers: Sequence[Colours]) -> None:
-        """Fix a local threshold, once, by the own first votes and those of some peers."""
+        """Fix a local threshold, once, by this node's first votes and those of some peers."""
         minutes = self._minutes
         if minutes.local is not None:
-            first = unpack(minutes.own.first, minutes.motion.inputs, minutes.motion.classes)
+            first = minutes.motion.form.unpack_first(minutes.own.first)
             self.rule = minutes.motion.rule(minutes.local.alpha(first, peers))
             minutes.local = None
 
-    def repeat(self, colours: Colours) -> None:
-        """Tell what an earlier start of this node has signed."""
-        self._colours = colours
-
-    def change_to(self, colours: Colours) -> None:
-        """Tell something else from now on."""
-        self._colours, self._told = colours, None
-        self._version += 1
-
-    def told_to(self, peer: int) -> Told | None:  # noqa: ARG002 (whoever asks is told the same)
-        """What a peer is told, signed; None is silence."""
-        if self._told is None:
-            self._told = self._sign(self._colours)
-        return self._told
-
-    def is_told(self, votes: bytes) -> bool:
-        """Whether these packed votes are what peers are told at present."""
-        return self._told is not None and self._told.votes == votes
-
-    def conclusion(self) -> Colours:
+    def conclusion(self) -> Array:
         """What this node signs at the end of the talk."""
         judgement = self._minutes.judgement
         if judgement is not None and judgement.anchored:
             # It decided by itself before the talk, which may change only a little of that.
             return held_after(judgement.start, self.opinions.decisions, judgement.sure).astype(np.int8)
         if not self.heard_somebody:  # a first vote that nobody was asked about is no decision
-            return np.full_like(self._colours, UNCOLOURED)
+            return np.full_like(self._held, UNCOLOURED)
         return self.opinions.decisions
-
-    def _sign(self, colours: Colours) -> Told:
-        minutes = self._minutes
-        votes = pack(colours, minutes.motion.classes)
-        digest = hashlib.sha256(votes).digest()
-        said = statements.state(minutes.name, minutes.seat.place, self._version, digest)
-        return Told(self._version, votes, minutes.seat.key.sign(said))

@@ -33,6 +33,7 @@ class View(msgspec.Struct, frozen=True):
     heard: int  # how many of them answered
     shares: dict[str, float]  # of their votes on all inputs, by label; without those that have none
     held: dict[str, float]  # the same, of what this node holds
+    apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
 
 
 def shares_of(votes: Sequence[Colours], labels: Sequence[str]) -> dict[str, float]:

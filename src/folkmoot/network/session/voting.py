@@ -5,18 +5,14 @@ from __future__ import annotations
 import random
 from typing import Final
 
-import numpy as np
-
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Array
 from folkmoot.network.session.minutes import Minutes, Voted
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import Event, Phase
-from folkmoot.network.session.stance import Stance
+from folkmoot.network.session.stance import Holding
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion
-from folkmoot.network.wire.packing import pack, unpack
-from folkmoot.votes import UNCOLOURED
 
 _AHEAD: Final = 2  # chunks under way at a time: what a node holds of the inputs
 
@@ -25,7 +21,7 @@ class Fetching:
     """First votes under way, chunk by chunk."""
 
     def __init__(self, motion: Motion) -> None:
-        self.votes: Colours = np.full(motion.inputs, UNCOLOURED, dtype=np.int8)
+        self.votes: Array = motion.form.nothing(motion.inputs)
         self.due: dict[int, float] = {}  # chunk -> when to ask for it (again)
         self._motion = motion
         self._next = 0
@@ -48,7 +44,7 @@ class Fetching:
         """A chunk is there; False if it was not asked for."""
         return self.due.pop(index, None) is not None
 
-    def voted(self, index: int, votes: Colours) -> None:
+    def voted(self, index: int, votes: Array) -> None:
         """The model has voted on a chunk."""
         start = index * self._motion.chunk_rows
         self.votes[start : start + len(votes)] = votes
@@ -62,7 +58,7 @@ class Voting:
         self,
         minutes: Minutes,
         patience: Patience,
-        stance: Stance,
+        stance: Holding,
         secrets: random.Random,
         fetching: Fetching,
     ) -> None:
@@ -102,7 +98,7 @@ class Voting:
         minutes.work.append((message.index, message.data))
         return True
 
-    def predicted(self, index: int, votes: Colours, reason: str) -> None:
+    def predicted(self, index: int, votes: Array, reason: str) -> None:
         """The model's votes on a chunk; a reason if it could not vote on all of it."""
         self._fetching.voted(index, votes)
         self._reason = self._reason or reason[: m.LONGEST_REASON]
@@ -112,16 +108,17 @@ class Voting:
         minutes = self._minutes
         minutes.voted = voted
         minutes.commits[minutes.seat.place] = voted.commit
-        self._stance.begin_with(unpack(voted.first, minutes.motion.inputs, minutes.motion.classes))
+        form = minutes.motion.form
+        self._stance.begin_with(form.opening(form.unpack_first(voted.first)))
         return Event.CLOSED_BEFORE if minutes.seat.place in minutes.closes else Event.VOTED
 
-    def first_votes(self) -> Colours:
+    def first_votes(self) -> Array:
         """What this node commits to."""
         return self._fetching.votes
 
     def _vote(self) -> Voted:
         name, seat = self._minutes.name, self._minutes.seat
-        first = pack(self.first_votes(), self._minutes.motion.classes)
+        first = self._minutes.motion.form.pack_first(self.first_votes())
         salt = self._secrets.randbytes(32)
         commitment = statements.commitment_to(name, seat.fingerprints[seat.place], salt, first)
         signature = seat.key.sign(statements.committed(name, seat.place, commitment))

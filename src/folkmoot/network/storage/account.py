@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import LOCAL
+from folkmoot.network.wire.motion import LOCAL, Motion
+from folkmoot.network.wire.number_verdict import NumberVerdict, first_numbers
 from folkmoot.network.wire.tally import majorities, tallies
 from folkmoot.network.wire.verdict import Verdict, first_votes, verdict
 
@@ -84,6 +86,17 @@ class Account(msgspec.Struct, frozen=True):
         How long it took.
     refused : dict
         Who told this node that it takes no part, and why.
+    answers : {"labels", "probabilities", "numbers"}
+        What was asked for. With numbers, ``decisions`` are the claims as text.
+    tol : float or None
+        How far apart the numbers of a quorum may be, and so two claims; None for labels.
+    claims : list
+        For each input the number that is claimed, or a list of a number for each label; None where there is
+        none. Probabilities are as they were agreed on, class by class: scale them to add up to 1. Empty for
+        labels.
+    first_numbers : list of list of float
+        For each input the lowest, the median and the highest of the first numbers of those who closed; with
+        numbers only.
     columns : list of str
         What the columns of the inputs are called; none if they have no names, and nobody could check them.
 
@@ -129,6 +142,10 @@ class Account(msgspec.Struct, frozen=True):
     seconds: float
     refused: dict[str, str] = {}  # msgspec makes a new one for each account
     columns: list[str] = []
+    answers: str = "labels"
+    tol: float | None = None
+    claims: list[float | list[float] | None] = []
+    first_numbers: list[list[float]] = []
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -141,6 +158,7 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
     motion, names, said = stored.motion, stored.names, stored.summary
     proofs, outcome = held.evidence, _outcome(stored, held)
     first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)
+    claims = _claims(motion, outcome)
     return Account(
         motion=stored.name.hex(),
         state="open" if stored.closed is None else "closed",
@@ -150,9 +168,9 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         labels=list(motion.labels),
         protocol=motion.protocol,
         k=motion.k,
-        alpha="local" if motion.alpha == LOCAL else motion.alpha,
+        alpha="local" if motion.alpha == LOCAL and motion.is_labels else motion.alpha,
         rounds=motion.rounds,
-        decisions=[None if colour < 0 else motion.labels[colour] for colour in outcome.decisions.tolist()],
+        decisions=_decisions(motion, outcome, claims),
         agreement=[round(share, 6) for share in outcome.agreement.tolist()],
         first_votes=first,
         majority=majorities(first),
@@ -176,7 +194,25 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         seconds=said.get("seconds", 0.0),
         refused={names[int(place)]: why for place, why in said.get("refused", {}).items()},
         columns=[column.name for column in motion.schema],
+        answers=motion.answers,
+        tol=None if motion.is_labels else motion.tol,
+        claims=claims,
+        first_numbers=first_numbers(motion, held.closes, outcome.closed),
     )
+
+
+def _claims(motion: Motion, outcome: Verdict) -> list[float | list[float] | None]:
+    if not isinstance(outcome, NumberVerdict):
+        return []
+    claimed = zip(outcome.claimed.tolist(), outcome.claims.tolist(), strict=True)
+    single = motion.answers == "numbers"
+    return [(each[0] if single else each) if there else None for there, each in claimed]
+
+
+def _decisions(motion: Motion, outcome: Verdict, claims: Sequence[object]) -> list[str | None]:
+    if motion.answers == "numbers":
+        return [None if each is None else str(each) for each in claims]
+    return [None if colour < 0 else motion.labels[colour] for colour in outcome.decisions.tolist()]
 
 
 def outcome_of(storage: Storage, stored: StoredMotion) -> Verdict:

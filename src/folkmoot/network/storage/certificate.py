@@ -20,7 +20,6 @@ from folkmoot.network.storage.storage import Held, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.messages import Close, Commit, Reveal, Signature
 from folkmoot.network.wire.motion import motion_name, read_header
-from folkmoot.network.wire.packing import unpack
 from folkmoot.network.wire.statements import Evidence
 
 CAVEAT: Final = (
@@ -111,7 +110,7 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
     try:
         motion = read_header(found.header)
     except TypeError as error:  # an asker may sign what it likes
-        raise ValueError(f"its header is none: {error}") from None
+        raise ValueError(f"its header cannot be read: {error}") from None
     _refuse_trust(trust=motion.trust)
     if motion.moot.hex() != found.moot or not 0 <= motion.asker < len(roster):
         raise ValueError("its motion was not put to this moot")
@@ -125,8 +124,8 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
             raise ValueError(
                 f"the close of {signer.name} in it was not signed by {signer.name} in this motion"
             )
-        for votes in (close.decisions, close.first):
-            unpack(votes, motion.inputs, motion.classes)
+        motion.form.unpack(close.decisions)
+        motion.form.unpack_first(close.first)
     for proof in _in_order(found.evidence, statements.accused, roster, "evidence"):
         against = roster[statements.accused(proof)]
         holds = statements.proves(proof, against.public_key, bytes.fromhex(against.fingerprint))

@@ -33,6 +33,8 @@ def motion_page(storage: Storage, stored: StoredMotion) -> Player:
             f"motion {stored.name.hex()[:12]} is still open at this node: --play shows it once it is over"
         )
     motion, names = stored.motion, stored.names
+    if not motion.is_labels:
+        raise ValueError(f"--play shows talks about labels, and this motion is about {motion.answers}")
     held, verdict = storage.held(stored.name), outcome_of(storage, stored)
     first = first_votes(motion, len(names), held.closes, verdict.closed)
     last = last_votes(motion, len(names), held.closes)

@@ -31,6 +31,8 @@ _KNOWN: Final = (
 def reason(storage: Storage, stored: StoredMotion, i: int) -> Explanation:
     """Explain the decision on input i of a motion; ValueError if there is no such input."""
     motion = stored.motion
+    if not motion.is_labels:
+        raise ValueError(f"--why explains labels, and this motion is about {motion.answers}")
     if not 0 <= i < motion.inputs:
         raise ValueError(f"--why must be an input of the motion, 0 to {motion.inputs - 1}: got {i}")
     held, verdict = storage.held(stored.name), outcome_of(storage, stored)

@@ -13,7 +13,6 @@ from typing import Final
 from folkmoot.network.session.series import series_bytes
 from folkmoot.network.session.talking import MOST_ANSWERS, MOST_CHANGES
 from folkmoot.network.wire.motion import MOST_SECONDS, OLD, Motion
-from folkmoot.network.wire.packing import packed_size
 
 DISK: Final = 4 << 30  # bytes that a database may take, unless its operator says otherwise
 LONGEST_KEPT: Final = 2 * (MOST_SECONDS + OLD)  # seconds from hearing of a motion until it can be forgotten
@@ -76,9 +75,9 @@ class Watermarks:
 
 def stored_bytes(motion: Motion, header_bytes: int, n: int) -> int:
     """What a motion takes on the disk of each node at the most, evidence aside."""
-    votes = packed_size(motion.inputs, motion.classes, open_votes=True)
-    rows = _taken(_COMMIT) + _taken(_CLOSE + 2 * votes)
-    own = _taken(_CLOSE + votes) + _taken(_SERIES + series_bytes(motion))
+    form = motion.form
+    rows = _taken(_COMMIT) + _taken(_CLOSE + form.first_bytes + form.held_bytes)
+    own = _taken(_CLOSE + form.first_bytes) + _taken(_SERIES + series_bytes(motion))
     asked = min(motion.k, n)
     changes = min(motion.inputs * MOST_CHANGES, MOST_ANSWERS // asked) * (_CHANGE + asked * _ANSWER)
     return _taken(_MOTION + changes + header_bytes + n * _NAME) + n * rows + own

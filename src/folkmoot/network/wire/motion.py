@@ -14,7 +14,9 @@ import msgspec
 import numpy as np
 
 from folkmoot import checks
+from folkmoot.aggregation import RULES, Rule
 from folkmoot.arrays import Array
+from folkmoot.network.wire.forms import Answers, Form, form_of
 from folkmoot.network.wire.schema import Schema, check_schema
 from folkmoot.protocols import SnowProtocol, named_protocol, protocol_called
 
@@ -23,12 +25,15 @@ LOCAL: Final = 0  # alpha: each participant its own, by its track record (strong
 CHUNK_BYTES: Final = 256 * 1024
 MOST_LABELS: Final = 127
 MOST_ROUNDS: Final = 10_000
+MOST_ASKED: Final = 1000  # in a round
 MOST_STEPS: Final = 400_000  # of the table of a protocol that decides: labels^3 beta
 MOST_VOTERS: Final = 4096  # places in a roster
 # A node works on all inputs of a motion at a time and does nothing else meanwhile: with these a step takes a
 # tenth of a second at the most.
 MOST_INPUTS: Final = 100_000
 MOST_CELLS: Final = 1_000_000  # inputs times labels
+MOST_NUMBERS: Final = 30_000  # inputs times numbers each: a close with all of them is half of a frame
+TRIMMED_MEAN: Final = "trimmed-mean"  # the one rule for numbers that keeps to the honest range and draws near
 MOST_SECONDS: Final = 86_400.0
 OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 
@@ -57,6 +62,8 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     chunks: tuple[bytes, ...]
     least_voters: int = 0  # first votes that a decision needs; 0: one more than may lie, which is the least
     schema: Schema = ()  # what the columns are; empty: they have no names
+    answers: Answers = "labels"
+    tol: float = 0.0  # of probabilities and numbers: how far apart the closes of a quorum may be
 
     def encoded(self) -> bytes:
         """The bytes that are signed and sent; the last fields are left out where nothing is asked of them."""
@@ -73,6 +80,16 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         return len(self.labels)
 
     @property
+    def is_labels(self) -> bool:
+        """Whether the answers are labels, and not probabilities or numbers."""
+        return self.answers == "labels"
+
+    @property
+    def form(self) -> Form:
+        """What answers are, as arrays and as bytes."""
+        return form_of(self.answers, self.inputs, self.classes)
+
+    @property
     def until(self) -> float:
         """When it can be forgotten: who is told of it after this does not play it."""
         return self.created + self.seconds + OLD
@@ -81,15 +98,20 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         """The protocol, for a participant with this threshold."""
         return named_protocol(self.protocol, self.k, alpha, beta=self.beta)
 
+    def aggregation(self) -> Rule:
+        """The rule by which numbers are agreed on: the one of ``agree``."""
+        return RULES[self.protocol]()
+
     def check(self) -> None:
         """ValueError, with what is wrong, unless every field holds what it may."""
-        protocol_called(self.protocol)
+        if self.is_labels:
+            protocol_called(self.protocol)
         checks.query(self.k, checks.least_alpha(self.k) if self.alpha == LOCAL else self.alpha)
         checks.integer("beta", self.beta, least=1)
         if not 1 <= self.beta <= 1000:
             raise ValueError(f"beta must satisfy 1 <= beta <= 1000: got beta={self.beta}")
-        if not 1 <= self.k <= 1000:
-            raise ValueError(f"k must satisfy 1 <= k <= 1000: got k={self.k}")
+        if not 1 <= self.k <= MOST_ASKED:
+            raise ValueError(f"k must satisfy 1 <= k <= {MOST_ASKED}: got k={self.k}")
         if not 1 <= self.rounds <= MOST_ROUNDS:
             raise ValueError(f"rounds must satisfy 1 <= rounds <= {MOST_ROUNDS:,}: got rounds={self.rounds}")
         if not 1.0 <= self.seconds <= MOST_SECONDS:  # NaN is refused too
@@ -102,15 +124,33 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(f"least_voters must be 0 to {MOST_VOTERS:,}: got {self.least_voters}")
         if self.trust and self.least_voters:
             raise ValueError("least_voters must not be given with trust: then each node decides for itself")
-        _check_labels(self.labels)
+        self._check_answers()
         self._check_inputs()
         self._check_decisions()
         if len(self.moot) != 32 or len(self.nonce) != 16:
             raise ValueError("a motion must name its moot in 32 bytes and hold a nonce of 16")
 
+    def _check_answers(self) -> None:
+        """Numbers are agreed on by another rule, within a tolerance, and have no labels."""
+        if self.answers != "numbers":
+            _check_labels(self.labels)
+        elif self.labels:
+            raise ValueError(f"a motion about numbers must name no labels: got {len(self.labels)}")
+        if self.is_labels:
+            if self.tol != 0.0:
+                raise ValueError(f"tol must be 0 in a motion about labels: got tol={self.tol:g}")
+            return
+        check_tol(self.tol, self.answers)
+        if self.protocol != TRIMMED_MEAN:
+            raise ValueError(f"{self.answers} must be agreed on by {TRIMMED_MEAN}: got {self.protocol!r:.60}")
+        if self.weighted or self.trust or self.alpha != LOCAL or self.beta != 1:
+            raise ValueError(
+                f"a motion about {self.answers} must have alpha 0 and beta 1, neither weights nor trust"
+            )
+
     def _check_decisions(self) -> None:
         """Protocols that decide have tables, which a node must be able to hold."""
-        if not protocol_called(self.protocol).decides:
+        if not self.is_labels or not protocol_called(self.protocol).decides:
             return
         if self.classes**3 * self.beta > MOST_STEPS:
             raise ValueError(
@@ -123,10 +163,12 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(f"a motion must hold inputs: got {self.inputs} rows of {self.columns} columns")
         if self.dtype not in DTYPES:
             raise ValueError(f"inputs must be numbers ({', '.join(DTYPES)}): got {self.dtype!r}")
-        most = min(MOST_INPUTS, MOST_CELLS // self.classes)
+        cells = MOST_CELLS if self.is_labels else MOST_NUMBERS
+        most = min(MOST_INPUTS, cells // max(1, self.classes))
         if self.inputs > most:
+            of = f"with {self.classes} labels" if self.is_labels else f"about {self.answers}"
             raise ValueError(
-                f"a motion with {self.classes} labels must hold at most {most:,} inputs: "
+                f"a motion {of} must hold at most {most:,} inputs: "
                 f"got {self.inputs:,}; put them in several motions"
             )
         row = self.columns * np.dtype(self.dtype).itemsize
@@ -172,6 +214,14 @@ def read_header(header: bytes) -> Motion:
 def motion_name(header: bytes) -> bytes:
     """The 32 bytes by which a motion is known."""
     return hashlib.sha256(header).digest()
+
+
+def check_tol(tol: float, answers: Answers) -> None:
+    """ValueError unless signed numbers may be so far apart."""
+    if not (math.isfinite(tol) and tol > 0.0):
+        raise ValueError(f"tol must be a number above 0: got {tol!r}")
+    if answers == "probabilities" and not tol < 1.0:
+        raise ValueError(f"tol must be below 1 for probabilities: got {tol:g}")
 
 
 def _check_labels(labels: tuple[str, ...]) -> None:

@@ -9,10 +9,10 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Array
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.packing import unpack
+from folkmoot.network.wire.forms import Form
 from folkmoot.network.wire.statements import TwoStates
 
 _KEPT: Final = 64  # signed states of each peer, to compare with what others heard
@@ -21,12 +21,12 @@ _KEPT: Final = 64  # signed states of each peer, to compare with what others hea
 class Testimony:
     """The signed answers of all peers in one motion."""
 
-    def __init__(self, motion: bytes, keys: Sequence[Ed25519PublicKey], inputs: int, classes: int) -> None:
-        self._motion, self._keys, self._inputs, self._classes = motion, keys, inputs, classes
-        self._last: dict[int, tuple[int, bytes, bytes, Colours]] = {}  # version, votes, signature, unpacked
+    def __init__(self, motion: bytes, keys: Sequence[Ed25519PublicKey], form: Form) -> None:
+        self._motion, self._keys, self._form = motion, keys, form
+        self._last: dict[int, tuple[int, bytes, bytes, Array]] = {}  # version, votes, signature, unpacked
         self._states: dict[int, dict[int, m.Heard]] = {}
 
-    def take(self, peer: int, answer: m.Answer) -> tuple[Colours | None, TwoStates | None]:
+    def take(self, peer: int, answer: m.Answer) -> tuple[Array | None, TwoStates | None]:
         """The votes in an answer if it is signed and well-formed; and evidence, if it contradicts an
         earlier one.
 
@@ -39,7 +39,7 @@ class Testimony:
         if not self._signed(heard):
             return None, None
         try:
-            colours = unpack(answer.votes, self._inputs, self._classes)
+            colours = self._form.unpack(answer.votes)
         except ValueError:
             return None, None
         self._last[peer] = (answer.version, answer.votes, answer.signature, colours)

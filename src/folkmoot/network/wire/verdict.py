@@ -80,6 +80,10 @@ def verdict(
     In a motion with trust no number of signatures can claim anything, since most may lie: then it is what
     participant ``own`` holds, and how far those whom it trusts hold the same.
     """
+    if not motion.is_labels:
+        from folkmoot.network.wire.number_verdict import number_verdict  # which extends what is here
+
+        return number_verdict(motion, n, closes, cheats)
     if motion.trust:
         return _by_trust(motion, n, closes, cheats, own, trust)
     counted = [place for place in sorted(closes) if place not in cheats]
@@ -156,7 +160,8 @@ def first_votes(motion: Motion, n: int, closes: Mapping[int, Close], committed: 
     votes = np.full((n, motion.inputs), UNCOLOURED, dtype=np.int8)
     for place, close in closes.items():
         if place in committed:
-            votes[place] = unpack(close.first, motion.inputs, motion.classes)
+            form = motion.form
+            votes[place] = form.colours(form.opening(form.unpack_first(close.first)))
     return votes
 
 
@@ -164,5 +169,5 @@ def last_votes(motion: Motion, n: int, closes: Mapping[int, Close]) -> Colours:
     """(participant, input): what those who closed held at the end, else -1."""
     votes = np.full((n, motion.inputs), UNCOLOURED, dtype=np.int8)
     for place, close in closes.items():
-        votes[place] = unpack(close.decisions, motion.inputs, motion.classes)
+        votes[place] = motion.form.colours(motion.form.unpack(close.decisions))
     return votes

@@ -215,13 +215,14 @@ def _case(points: Sequence[Point]) -> list[Finding]:
             Finding(
                 f"case of letters, {lie}: models worse than before",
                 f"{_NOT}{HARMED:.0%}",
-                f"{lost} of {judged}",
+                f"{lost} of {judged}, {sum(each.hurt for each in some)} by more than a point",
                 holds=lost <= HARMED * judged,
             ),
             Finding(
                 f"case of letters, {lie}, safe=True: models worse than before",
                 f"{_NOT}0",
-                f"{careful} of {judged}; {accepted} accepted, mean {mean(some, 'safe'):.3f}",
+                f"{careful} of {judged}, {sum(each.safe_hurt or 0 for each in some)} by more than a point; "
+                f"{accepted} accepted, mean {mean(some, 'safe'):.3f}",
                 holds=careful == 0,
             ),
         ]

@@ -14,14 +14,17 @@ from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.learning.check_rows import shown_places
 from folkmoot.learning.improving import refit
 from folkmoot.learning.participants import Participant, learnt_on
-from folkmoot.learning.probabilities import chances_of, in_levels
+from folkmoot.learning.probabilities import chances_of
+from folkmoot.levels import in_levels
 from folkmoot.paper.improvement.writers import Setting, Voted, Writers, accuracy, draw, vote
 from folkmoot.paper.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG, liars_order
 from folkmoot.trust import OwnRows, agree_on_labels
-from folkmoot.trust.improvement import RULE, Recipe, speaks_against
+from folkmoot.trust.improvement import RULE, Recipe
+from folkmoot.trust.own_rows import speaks_against
 from folkmoot.votes import UNCOLOURED
 
 STRUCK: Final = 0.25  # of all inputs, by stealthy liars
+HURT: Final = 0.01  # one standard error of an accuracy on 2,000 inputs
 LATE: Final = "stealthy, late"  # honest first votes
 LIES: Final = (NOBODY, CLIQUE, WRONG, STEALTHY)
 OURS: Final = "the rule"
@@ -70,9 +73,11 @@ class Point:
     after: float
     worst: float
     harmed: int  # whose model is worse on the test set than before
+    hurt: int  # worse by more than 0.01, which chance does not explain
     refused: int
     safe: float | None  # mean accuracy with safe=True
     safe_harmed: int | None
+    safe_hurt: int | None
     safe_accepted: int | None
     pooled: float  # of one model on all rows with right labels
 
@@ -107,8 +112,17 @@ def story_of(drawn: Writers, lie: str) -> Ints:
     return own
 
 
-def labels_by(drawn: Writers, votes: Floats, trial: Trial) -> tuple[Floats, list[str | None]]:
-    """(participant, input, class): how likely each finds the classes of the pool; why some have no view."""
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """What everybody makes of the pool."""
+
+    chances: Floats  # (participant, input, class)
+    why_not: tuple[str | None, ...]  # why some have no view
+    steady: Floats  # (participant,): the share of labels that half of its rows comes to; 1 if nobody asks
+
+
+def labels_by(drawn: Writers, votes: Floats, trial: Trial) -> Labelled:
+    """How likely each finds the classes of the pool."""
     classes, liars = drawn.classes, liars_in(drawn, trial.lie)
     told_on = np.flatnonzero(story_of(drawn, trial.lie) != UNCOLOURED)
     story = np.eye(classes)[story_of(drawn, trial.lie)[told_on]]
@@ -129,9 +143,9 @@ def labels_by(drawn: Writers, votes: Floats, trial: Trial) -> tuple[Floats, list
         for rows in drawn.rows_of
     ]
     if trial.way == SELF:
-        return votes[:, pool], [None] * len(votes)
+        return _plain(votes[:, pool])
     if trial.way == NEAREST:
-        return _nearest(told(votes), votes)[:, pool], [None] * len(votes)
+        return _plain(_nearest(told(votes), votes)[:, pool])
     own = [
         OwnRows(shown, drawn.y[shown], np.bincount(drawn.y[rows], minlength=classes).astype(np.float64))
         for shown, rows in zip(some, drawn.rows_of, strict=True)
@@ -146,8 +160,15 @@ def labels_by(drawn: Writers, votes: Floats, trial: Trial) -> tuple[Floats, list
         whole[:, asked] = answers
         return told_all(whole)[:, asked]
 
-    agreed = agree_on_labels(votes[:, asked], own, place[pool], told_of, STEPS.get(trial.way, RULE))
-    return agreed.chances, list(agreed.why_not)
+    recipe = STEPS.get(trial.way, RULE)
+    agreed = agree_on_labels(votes[:, asked], own, place[pool], told_of, recipe, steady=trial.careful)
+    steady = np.ones(len(votes)) if agreed.steady is None else agreed.steady
+    return Labelled(agreed.chances, agreed.why_not, steady)
+
+
+def _plain(chances: Floats) -> Labelled:
+    """What comes of ways that ask nobody's rows."""
+    return Labelled(chances, (None,) * len(chances), np.ones(len(chances)))
 
 
 def _nearest(heard: Floats, held: Floats) -> Floats:
@@ -165,7 +186,8 @@ def _point(drawn: Writers, voted: Voted, trial: Trial, pooled: float) -> Point:
     votes, people = voted.votes, dict(enumerate(voted.models))
     last = {NEAREST: ROUNDS, TWICE: 2}.get(trial.way, 1) - 1
     for turn in range(last + 1):
-        chances, why_not = labels_by(drawn, votes, trial)
+        labelled = labels_by(drawn, votes, trial)
+        chances, why_not = labelled.chances, labelled.why_not
         who = judged if turn == last else honest
         found = {int(i): _refitted(drawn, voted.models[i], i, chances[i], why_not[i], trial) for i in who}
         if turn < last:
@@ -173,7 +195,7 @@ def _point(drawn: Writers, voted: Voted, trial: Trial, pooled: float) -> Point:
             votes = _said_again(drawn, people, votes, honest)
     after = np.array([accuracy(found[int(i)][0], drawn) for i in judged])
     before = voted.before[judged]
-    accepted = np.array([_borne_out(drawn, voted, int(i), found[int(i)][1]) for i in judged])
+    accepted = np.array([_borne_out(drawn, voted, int(i), found[int(i)][1], labelled) for i in judged])
     safe = np.where(accepted, after, before)
     labels = chances[judged].argmax(axis=2)
     return Point(
@@ -192,20 +214,23 @@ def _point(drawn: Writers, voted: Voted, trial: Trial, pooled: float) -> Point:
         after=float(after.mean()),
         worst=float(after.min()),
         harmed=int((after < before).sum()),
+        hurt=int((after < before - HURT).sum()),
         refused=sum(why_not[i] is not None for i in judged),
         safe=float(safe.mean()) if trial.careful else None,
         safe_harmed=int((safe < before).sum()) if trial.careful else None,
+        safe_hurt=int((safe < before - HURT).sum()) if trial.careful else None,
         safe_accepted=int(accepted.sum()) if trial.careful else None,
         pooled=pooled,
     )
 
 
-def _borne_out(drawn: Writers, voted: Voted, i: int, right: Bools | None) -> bool:
+def _borne_out(drawn: Writers, voted: Voted, i: int, right: Bools | None, labelled: Labelled) -> bool:
     """Whether a careful participant would take its new model."""
     if right is None:
         return False
     before = voted.unseen[i].argmax(axis=1) == drawn.y[drawn.rows_of[i]]
-    return speaks_against(np.asarray(before), right, drawn.classes) is None
+    steady = float(labelled.steady[i])
+    return speaks_against(np.asarray(before), right, drawn.classes, steady) is None
 
 
 def _refitted(

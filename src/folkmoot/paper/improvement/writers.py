@@ -8,11 +8,13 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot.arrays import Floats, Ints, Singles
+from folkmoot.datasets import femnist_counts
 from folkmoot.learning.check_rows import own_answers
 from folkmoot.learning.participants import Participant, Task, learnt_on
-from folkmoot.learning.probabilities import chances_of, in_levels
-from folkmoot.paper.femnist.writer_votes import COLOURS, drawn_test, rows_of_task
-from folkmoot.paper.femnist.writers import choose
+from folkmoot.learning.probabilities import chances_of
+from folkmoot.levels import in_levels
+from folkmoot.paper.femnist.writer_votes import CASE, COLOURS, drawn_test, rows_of_task
+from folkmoot.paper.femnist.writers import LETTERS, Choice, choose
 
 LOGISTIC, FOREST = "logistic regression", "random forest"
 _FEWEST: Final = 10  # rows of a writer
@@ -77,7 +79,7 @@ class Voted:
 
 def draw(setting: Setting, seed: int) -> Writers:
     """The writers and rows of a seed; each writer keeps 10 to 48 rows, as many as are drawn for it."""
-    choice = choose(setting.data, seed, setting.writers, setting.test_writers)
+    choice = who_takes_part(setting, seed)
     rows = rows_of_task(setting.data, setting.task, choice)
     X_test, truth, _ = drawn_test(rows, choice.test, seed, setting.inputs + setting.tested)
     rng = np.random.default_rng([seed, 12])
@@ -99,6 +101,20 @@ def draw(setting: Setting, seed: int) -> Writers:
         X_test[tested],
         truth[tested],
     )
+
+
+def who_takes_part(setting: Setting, seed: int) -> Choice:
+    """The first writers, in the order drawn, that have enough rows of the task: some wrote no digit."""
+    names, counts = femnist_counts(setting.data)
+    of_task = counts[:, LETTERS if setting.task == CASE else slice(0, LETTERS.start)].sum(axis=1)
+    able = set(names[of_task >= setting.fewest].tolist())
+    asked, wanted = setting.writers, setting.writers
+    while True:
+        choice = choose(setting.data, seed, asked, setting.test_writers)
+        train = tuple(name for name in choice.train if name in able)
+        if len(train) >= wanted or len(choice.train) < asked:  # enough, or the data have no more
+            return Choice(train[:wanted], choice.test)
+        asked += wanted - len(train)
 
 
 def model_of(setting: Setting) -> Any:

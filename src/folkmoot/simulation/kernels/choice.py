@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from folkmoot.simulation.kernels import bitsliced, explicit, flip, shared, table
 from folkmoot.simulation.kernels.arguments import Results
+from folkmoot.simulation.kernels.gpu import kernel as gpu
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import Piece
@@ -25,8 +26,8 @@ class Kernel(Protocol):
         """The work, cut up: each piece fills its own part of the results."""
 
 
-# The fastest first; the last one plays everything but guarded talks.
-KERNELS: Final[tuple[Kernel, ...]] = (bitsliced, shared, flip, table, explicit)
+# The fastest first; the last one plays everything but guarded talks. A GPU plays only where it is asked for.
+KERNELS: Final[tuple[Kernel, ...]] = (gpu, bitsliced, shared, flip, table, explicit)
 
 
 def kernel_for(setting: Setting, options: Options) -> Kernel:

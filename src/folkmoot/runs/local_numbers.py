@@ -1,0 +1,218 @@
+"""A whole moot about numbers on one machine: real processes with regressors, real sockets, real faults.
+
+What it comes to is put beside what ``agree`` makes of the same first numbers, and beside a centre's mean and
+median of them.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from folkmoot import checks
+from folkmoot.aggregation import Mean, Median, Rule, TrimmedMean
+from folkmoot.arrays import Array, Floats, PartProgress
+from folkmoot.network import Account, Asker, Terms
+from folkmoot.network.service.control import MotionProgress
+from folkmoot.network.session.drill import PLAYABLE_IN_NUMBERS
+from folkmoot.network.session.number_drill import number_adversary_of
+from folkmoot.network.storage.account import find, outcome_of
+from folkmoot.network.storage.storage import DATABASE, Storage
+from folkmoot.network.wire.number_verdict import NumberVerdict
+from folkmoot.runs.processes import Nodes, name_of, prepare
+from folkmoot.simulation import agree
+
+MOST_INPUTS = 142  # of the 442 patients; the others are shared out
+UNIT = "disease progression after a year, 25 to 346"
+
+
+@dataclass(frozen=True)
+class LocalNumbers:
+    """How many take part, what goes wrong, and what is asked."""
+
+    nodes: int = 25
+    byzantine: int = 0
+    attack: str = "far-away"
+    kill: int = 0
+    pause: int = 0
+    inputs: int = 100
+    rounds: int = 50
+    deadline: float = 30.0
+    tol: float = 1.0
+
+    def check(self) -> None:
+        """ValueError, with what is wrong."""
+        if not 3 <= checks.integer("nodes", self.nodes) <= 50:
+            raise ValueError(f"--nodes must satisfy 3 <= nodes <= 50 with --regression: got {self.nodes}")
+        for name in ("byzantine", "kill", "pause"):
+            checks.integer(f"--{name}", getattr(self, name), least=0)
+        faulty = self.byzantine + self.kill + self.pause
+        if faulty > self.nodes - 2:
+            raise ValueError(
+                "--byzantine, --kill and --pause must leave two honest nodes, one of which asks: "
+                f"got {faulty} of {self.nodes}"
+            )
+        if self.attack not in PLAYABLE_IN_NUMBERS:
+            raise ValueError(
+                f"--attack must be one that a node can play with --regression, "
+                f"{', '.join(PLAYABLE_IN_NUMBERS)}: got {self.attack!r}"
+            )
+        if not 1 <= checks.integer("--inputs", self.inputs) <= MOST_INPUTS:
+            raise ValueError(
+                f"--inputs must satisfy 1 <= inputs <= {MOST_INPUTS}, the patients set aside: "
+                f"got inputs={self.inputs}"
+            )
+        Terms(regression=True, tol=self.tol)
+
+
+@dataclass(frozen=True, eq=False)
+class LocalNumbersResult:
+    """What a local moot about numbers came to; errors are root mean squares, in the unit of the numbers."""
+
+    config: LocalNumbers
+    account: Account
+    error: float | None  # of the claims; None if there are none
+    lines: dict[str, float]  # what others make of the same first numbers, on the inputs that were claimed
+    apart: float  # how far two claims of honest nodes on one input differ, at most: never above tol
+    byzantine: list[str]
+    killed: list[str]
+    paused: list[str]
+    seconds: float
+
+
+def play_numbers(
+    config: LocalNumbers, seed: int, folder: Path, report: PartProgress | None = None
+) -> LocalNumbersResult:
+    """Fit, start, ask, break, compare."""
+    config.check()
+    began = time.monotonic()
+    X, y, groups, inputs, truth = _shared_out(config, seed)
+    drawn = (1 + np.random.default_rng(seed).permutation(config.nodes - 1)).tolist()
+    liars, rest = drawn[: config.byzantine], drawn[config.byzantine :]
+    killed, paused = rest[: config.kill], rest[config.kill : config.kill + config.pause]
+    models, first = _fit(X, y, groups, inputs, folder, report)
+    nodes = prepare(folder, models, dict.fromkeys(liars, config.attack))
+    try:
+        for place in range(config.nodes):
+            nodes.start(place)
+        nodes.wait(range(config.nodes), 60.0, None)
+        account = _ask(config, nodes, inputs, killed, paused, report)
+    finally:
+        nodes.stop()
+    names = [participant.name for participant in nodes.roster]
+    claims = np.array([np.nan if claim is None else claim for claim in account.claims], dtype=np.float64)
+    claimed = ~np.isnan(claims)
+    honest = [place for place in range(config.nodes) if place not in liars]
+    return LocalNumbersResult(
+        config=config,
+        account=account,
+        error=_error(claims[claimed], truth[claimed]),
+        lines={} if not claimed.any() else _lines(config, first[:, claimed], liars, truth[claimed], seed),
+        apart=_apart(nodes, account, honest),
+        byzantine=[names[place] for place in sorted(liars)],
+        killed=[names[place] for place in sorted(killed)],
+        paused=[names[place] for place in sorted(paused)],
+        seconds=time.monotonic() - began,
+    )
+
+
+def _shared_out(config: LocalNumbers, seed: int) -> tuple[Floats, Floats, Array, Floats, Floats]:
+    """Scikit-learn's 442 diabetes patients: some are asked about, the others dealt out to the nodes."""
+    from sklearn.datasets import load_diabetes
+
+    data = load_diabetes()
+    order = np.random.default_rng(seed).permutation(len(data.target))
+    asked, kept = order[: config.inputs], order[MOST_INPUTS:]
+    groups = np.arange(len(kept)) % config.nodes
+    return data.data[kept], data.target[kept], groups, data.data[asked], data.target[asked]
+
+
+def _fit(
+    X: Floats, y: Floats, groups: Array, inputs: Floats, folder: Path, report: PartProgress | None
+) -> tuple[list[str], Floats]:
+    """A ridge regression on each one's own rows, as a file, and what it says to the inputs."""
+    import skops.io
+    from sklearn.linear_model import Ridge
+
+    files, said = [], []
+    whole = int(groups.max()) + 1
+    for place in range(whole):
+        model = Ridge(alpha=0.05).fit(X[groups == place], y[groups == place])
+        path = folder / f"{name_of(place)}.skops"
+        skops.io.dump(model, path)
+        files.append(str(path))
+        said.append(model.predict(inputs))
+        if report is not None:
+            report("models fitted", place + 1, whole)
+    return files, np.stack(said)
+
+
+def _ask(
+    config: LocalNumbers,
+    nodes: Nodes,
+    inputs: Any,
+    killed: list[int],
+    paused: list[int],
+    report: PartProgress | None,
+) -> Account:
+    terms = Terms(rounds=config.rounds, seconds=config.deadline, regression=True, tol=config.tol)
+    broken = False
+
+    def progress(state: MotionProgress) -> None:
+        nonlocal broken
+        if report is not None:
+            report("rounds of the talk", min(state.rounds, config.rounds), config.rounds)
+        if state.phase == "talking" and not broken:
+            broken = True
+            for place in killed:
+                nodes.kill(place)
+            for place in paused:
+                nodes.signal(place, signal.SIGSTOP)
+
+    return Asker(nodes.settings[0].folder).ask(inputs, terms, progress)
+
+
+def _lines(
+    config: LocalNumbers, first: Floats, liars: list[int], truth: Floats, seed: int
+) -> dict[str, float]:
+    """What ``agree`` and a centre make of the same first numbers, liars' as they would tell them."""
+    from folkmoot.adversaries import numbers_handed_in
+
+    adversaries = {place: number_adversary_of(config.attack) for place in liars}
+    agreed = agree(first, TrimmedMean(), adversaries=adversaries, rounds=config.rounds, seed=seed)
+    sent = numbers_handed_in(first[:, :, None], adversaries)
+    told = sent[~np.isnan(sent).any(axis=(1, 2))]
+    rules: dict[str, Rule] = {"mean of a centre": Mean(), "median of a centre": Median()}
+    errors = {
+        name: _error(rule.combine(told.transpose(1, 0, 2))[:, 0], truth) for name, rule in rules.items()
+    }
+    found = {"agree on the same numbers": _error(agreed.decision, truth), **errors}
+    return {name: error for name, error in found.items() if error is not None}
+
+
+def _error(said: Floats, truth: Floats) -> float | None:
+    return float(np.sqrt(np.mean((said - truth) ** 2))) if said.size else None
+
+
+def _apart(nodes: Nodes, account: Account, honest: list[int]) -> float:
+    """By how much the claims of two honest nodes on one input differ, at most."""
+    claims = []
+    for place in honest:
+        storage = Storage(nodes.settings[place].folder / DATABASE)
+        try:
+            outcome = outcome_of(storage, find(storage, account.motion))
+            if isinstance(outcome, NumberVerdict):
+                claims.append(outcome.claims[:, 0])
+        except ValueError:
+            continue  # killed before it heard of the motion
+        finally:
+            storage.close()
+    table = np.stack(claims)
+    there = ~np.isnan(table)
+    spread = np.where(there, table, -np.inf).max(axis=0) - np.where(there, table, np.inf).min(axis=0)
+    return float(np.maximum(spread, 0.0).max())

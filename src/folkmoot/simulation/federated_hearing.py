@@ -1,0 +1,171 @@
+"""What a participant of a federated talk hears: what liars say to it, and what has arrived by now.
+
+Liars are the Byzantine participants of the other protocols. What one would answer to a query it says here
+of every ballot and in all phases at once, to whom it would answer it; one that repeats somebody repeats its
+statements. Each shows the quorum set that helps it most, which it satisfies by itself. So a liar is two-
+faced if its answers are, and its first vote with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from folkmoot.adversaries import Adversary, Sees, handed_in
+from folkmoot.arrays import Array, Bools, Colours, Ints
+from folkmoot.federated import Federated
+from folkmoot.federated.ballots import NONE, Ballots, only
+from folkmoot.federated.evidence import Listening
+from folkmoot.simulation.kernels.liars import Liars, tabulated
+from folkmoot.votes import UNCOLOURED, Missing, Votes
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Who talks about what."""
+
+    protocol: Federated
+    listening: Listening
+    votes: Votes
+    classes: int
+    honest: Bools
+    present: Bools  # (participant, input): who takes part
+    liars: dict[int, Adversary]
+    truth: Array | None
+    leaning: Votes
+    rounds: int
+    missing: Missing
+
+    @property
+    def first(self) -> Votes:
+        """(participant, input): first votes as they are handed in, of those who take part."""
+        seen = handed_in(self.votes, self.liars, self.truth, self.classes, missing=self.missing)
+        seen[~self.present & self.honest[:, None]] = UNCOLOURED
+        return seen
+
+
+class Told:
+    """What liars say, and to whom."""
+
+    def __init__(self, scene: Scene, rng: np.random.Generator) -> None:
+        order = np.concatenate([np.flatnonzero(_not(scene.liars, len(scene.votes))), sorted(scene.liars)])
+        self.who = np.array(sorted(scene.liars), dtype=np.int64)
+        table: Liars = tabulated(scene.liars, scene.votes, scene.truth, scene.classes, order.astype(np.int64))
+        self.table = table
+        self.followed = order[table.target].astype(np.int64) if len(self.who) else self.who
+        inputs = scene.votes.shape[1]
+        self.dice: Array = rng.integers(0, scene.classes, (len(self.who), inputs))
+        self.runner_up = _runner_up(scene.votes[scene.honest], scene.classes)
+        self.away = ~scene.present[self.who] if scene.missing == "absent" else None
+
+    def key(self, viewer: int) -> bytes:
+        """The same for those who are told the same."""
+        return self._labels(viewer).tobytes()
+
+    def _labels(self, viewer: int) -> Colours:
+        """(liar, input): what each says to this one; NONE for those who repeat somebody."""
+        said: Colours = np.full(self.dice.shape, NONE, dtype=np.int8)
+        for liar, sees in enumerate(self.table.sees.tolist()):
+            if sees == Sees.TARGET.value:
+                continue
+            seen: Array = np.zeros(said.shape[1], dtype=np.int64)
+            if sees == Sees.ASKER.value:
+                seen = seen + viewer
+            elif sees == Sees.DIE.value:
+                seen = self.dice[liar]
+            elif sees == Sees.RUNNER_UP.value:
+                seen = self.runner_up
+            answers: Colours = self.table.answers[liar]
+            said[liar] = answers[np.arange(said.shape[1]), seen + 1]
+        if self.away is not None:
+            said[self.away] = NONE
+        return said
+
+    def mixed_in(
+        self, viewer: int, inputs: Ints, ballots: Ballots, first: Colours
+    ) -> tuple[Ballots, Colours]:
+        """What this one hears, with what the liars say to it."""
+        labels = self._labels(viewer)[:, inputs]
+        said, counter = ballots.said.copy(), ballots.counter.copy()
+        wanted, first = ballots.wanted.copy(), first.copy()
+        highest = counter.max(axis=0)
+        for liar, place in enumerate(self.who.tolist()):
+            sees = self.table.sees[liar]
+            if sees == Sees.TARGET.value:
+                answers = self.table.answers[liar, inputs]
+                held = ballots.said[:, :, self.followed[liar]].astype(np.int64)
+                said[:, :, place] = answers[np.arange(len(inputs)), held + 1]
+                own = ballots.wanted[self.followed[liar]].astype(np.int64)
+                wanted[place] = answers[np.arange(len(inputs)), own + 1]
+                counter[place] = counter[self.followed[liar]]
+                if self.away is not None:
+                    said[:, :, place, self.away[liar, inputs]] = NONE
+                continue
+            said[:, :, place] = labels[liar]
+            wanted[place] = labels[liar]
+            counter[place] = np.where(labels[liar] == NONE, 0, highest)
+            if sees == Sees.ASKER.value:
+                first[place] = labels[liar]
+        return Ballots(said, counter, wanted, ballots.decided), first
+
+
+class Post:
+    """Messages that take 1 to ``delay`` rounds each; who has heard what by when."""
+
+    def __init__(self, scene: Scene, rng: np.random.Generator) -> None:
+        n = len(scene.votes)
+        self.rng, self.delay = rng, scene.protocol.delay
+        self.newest = np.full((n, n), -1)  # (hearer, speaker): when the newest was sent that has arrived
+        self.arriving: dict[int, list[tuple[int, Bools]]] = {}
+        self.sent: dict[int, Ballots] = {}
+        self.named = scene.listening.named
+        self.talking = scene.honest | np.isin(np.arange(n), list(scene.liars))
+
+    def send(self, when: int, ballots: Ballots) -> None:
+        """Everybody sends what it says at the end of a round; first votes are sent at 0."""
+        takes = self.rng.integers(1, self.delay + 1, self.newest.shape)
+        np.fill_diagonal(takes, 1)  # what one says oneself one knows
+        for delay in range(1, self.delay + 1):
+            self.arriving.setdefault(when + delay, []).append((when, takes == delay))
+        self.sent[when] = ballots
+        for sent, which in self.arriving.pop(when + 1, []):
+            self.newest = np.where(which, np.maximum(self.newest, sent), self.newest)
+        for old in [each for each in self.sent if each < when - self.delay]:
+            del self.sent[old]
+
+    def delivered(self, now: int, viewer: int, ballots: Ballots) -> tuple[Ballots, Bools]:
+        """What this one has heard by now, and (participant,) from whom anything."""
+        newest = self.newest[viewer]
+        said, counter = np.full_like(ballots.said, NONE), np.zeros_like(ballots.counter)
+        wanted = np.full_like(ballots.wanted, NONE)
+        for when, old in self.sent.items():
+            rows = np.flatnonzero((newest == when) & (newest < now))
+            said[:, :, rows] = old.said[:, :, rows]
+            counter[rows], wanted[rows] = old.counter[rows], old.wanted[rows]
+        return Ballots(said, counter, wanted, ballots.decided), newest >= 0
+
+    def ready(self, now: int, rows: Ints) -> Bools:
+        """(row,): who has the first votes of all whom it waits for, or of all that are to come."""
+        heard = (self.newest[rows] >= 0) | ~self.named[rows] | ~self.talking[None]
+        return np.asarray(heard.all(axis=1) | (now > self.delay))
+
+    def go_on_with(self, inputs: Bools) -> None:
+        """The other inputs are over."""
+        self.sent = {when: only(each, inputs) for when, each in self.sent.items()}
+
+
+def _runner_up(votes: Votes, classes: int) -> Ints:
+    """(input,): the second most common first vote of the honest, -1 where the first two are level."""
+    counts = np.stack([(votes == colour).sum(axis=0) for colour in range(classes)])
+    order = np.argsort(-counts, axis=0, kind="stable")
+    first, second = (np.take_along_axis(counts, order[i : i + 1], axis=0)[0] for i in (0, 1))
+    return np.where(first == second, UNCOLOURED, order[1])
+
+
+def _not(liars: Mapping[int, Any], n: int) -> Bools:
+    mask = np.ones(n, dtype=np.bool_)
+    mask[list(liars)] = False
+    return mask

@@ -1,0 +1,61 @@
+"""The GPU as one more kernel: it plays what the flip and table kernels play, where it is asked for."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Final
+
+from folkmoot.arrays import Array
+from folkmoot.sampling import Everyone, Others
+from folkmoot.simulation.kernels.arguments import Results
+from folkmoot.simulation.kernels.gpu import cuda, launching
+from folkmoot.simulation.play_options import Options
+from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.sharing import Piece
+
+WORTH_IT: Final = 1 << 24  # jobs times participants from which "auto" takes a GPU: seconds of one core
+_ONE_AT_A_TIME: Final = Lock()
+
+
+def plays(setting: Setting, options: Options) -> bool:
+    """Whether it is asked for and can; ``device="cuda"`` is an order, and refused with the reason."""
+    if options.device == "cpu":
+        return False
+    reason = refusal(setting, options)
+    if options.device == "cuda":
+        if reason:
+            raise ValueError(
+                f"a GPU does not play {reason}: give device='cpu', or device='auto', which takes a GPU "
+                "where it can"
+            )
+        cuda.cuda()
+        return True
+    inputs, honest = setting.honest_votes.shape
+    worth = options.repeats * inputs * honest >= WORTH_IT
+    return worth and not reason and cuda.why_not() is None
+
+
+def refusal(setting: Setting, options: Options) -> str | None:
+    """What of this a GPU does not play; None if all of it."""
+    if options.shared:
+        return "batch='shared'"
+    if options.record:
+        return "record=True"
+    if not isinstance(setting.sampling, (Everyone, Others)):
+        return f"sampling={type(setting.sampling).__name__}(...)"
+    if setting.weighted:
+        return "answers with weights"
+    if not setting.fixed:
+        return "adversaries whose answers depend on who asks or on what others hold"
+    return None
+
+
+def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
+    """All jobs at once: the GPU shares them out itself."""
+
+    def everything(halt: Array) -> None:
+        with _ONE_AT_A_TIME:
+            launching.play(cuda.cuda(), setting, options, results, halt)
+        results.asked[:] *= setting.protocol.k
+
+    return [Piece(len(results.played), everything)]

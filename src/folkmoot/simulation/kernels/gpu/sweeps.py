@@ -1,0 +1,43 @@
+"""Sweeps on a GPU: votes are tossed there, talks are counted there, and a few numbers a setting come back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from folkmoot.arrays import Array, Ints
+from folkmoot.simulation.kernels.gpu.launching import Prepared, batches, flip
+from folkmoot.simulation.kernels.gpu.layout import paired
+from folkmoot.simulation.kernels.gpu.runner import Form, Runner
+from folkmoot.simulation.kernels.sweeps import TALLIES, Rule
+
+
+def counted(runner: Runner, rule: Rule, talks: int, halt: Array) -> Ints:
+    """(setting, TALLIES): what came of so many talks of every setting; queries are turns here."""
+    settings, honest = rule.offset.shape
+    local = bool((rule.offset != 0).any())
+    chance, offset, width = paired(rule.chance, rule.offset, rule.row, honest + int(rule.fixed.sum()))
+    form = Form("flip", bits=1, words=-(-honest // 32), chances=len(chance), width=width, local=local)
+    one = settings == 1
+    tally = runner.array(np.zeros((settings, TALLIES), dtype=np.uint64))
+    groups = -(-honest // 64)
+    seeds, planes = runner.array(rule.seeds), runner.empty((settings, groups, 64), np.uint64)
+    told = [settings, honest, runner.array(rule.thresholds), planes]
+    runner.step("planes_for", planes.size, told)
+    tables = [
+        runner.array(np.tile(rule.fixed, (settings, 1)).astype(np.int32)),
+        runner.array(rule.closed.astype(np.uint8)),
+        runner.array(chance),
+        len(chance),
+        width,
+        runner.array(offset.astype(np.uint32)),
+        honest if local else 0,
+        honest,
+        rule.rounds * honest,
+    ]
+    for first, last in batches(runner, settings * talks, 24 + 4 * form.words, form):
+        jobs = Prepared.room(runner, first, last)
+        votes = runner.empty((last - first, form.words), np.uint32)
+        told = [first, last, talks, 0, seeds, planes, honest, *jobs[2:], votes]
+        runner.step("votes_for", last - first, told)
+        flip(runner, form, jobs, [votes, *tables], [None, None, None, tally, 0 if one else TALLIES], halt)
+    return np.asarray(runner.back(tally).astype(np.int64))

@@ -1,0 +1,150 @@
+"""Hierarchies of Slush, exactly: the chance that teams, and then their delegates, end up right.
+
+A level is a group of voters, each right, wrong or without a vote with chances of its own, that talks by Slush
+until all agree (``SlushChain`` with ``Others()``). Its verdict is a voter of the next level. Voters are
+independent of each other, so the law of a level is the law of how many are right and wrong, and the chain's
+absorption from there. Delegates are honest, and rounds enough for absorption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.arrays import Floats
+from folkmoot.protocols import Hierarchy, Slush
+from folkmoot.protocols.hierarchy import Level
+from folkmoot.sampling import Others
+from folkmoot.theory.chain import SlushChain
+
+
+class Verdict(NamedTuple):
+    """The chances that a group decides right, decides wrong, or not at all.
+
+    Parameters
+    ----------
+    right : float
+        All that vote hold the right label in the end.
+    wrong : float
+        They hold the wrong one.
+    none : float
+        Neither: nobody can be turned, and there is no majority; or nobody has a vote.
+
+    Examples
+    --------
+    >>> from folkmoot import Hierarchy, Slush
+    >>> from folkmoot.theory import hierarchy_verdict
+    >>> teams = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    >>> verdict = hierarchy_verdict(Hierarchy(teams, Slush(2, 2), Slush(2, 2)), p=0.7)
+    >>> round(verdict.right, 4), round(verdict.wrong, 4)
+    (0.8802, 0.1198)
+    """
+
+    right: float
+    wrong: float
+    none: float
+
+
+def hierarchy_verdict(protocol: Hierarchy, p: float | npt.ArrayLike) -> Verdict:
+    """Compute the exact chances of a hierarchy of Slush with two labels, without liars, talked to the end.
+
+    Parameters
+    ----------
+    protocol : Hierarchy
+        The teams by number, with ``Slush`` (one alpha, no weights) at each level, of any depth.
+    p : float or array-like of float, shape (participant,)
+        The accuracy of everybody, or of each.
+
+    Returns
+    -------
+    Verdict
+        The chances that the moot is right, wrong or undecided.
+
+    Raises
+    ------
+    ValueError
+        If a level is not Slush with one alpha, or somebody is in no team.
+
+    Examples
+    --------
+    Twenty-five participants in five teams, and all of them in one talk that asks as many:
+
+    >>> from folkmoot import Hierarchy, Others, Slush
+    >>> from folkmoot.theory import SlushChain, hierarchy_verdict
+    >>> teams = [list(range(i, i + 5)) for i in range(0, 25, 5)]
+    >>> rule = Hierarchy(teams, Slush(k=4, alpha=3), Slush(k=4, alpha=3))
+    >>> round(hierarchy_verdict(rule, 0.6).right, 4)
+    0.8131
+    >>> round(SlushChain(25, k=4, alpha=3, sampling=Others()).accuracy(0.6), 4)
+    0.7891
+    """
+    n = sum(len(members) for members in protocol.members)
+    protocol.check(n)
+    values = checks.accuracies(np.full(n, p) if np.ndim(p) == 0 else p)
+    if values.size != n:
+        raise ValueError(f"p must be a number, or one per participant ({n}): got {values.size}")
+    voters = [Verdict(float(each), 1.0 - float(each), 0.0) for each in values]
+    return _of_teams(protocol, voters)
+
+
+def _of_teams(protocol: Hierarchy, voters: Sequence[Verdict]) -> Verdict:
+    teams = [
+        _verdict(protocol.within(name), [voters[i] for i in members])
+        for name, members in zip(protocol.names, protocol.members, strict=True)
+    ]
+    outer = protocol.outer
+    return _verdict(outer.named(protocol.names) if isinstance(outer, Hierarchy) else outer, teams)
+
+
+def _verdict(level: Level, voters: Sequence[Verdict]) -> Verdict:
+    if len(voters) == 1:
+        return voters[0]
+    if isinstance(level, Hierarchy):
+        return _of_teams(level, voters)
+    if type(level) is not Slush or not isinstance(level.alpha, int) or level.weights is not None:
+        raise ValueError(f"theory has hierarchies of Slush with one alpha and no weights: got {level!r}")
+    chances = _counts(voters)
+    right = wrong = 0.0
+    for voting in range(1, len(voters) + 1):
+        ends = _ends(voting, level.k, level.alpha)
+        for blue in range(voting + 1):
+            right += float(chances[blue, voting - blue] * ends[0, blue])
+            wrong += float(chances[blue, voting - blue] * ends[1, blue])
+    return Verdict(right, wrong, max(0.0, 1.0 - right - wrong))
+
+
+def _counts(voters: Sequence[Verdict]) -> Floats:
+    """(right, wrong): the chance of so many of each, by direct convolution."""
+    chances = np.zeros((len(voters) + 1, len(voters) + 1))
+    chances[0, 0] = 1.0
+    for right, wrong, none in voters:
+        longer = chances * none
+        longer[1:] += chances[:-1] * right
+        longer[:, 1:] += chances[:, :-1] * wrong
+        chances = longer
+    return chances
+
+
+@lru_cache(maxsize=4096)
+def _ends(voting: int, k: int, alpha: int) -> Floats:
+    """(2, blue): the chances that so many voters end up blue and red, from so many blue ones at first.
+
+    Where nobody can be turned, what more than half of them hold is the verdict, as in ``deliberate``.
+    """
+    blue = np.arange(voting + 1)
+    if voting == 1:
+        return np.array([[0.0, 1.0], [1.0, 0.0]])
+    rule = Slush(k, alpha).scaled(voting)
+    chain = SlushChain(voting, rule.k, int(rule.thresholds(1)[0]), sampling=Others())
+    stuck = (chain.blue == 0) & (chain.red == 0)
+    return np.stack(
+        [
+            np.where(stuck, 2 * blue > voting, chain.blue),
+            np.where(stuck, 2 * blue < voting, chain.red),
+        ]
+    )

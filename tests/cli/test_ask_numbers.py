@@ -1,0 +1,133 @@
+"""``folkmoot ask --regression`` and ``--voting probabilities`` from the shell, with all that can be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from folkmoot.client import Client
+from folkmoot.runs.processes import Nodes, prepare
+from support.command import assert_refused, run, run_json
+
+MODELS = """
+import numpy
+def warm(X): return X[:, 0] * 2.0
+def warmer(X): return X[:, 0] * 2.0 + 0.25
+def absurd(X): return X[:, 0] * 0.0 + 1e7
+def odd(X): return numpy.where(X[:, 0].astype(int) % 2, "odd", "even")
+odd.labels = ["even", "odd"]
+"""
+QUICK = ("--rounds", 12, "--pace", "5ms", "--deadline", "12s")
+
+
+@pytest.fixture(scope="module")
+def moot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """Six processes: four that are nearly of one mind, an absurd one, and a classifier."""
+    folder = tmp_path_factory.mktemp("numbers")
+    (folder / "number_models.py").write_text(MODELS)
+    np.save(folder / "rows.npy", np.arange(5.0)[:, None])
+    patch = pytest.MonkeyPatch()
+    patch.syspath_prepend(folder)
+    names = ["warm", "warmer", "warm", "warmer", "absurd", "odd"]
+    nodes = prepare(folder, [f"number_models:{name}" for name in names], {})
+    nodes.pages[0] = "127.0.0.1:0"
+    try:
+        for place in range(6):
+            nodes.start(place)
+        nodes.wait(range(6), 60.0)
+        yield nodes
+    finally:
+        nodes.stop()
+        patch.undo()
+
+
+def _said(*arguments: object) -> str:
+    result = run(*arguments)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_numbers_are_claimed_and_who_cannot_answer_says_so(moot: Nodes, tmp_path: Path) -> None:
+    rows, via = moot.folder / "rows.npy", moot.settings[0].folder
+    out = tmp_path / "numbers.csv"
+    told = _said("ask", rows, "--via", via, "--regression", "--tol", 0.5, *QUICK, "--out", out)
+    assert "trimmed-mean, k=5, tol=0.5" in told
+    assert "5 of 5 inputs decided (a quorum of 4 of 6 signed numbers within 0.5" in told
+    assert "refused: node005: its model gives labels, not numbers" in told
+    found = run_json("motions", "last", "--via", via)
+    assert found["answers"] == "numbers"
+    for i, claim in enumerate(found["claims"]):
+        assert 2 * i - 0.25 <= claim <= 2 * i + 0.5  # within tol/2 of what the four say
+        assert found["first_numbers"][i][0] == 2 * i
+    lines = out.read_text().splitlines()
+    assert lines[0] == "input,label,agreement"
+    assert [float(line.split(",")[1]) for line in lines[1:]] == found["claims"]
+    assert_refused("about numbers", "motions", "last", "--via", via, "--why", 0)
+    assert_refused("about numbers", "motions", "last", "--via", via, "--play", tmp_path / "x.html")
+    truth = tmp_path / "truth.csv"
+    truth.write_text("input,label\n0,1.0\n")
+    assert_refused("about numbers", "truth", "last", truth, "--via", via)
+    certificate = tmp_path / "motion.certificate"
+    _said("motions", "last", "--via", via, "--certificate", certificate)
+    told = _said("verify", certificate, "--roster", moot.folder / "roster.toml")
+    assert "the certificate holds" in told
+
+
+def test_the_same_over_http(moot: Nodes) -> None:
+    client = Client.of(moot.settings[0].folder)
+    answer = client.ask([[3.0], [4.0]], regression=True, tol=0.5, seconds=12.0, rounds=12, pace=0.005)
+    assert answer.undecided == 0
+    claims = answer.details["claims"]
+    assert [float(each or "nan") for each in answer.decisions] == claims
+    assert claims[0] == pytest.approx(6.1, abs=0.4)
+    assert answer.details["first_numbers"][0][0] == 6.0
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--regression"], "regression needs tol"),
+        (["--regression", "--tol", "0"], "--tol must be a number above 0: got 0.0"),
+        (["--regression", "--tol", "-2"], "--tol must be a number above 0: got -2.0"),
+        (["--regression", "--tol", "nan"], "--tol must be a number above 0: got nan"),
+        (["--regression", "--tol", "wide"], "--tol"),
+        (["--tol", "0.5"], "--tol must be given with"),
+        (["--voting", "ranks"], "--voting must be 'labels' or 'probabilities': got 'ranks'"),
+        (["--regression", "--tol", "1", "--trust"], "trust must not be given for numbers"),
+        (["--regression", "--tol", "1", "--labels", "a,b"], "--labels must not be given with regression"),
+        (["--regression", "--tol", "1", "--k", "2"], "--k must be at least 3 for numbers in a moot of 6"),
+        (["--voting", "probabilities", "--labels", "a,b"], "gives no probabilities"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_in_one_line(moot: Nodes, options: list[str], why: str) -> None:
+    rows, via = moot.folder / "rows.npy", moot.settings[0].folder
+    assert_refused(why, "ask", rows, "--via", via, *options)
+
+
+def test_a_classifier_asked_for_numbers_says_so(moot: Nodes) -> None:
+    rows, via = moot.folder / "rows.npy", moot.settings[5].folder
+    assert_refused(
+        "gives labels, not numbers: even, odd", "ask", rows, "--via", via, "--regression", "--tol", 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--tol", "1"], "--tol must be given with --regression"),
+        (["--regression", "--trust"], "--trust must not be given with --regression"),
+        (["--regression", "--tol", "0"], "--tol must be a number above 0"),
+        (
+            ["--regression", "--attack", "malicious"],
+            "--attack must be one that a node can play with --regression",
+        ),
+        (["--regression", "--nodes", "60"], "--nodes must satisfy 3 <= nodes <= 50"),
+        (["--regression", "--inputs", "143"], "--inputs must satisfy 1 <= inputs <= 142"),
+        (["--regression", "--nodes", "5", "--byzantine", "4"], "must leave two honest nodes"),
+    ],
+)
+def test_local_refuses_in_one_line(options: list[str], why: str) -> None:
+    assert_refused(why, "local", *options)

@@ -1,0 +1,174 @@
+"""Models of numbers improve each other: by hand, on real data, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
+
+from folkmoot import ConsensusRegressor
+from folkmoot.adversaries import FarAway
+from folkmoot.learning.participants import ParticipantWarning
+
+N = 10
+
+
+@pytest.fixture(scope="module")
+def people() -> tuple[Any, Any, Any, Any, Any, Any]:
+    """Ten hospitals with 18 patients each, 150 patients nobody has followed up, and 112 to test on."""
+    X, y = load_diabetes(return_X_y=True)
+    order = np.random.default_rng(3).permutation(len(y))
+    own, pool, test = order[:180], order[180:330], order[330:]
+    return X[own], y[own], np.arange(180) % N, X[pool], X[test], y[test]
+
+
+def off(models: list[Any], X: Any, y: Any) -> Any:
+    """(model,): root mean squared errors."""
+    return np.array([np.sqrt(np.mean((np.ravel(each.predict(X)) - y) ** 2)) for each in models])
+
+
+@pytest.mark.parametrize("liars", [None, {i: FarAway() for i in range(3)}])
+def test_trees_of_eighteen_patients_get_much_nearer_among_liars_too(people: Any, liars: Any) -> None:
+    X, y, groups, pool, X_test, y_test = people
+    moot = ConsensusRegressor([DecisionTreeRegressor(max_depth=4)], adversaries=liars, random_state=0)
+    moot.fit(X, y, groups=groups)
+    before = off(moot.estimators_, X_test, y_test)
+    moot.improve(pool)
+    after = off(moot.estimators_, X_test, y_test)
+    assert after.mean() < 0.85 * before.mean()
+    assert after.max() < 0.85 * before.max()
+    assert moot.improvement_.mean[1] < moot.improvement_.mean[0]
+    moot = ConsensusRegressor([DecisionTreeRegressor(max_depth=4)], rule="mean", adversaries={0: FarAway()})
+    moot.fit(X, y, groups=groups).improve(pool)  # where liars are believed, all is lost
+    assert off(moot.estimators_, X_test, y_test).mean() > 10 * before.mean()
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_the_new_model_is_that_of_own_rows_and_agreed_numbers(people: Any, outputs: int) -> None:
+    X, y, groups, pool, *_ = people
+    y = y if outputs == 1 else np.column_stack([y, y[::-1]])
+    moot = ConsensusRegressor([Ridge(0.1)], random_state=0).fit(X, y, groups=groups)
+    agreed = moot.deliberate(pool)
+    old = moot.estimators_
+    moot.improve(pool)
+    np.testing.assert_array_equal(moot.improvement_.numbers, agreed.numbers)
+    assert moot.improvement_.models == old
+    for i, change in enumerate(moot.improvement_.changes):
+        mine = groups == i
+        both = np.concatenate([X[mine], pool]), np.concatenate([y[mine], agreed.numbers[i]])
+        np.testing.assert_allclose(moot.estimators_[i].predict(pool), Ridge(0.1).fit(*both).predict(pool))
+        alone = Ridge(0.1).fit(pool, agreed.numbers[i]).predict(X[mine]) - y[mine]
+        assert change.became == pytest.approx(np.sqrt((alone**2).sum() / 18))
+        assert change.shown == 0
+        assert moot.participants_[i].rows == 168
+
+
+def test_before_is_five_fold(people: Any) -> None:
+    """Models that name the mean of what they saw: the folds need not be known to bound what they are off."""
+    X, y, groups, pool, *_ = people
+    moot = ConsensusRegressor([Ridge(1e12)], random_state=0).fit(X, y, groups=groups).improve(pool)
+    for i, change in enumerate(moot.improvement_.changes):
+        mine = y[groups == i]
+        assert mine.std() < change.was < 1.4 * mine.std()  # never nearer than the mean of all 18
+
+
+@pytest.mark.parametrize("weights", ["holdout", "peer-review"])
+def test_weights_are_measured_again_with_the_new_models(people: Any, weights: Any) -> None:
+    X, y, groups, pool, *_ = people
+    moot = ConsensusRegressor([Ridge(0.1)], weights=weights, random_state=0).fit(X, y, groups=groups)
+    moot.improve(pool)
+    squares = moot.checked_.squares
+    peer = moot.estimators_[4].predict(X[groups == 7]) - y[groups == 7]
+    assert squares[7, 4] == pytest.approx(np.mean(peer**2))
+    alone = moot.improvement_.changes[7].became
+    assert alone is not None
+    assert squares[7, 7] == pytest.approx(alone**2)  # itself by a model that has not seen its rows
+    assert moot.improvement_.changes[7].shown == 18
+
+
+def test_a_careful_participant_keeps_a_model_that_its_own_rows_speak_for(people: Any) -> None:
+    X, y, groups, pool, *_ = people
+    y = np.where(groups == 9, 5 * X[:, 0], X[:, 0])  # the last measures in another unit
+    moot = ConsensusRegressor([Ridge(1e-3)], random_state=0).fit(X, y, groups=groups)
+    with pytest.warns(ParticipantWarning, match="9 .*keeps its old model"):
+        moot.improve(pool, safe=True)
+    last = moot.improvement_.changes[9]
+    assert last.why == "the new model loses 17 of its 18 rows and wins 1"
+    assert moot.estimators_[9] is last.model
+    assert moot.improvement_.refused == {last.name: last.why}
+
+
+class Odd(RegressorMixin, BaseEstimator):
+    """Cannot be fitted to more than 20 rows."""
+
+    def fit(self, X: Any, y: Any) -> Odd:
+        if len(X) > 20:
+            raise ValueError("too many rows. Take fewer.")
+        self.mean_ = float(np.mean(y))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.full(len(X), self.mean_)
+
+
+def test_who_cannot_refit_keeps_its_model_and_says_why(people: Any) -> None:
+    X, y, groups, pool, *_ = people
+    moot = ConsensusRegressor([Ridge(0.1)] * 9 + [Odd()], random_state=0).fit(X, y, groups=groups)
+    with pytest.warns(ParticipantWarning, match="too many rows"):
+        moot.improve(pool)
+    last = moot.improvement_.changes[9]
+    assert last.why is not None
+    assert last.why.endswith("cannot be fitted: too many rows")
+    assert last.became is None
+    assert "-  keeps its old model" in str(moot.improvement_)
+    assert isinstance(moot.estimators_[9], Odd)
+
+
+def test_prefit_models_need_rows_and_their_clones_are_fitted_to_these(people: Any) -> None:
+    X, y, groups, pool, *_ = people
+    fitted = [Ridge(0.1).fit(X[groups == i], y[groups == i]) for i in range(N)]
+    moot = ConsensusRegressor(fitted, prefit=True).fit()
+    with pytest.raises(ValueError, match=r"improve needs labelled rows of each participant: fit\(X"):
+        moot.improve(pool)
+    names = [f"ridge-{i + 1}" for i in range(N)]
+    moot.fit(X, y, groups=np.array(names)[groups]).improve(pool)
+    both = (
+        np.concatenate([X[groups == 2], pool]),
+        np.concatenate([y[groups == 2], moot.improvement_.numbers[2]]),
+    )
+    np.testing.assert_allclose(moot.estimators_[2].predict(pool), Ridge(0.1).fit(*both).predict(pool))
+    off_before = fitted[2].predict(X[groups == 2]) - y[groups == 2]
+    assert moot.improvement_.changes[2].was == pytest.approx(np.sqrt(np.mean(off_before**2)))
+
+
+def test_what_is_refused_leaves_everything_as_it_was(people: Any) -> None:
+    X, y, groups, pool, *_ = people
+    moot = ConsensusRegressor([Ridge(0.1)], random_state=0).fit(X, y, groups=groups)
+    before = moot.participants_
+    with pytest.raises(ValueError, match="at least one input to agree on"):
+        moot.improve(pool[:0])
+    with pytest.raises(ValueError, match="10 features"):
+        moot.improve(pool[:, :4])
+    wrong: Any = "yes"
+    with pytest.raises(TypeError, match="safe must be True or False: got 'yes'"):
+        moot.improve(pool, safe=wrong)
+    with pytest.raises(ValueError, match="rows are not kept in copies, pickles or files"):
+        copy.deepcopy(moot).improve(pool)
+    assert moot.participants_ is before
+    assert not hasattr(moot, "improvement_")
+
+
+def test_in_a_notebook_it_is_a_table(people: Any) -> None:
+    X, y, groups, pool, *_ = people
+    names = np.array([f"<b>{i}</b>" for i in range(N)])[groups]
+    moot = ConsensusRegressor([Ridge(0.1)], random_state=0).fit(X, y, groups=names).improve(pool)
+    html = moot.improvement_._repr_html_()
+    assert html.count("<tr>") == 1 + N + 2
+    assert "&lt;b&gt;3&lt;/b&gt;" in html
+    assert f"<td>{moot.improvement_.mean[1]:.4g}</td>" in html
