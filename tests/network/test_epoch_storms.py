@@ -11,7 +11,7 @@ from support.network import epoch_storms
 from support.network.epoch_storms import KINDS, assert_promises_hold, play, stormy
 from support.network.moot_of_epochs import MootOfEpochs
 
-QUICK = [(seed, None) for seed in range(4)] + [(100 + i, kind) for i, kind in enumerate(KINDS)]
+QUICK = [(seed, None) for seed in range(3)] + [(100 + i, kind) for i, kind in enumerate(KINDS)]
 
 
 def test_the_promises_hold_while_rosters_change() -> None:

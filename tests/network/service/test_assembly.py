@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import random
 from collections.abc import Callable
 from functools import partial
 
@@ -22,6 +23,7 @@ from folkmoot.network.wire.succession import Succession
 from support.network.epochs import key_of, signatures
 from support.network.moot_in_memory import InMemory
 from support.network.moot_of_epochs import MootOfEpochs, address, joined, left, renewed
+from support.network.mutated import mutated
 
 NAMES = ["anna", "bert", "cleo", "dora", "emil", "fred", "gina"]
 VOTES = {name: np.tile(np.array([0, 1], np.int8), 10) for name in [*NAMES, "hugo", "iris"]}
@@ -269,3 +271,31 @@ def test_motions_under_a_roster_that_was_replaced_long_ago_are_not_begun() -> No
     hall.network.run(GRACE + 7.0)
     assert len(hall.storages["bert"].motions()) == 2
     assert hall.nodes["bert"].counts["refused_old_roster"] >= 1
+
+
+def test_mutated_frames_about_rosters_change_nothing() -> None:
+    """Real ones of a proposal under way, so that many get past the decoder."""
+    hall, rng = moot(), random.Random(4)
+    real = successor(hall, joined("hugo"), *NAMES[2:6])  # one signature short
+    pool = [
+        m.encode(each)
+        for each in (
+            real,
+            m.Held((real.previous, bytes(32)), ((hashlib.sha256(real.content).digest(), b"\x3c"),)),
+        )
+    ]
+    bert = hall.nodes["bert"]
+    for number in range(4000):
+        bert.received(address("gina"), mutated(rng, pool[number % 2], pool))
+        if number % 100 == 99:
+            hall.network.run(hall.network.time + 20.0)  # the budget comes back
+    counts = bert.counts
+    assert min(counts[f"refused_{why}"] for why in ("malformed", "forged_roster", "another_roster")) > 50
+    assert counts["refused_too_often"] < 2000
+    assert {hall.tip(who).epoch for who in NAMES} == {0}
+    assert all(set(p.signatures) <= {2, 3, 4, 5} for p in bert.chronicle.proposals)
+    assert all(hall.nodes[who].accused() == [] for who in NAMES)
+    hall.sign("anna", joined("hugo")(hall.root))
+    told(hall, real)
+    hall.network.run(hall.network.time + 5.0)
+    assert {hall.tip(who).epoch for who in NAMES} == {1}

@@ -288,7 +288,7 @@ class Assembly:
 
     def _learnt(self, others: Iterable[bytes]) -> None:
         """Something new is stored: go over to a new roster, if there is one, and pass it on."""
-        self._told = _known(self.chronicle)
+        before, self._told = self._told, _known(self.chronicle)
         gone = self._settle_halls()
         for old, proof in self.chronicle.evidence():
             place = statements.accused(proof)
@@ -297,7 +297,7 @@ class Assembly:
                 self.counts["evidence"] += 1
                 against, what = old[place].name, statements.kind(proof)
                 self._log("warning", "evidence", motion=old.digest, against=against, what=what)
-        told: list[Proposal] = list(self.chronicle.proposals)
+        told = [p for p in self.chronicle.proposals if (p.succession.name, _bits(p)) not in before[1]]
         if gone:  # all must know, those too that have left
             others = self._everybody()
             link = self.chronicle.after(self.chronicle.rosters[-2])

@@ -187,8 +187,8 @@ class Chronicle:
 
     def _adopt(self, proposal: Proposal, clock: float) -> None:
         previous, name = bytes.fromhex(self.tip.digest), proposal.succession.name
-        row = self._db.one("SELECT at FROM adopted WHERE previous = ?", previous)
-        if row is None:
+        query = "SELECT name, at FROM adopted WHERE previous = ?"
+        if self._db.one(query, previous) is None:
             with self._db.writing():
                 self._db.change("INSERT OR IGNORE INTO adopted VALUES (?, ?, ?)", previous, name, clock)
                 before = {member.name: member.fingerprint for member in self.tip}
@@ -198,9 +198,12 @@ class Chronicle:
                         self._db.change(
                             "INSERT OR REPLACE INTO renewed VALUES (?, ?)", old, member.fingerprint
                         )
+        first, at = self._db.one(query, previous)
+        if first != name:  # a command was faster, and more lie than may
+            return
         self._adopted[previous] = name
         self.rosters.append(proposal.succession.roster)
-        self.since.append(clock if row is None else row[0])
+        self.since.append(at)
 
     def _read(self) -> None:
         self.proposals = list(self.stored(self.tip))
