@@ -82,6 +82,8 @@ def test_a_member_that_leaves_ends_what_was_under_way_and_cannot_ask_any_more() 
     assert gina.chronicle.tip.epoch == 1
     assert not gina.present
     assert gina.open_motions == 1
+    assert hall.logs["gina"].getvalue().count('"event":"not in the roster in force"') == 1
+    assert hall.logs["anna"].getvalue().count('"event":"roster in force"') == 1
     hall.network.run(12.0)
     decided(hall, NAMES, 1)
     with pytest.raises(ValueError, match=r"this node is not in the roster in force \(epoch 1\)"):

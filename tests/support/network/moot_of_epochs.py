@@ -6,6 +6,7 @@ Who is called ``anna`` has anna's first key; ``anna 1`` is anna with another key
 from __future__ import annotations
 
 import hashlib
+import io
 import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -21,6 +22,7 @@ from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.chronicle import Chronicle
+from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.memory import Network, Weather, World
 from folkmoot.network.transports.places import Places
@@ -71,6 +73,7 @@ class MootOfEpochs:
         self.nodes: dict[str, Assembly] = {}
         self.over: dict[bytes, tuple[Session, dict[str, Any]]] = {}
         self.starts = self.asked = 0
+        self.logs: dict[str, io.StringIO] = {}  # what each has to say about rosters
         for who in self.first:
             self.start(who)
 
@@ -93,7 +96,9 @@ class MootOfEpochs:
             return Node(parts, policy=ANYTHING, lasting=lasting)
 
         chronicle = Chronicle(storage, self.roots[who], world.clock())
-        assembly = Assembly(chronicle, world, own, make, rng=rng)
+        self.logs.setdefault(who, io.StringIO())
+        journal = Journal("info", self.logs[who])
+        assembly = Assembly(chronicle, world, own, make, rng=rng, journal=journal)
         self.nodes[who] = assembly
         if who in self.hostile:
             self.hostile[who](self, who, assembly, world)

@@ -167,6 +167,7 @@ class Assembly:
         """Take up the motions that were under way, and say what is held."""
         for hall in self.halls:
             hall.node.start()
+        self._say_if_absent()
         self._begin_telling()
         self._retire_later()
 
@@ -290,6 +291,8 @@ class Assembly:
         """Something new is stored: go over to a new roster, if there is one, and pass it on."""
         before, self._told = self._told, _known(self.chronicle)
         gone = self._settle_halls()
+        if before[0] != self._told[0]:
+            self._say_if_absent()
         for old, proof in self.chronicle.evidence():
             place = statements.accused(proof)
             if (old.digest, place) not in self._accused:
@@ -343,13 +346,15 @@ class Assembly:
                 n = len(roster)
                 self._log("info", "roster in force", epoch=roster.epoch, moot=roster.digest, participants=n)
         self.halls = [kept[roster.digest] for roster in wanted]
-        if not self.present:
-            tip = rosters[-1]
-            self._log("warning", "not in the roster in force", epoch=tip.epoch, moot=tip.digest)
         self._hold(wanted, self._moots())
         if started:
             self._retire_later()
         return bool(new)
+
+    def _say_if_absent(self) -> None:
+        if not self.present:
+            tip = self.chronicle.tip
+            self._log("warning", "not in the roster in force", epoch=tip.epoch, moot=tip.digest)
 
     def _retire_later(self) -> None:
         """Look again later whether an old roster is still needed."""
