@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot import Everyone, Slush, Snowball, Snowflake, deliberate
+from folkmoot.cores import cores
 from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.gpu import cuda, launching
 from folkmoot.simulation.play_options import Options
@@ -208,7 +209,10 @@ def million() -> dict[str, object]:
 def measure() -> dict[str, object]:
     if reason := cuda.why_not():
         return {"no GPU": reason}
-    results: dict[str, object] = {"GPU": cuda.cuda().name}
+    results: dict[str, object] = {
+        "GPU": cuda.cuda().name,
+        "cores that two threads of the processor have": min(THREADS, cores()),
+    }
     for part in (headline, kinds, beta, chart, million):
         results |= part()
     return results

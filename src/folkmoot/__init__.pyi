@@ -44,8 +44,10 @@ from .sampling import Neighbours as Neighbours
 from .sampling import Others as Others
 from .sampling import Trusting as Trusting
 from .simulation import Agreement as Agreement
+from .simulation import Sweep as Sweep
 from .simulation import agree as agree
 from .simulation import deliberate as deliberate
+from .simulation import sweep as sweep
 from .thresholds import StrongConfidence as StrongConfidence
 from .vote_files import PartitionTable as PartitionTable
 from .vote_files import VoteTable as VoteTable

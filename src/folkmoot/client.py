@@ -174,8 +174,8 @@ class Client:
                 key: [line[key] for line in lines]
                 for key in ("agreement", "first_votes", "majority", "why_undecided")
             },
-            "claims": [] if told["tol"] is None else [line["claim"] for line in lines],
-            "first_numbers": [line["first_numbers"] for line in lines if told["answers"] == "numbers"],
+            "claims": [] if told.get("tol") is None else [line["claim"] for line in lines],
+            "first_numbers": [line["first_numbers"] for line in lines if told.get("answers") == "numbers"],
         }
         details = {key: value for key, value in told.items() if key not in ("live", "decided")} | lists
         return Answer(told["motion"], lists["decisions"], lists["agreement"], told["undecided"], details)

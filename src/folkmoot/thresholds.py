@@ -98,10 +98,7 @@ class StrongConfidence:
                 "StrongConfidence() has no accuracies: give them, StrongConfidence(p); in an estimator they "
                 "come from the holdout"
             )
-        size = checks.integer("k", k, least=1)
-        least = checks.least_alpha(size)
-        alphas = [max(least, math.ceil(size * Fraction(repr(value)))) for value in self.p]
-        return np.array(alphas, dtype=np.int64)
+        return strong_thresholds(np.asarray(self.p, dtype=np.float64), checks.integer("k", k, least=1))
 
     def restricted(self, participants: Sequence[int]) -> StrongConfidence:
         """The same among some of the participants."""
@@ -176,3 +173,13 @@ def _agreement_bounds(votes: npt.ArrayLike, whose: Sequence[int]) -> Floats:
             inputs = np.median(both[peers])
             bounds[place] = wilson_bound(share * inputs, inputs, -_SURE)
     return bounds
+
+
+def strong_thresholds(p: Floats, k: int) -> Ints:
+    """The same of accuracies in an array of any shape."""
+    wanted = k * p
+    alphas = np.ceil(wanted).astype(np.int64)
+    # Only near a whole number can the rounding of the product, or of the decimal, change what is above it.
+    for place in np.argwhere(np.abs(wanted - np.round(wanted)) < 1e-9 * k):
+        alphas[tuple(place)] = math.ceil(k * Fraction(repr(float(p[tuple(place)]))))
+    return np.maximum(checks.least_alpha(k), alphas)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, Literal
 
 from folkmoot.chain.in_process import InProcess
 from folkmoot.chain.rpc import Log, Message, RevertedError
@@ -59,30 +59,41 @@ def answered(rpc: InProcess, method: str, params: list[Any]) -> Any:
             topics = [None if each is None else bytes.fromhex(each[2:]) for each in wanted["topics"]]
             first, last = int(wanted["fromBlock"], 16), int(wanted["toBlock"], 16)
             return [_log(each) for each in rpc.logs(wanted["address"], topics, first, last)]
+        case "anvil_mine":  # anvil's own commands, so that nobody moves the clock behind a request's back
+            return rpc.tester.mine_blocks(int(params[0], 16)) and None
+        case "evm_setNextBlockTimestamp":
+            return rpc.travel(params[0])
     raise ValueError(f"the method {method} does not exist")
 
 
+Moment = Literal["before", "after"]
+
+
 @contextmanager
-def serving(rpc: InProcess) -> Iterator[str]:
-    """Its address on loopback, while the block lasts."""
+def serving(rpc: InProcess, meanwhile: Callable[[Moment, str], None] | None = None) -> Iterator[str]:
+    """Its address on loopback, while the block lasts; ``meanwhile`` may hold answers up, before and after."""
     lock = Lock()
+    hold: Callable[[Moment, str], None] = meanwhile or (lambda *_: None)
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             said: dict[str, Any] = {"jsonrpc": "2.0", "id": asked["id"]}
             try:
+                hold("before", asked["method"])
                 with lock:
                     said["result"] = answered(rpc, asked["method"], asked["params"])
+                hold("after", asked["method"])
             except RevertedError as error:
                 said["error"] = {"code": 3, "message": f"execution reverted: {error}"}
             except ValueError as error:
                 said["error"] = {"code": -32601, "message": str(error)}
             data = json.dumps(said).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            with suppress(ConnectionError):  # whoever asked was killed
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
 
         def log_message(self, *_: object) -> None:
             pass

@@ -35,6 +35,10 @@ class AnvilRpc(HttpRpc):
         if timestamp > self.block("latest").timestamp:
             self.request("evm_setNextBlockTimestamp", timestamp)
 
+    def mine(self, blocks: int = 1) -> None:
+        """Make empty blocks."""
+        self.request("anvil_mine", hex(blocks))
+
     def rich(self) -> Sequence[bytes]:
         """Private keys of accounts that have coins here; everybody knows them."""
         keys = [keccak(f"folkmoot anvil {place}".encode()) for place in range(self._accounts)]

@@ -40,7 +40,7 @@ class HttpRpc:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"--rpc must be an address such as http://127.0.0.1:8545: got {url!r}")
-        self._url, self._seconds, self._asked = url, seconds, 0
+        self.url, self._seconds, self._asked = url, seconds, 0
         self._name = f"{parts.scheme}://{parts.hostname}" + (f":{parts.port}" if parts.port else "")
 
     def request(self, method: str, *params: object) -> Any:
@@ -48,7 +48,7 @@ class HttpRpc:
         self._asked += 1
         body = json.dumps({"jsonrpc": "2.0", "id": self._asked, "method": method, "params": params}).encode()
         request = urllib.request.Request(  # noqa: S310 (the scheme was checked)
-            self._url, body, {"Content-Type": "application/json", "User-Agent": "folkmoot"}
+            self.url, body, {"Content-Type": "application/json", "User-Agent": "folkmoot"}
         )
         try:
             with urllib.request.urlopen(request, timeout=self._seconds) as answer:  # noqa: S310

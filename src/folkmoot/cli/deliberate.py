@@ -136,6 +136,7 @@ def deliberate(
     from folkmoot.comparison import compare
     from folkmoot.comparison.printing import times
     from folkmoot.explanation import why_of_answer
+    from folkmoot.protocols import Hierarchy
     from folkmoot.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
@@ -193,6 +194,7 @@ def deliberate(
         )
     notes += lines
     result = _as_dict(report, table, protocol)
+    result["teams"] = len(rule.names) if isinstance(rule, Hierarchy) else None
     if golden is not None:
         result |= trust_as_dict(golden.gold, report, table.workers)
         notes.insert(0, trust_in_words(golden.gold, report))
@@ -211,7 +213,8 @@ def deliberate(
         print_json(result)
     else:
         by_trust = (" by peer review" if peer_review else " by trust") if report.listeners else ""
-        own = (f"{protocol}{by_trust}, {times(repeats)}", report.line(report.talk))
+        several = f" in {result['teams']} teams" if teams else ""
+        own = (f"{protocol}{several}{by_trust}, {times(repeats)}", report.line(report.talk))
         print_table(
             f"{report.n_participants} participants, {report.inputs} inputs, {classes} classes",
             ["who decides", "accuracy", *_scores(report), "undecided"],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from folkmoot.cli.options import Json, Seed, whole_number
+from folkmoot.cli.options import Json, Seed, device_called, whole_number
 from folkmoot.cli.output import print_json, print_table, progress_bars, say, warn
 from folkmoot.cli.study_output import check_folder
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from folkmoot.paper.experiment import Experiment
     from folkmoot.paper.findings_page import Done
     from folkmoot.paper.reproduction import Reproduction
+    from folkmoot.simulation.play_options import Device
 
 FAILED = 1  # some experiment could not be run; the others were
 
@@ -48,6 +49,9 @@ def reproduce(
         typer.Option("--ray", help="Use this Ray cluster: an address, or 'local'.", show_default=False),
     ] = None,
     seed: Seed = 0,
+    device: Annotated[
+        str, typer.Option("--device", help="Where beta and design are played: cpu, cuda (a GPU) or auto.")
+    ] = "cpu",
     json: Json = False,
 ) -> None:
     """Recompute every table and figure of the paper. Finished parts are kept: run it again to go on."""
@@ -68,11 +72,12 @@ def reproduce(
         if names
         else [experiment(name) for name in MODULES]
     )
+    where = _device(device, [each.name for each in chosen if not each.takes_device] if names else [])
     if quick and not names:
         chosen = [each for each in chosen if each.name != "femnist-cnn"]
     folder = check_folder(out)
     folder.mkdir(parents=True, exist_ok=True)
-    reproduction = Reproduction(folder, data, quick, seed)
+    reproduction = Reproduction(folder, data, quick, seed, where)
     with _cluster(ray):
         done = [_run(reproduction, each, jobs) for each in chosen]
     # The page shows all that is finished, in the order of the paper, also what was not asked for now.
@@ -94,6 +99,18 @@ def reproduce(
         say(f"folkmoot: {each.experiment.name} was not run: {each.failure}", error=True)
     if failures:
         raise typer.Exit(FAILED)
+
+
+def _device(typed: str, without: list[str]) -> Device:
+    """The device to play on: "auto" is settled here, as results of a GPU are kept apart."""
+    from folkmoot.simulation.kernels.gpu import cuda
+
+    device = device_called(typed)
+    if device == "cuda" and without:
+        raise ValueError(f"--device cuda is for beta and design: {without[0]} is not played on a GPU")
+    if device == "cuda":
+        cuda.cuda()
+    return ("cpu" if cuda.why_not() else "cuda") if device == "auto" else device
 
 
 def _run(reproduction: Reproduction, experiment: Experiment[Any], jobs: int) -> Done:

@@ -202,8 +202,8 @@ def compare(
     _check_trust(trust, anchors)
     if anchors is not None and device == "cuda":
         raise ValueError(
-            "a GPU does not play talks by trust: give device='cpu', or device='auto', which takes a GPU where "
-            "it can"
+            "a GPU does not play talks by trust: give device='cpu', or device='auto', which takes a GPU "
+            "where it can"
         )
     if stacking and right is None:
         raise ValueError("stacking learns from the truth: give truth=, or stacking=False")

@@ -101,6 +101,7 @@ class Experiment(Generic[Config]):
     figures: Callable[[Any], Mapping[str, Figure]]  # of the result, by name; one is named as the experiment
     then: Callable[[Config, Any], Plan] | None = None  # more cells, from what the first ones returned
     needs_data: bool = False  # FEMNIST: the config has a field ``data``, a path or None
+    takes_device: bool = False  # can be played on a GPU: the config has a field ``device``
 
     def run(self, config: Config, seed: int) -> Result:
         """All of it, here and now: a pure function of (config, seed)."""

@@ -17,6 +17,7 @@ from folkmoot.paper.experiment import Experiment
 from folkmoot.paper.findings_page import Done, page
 from folkmoot.paper.runner import is_finished, run, settings
 from folkmoot.paper.store import Store, stamp
+from folkmoot.simulation.play_options import Device
 
 _ENDINGS: Final = (".json", ".png", ".svg")
 
@@ -29,6 +30,7 @@ class Reproduction:
     data: Path | None
     quick: bool
     seed: int
+    device: Device = "cpu"
 
     @property
     def about(self) -> dict[str, object]:
@@ -38,6 +40,7 @@ class Reproduction:
             "settings": "quick" if self.quick else "full",
             "seed": self.seed,
             "FEMNIST": "downloaded" if self.data is None else self.data.name,
+            **({} if self.device == "cpu" else {"device": self.device}),
         }
 
     def run(
@@ -81,7 +84,7 @@ class Reproduction:
 
     def _config(self, experiment: Experiment[Any]) -> Any:
         data = None if self.data is None else str(self.data.resolve())
-        return settings(experiment, quick=self.quick, data=data)
+        return settings(experiment, quick=self.quick, data=data, device=self.device)
 
     def _store(self, experiment: Experiment[Any]) -> Store:
         """Where cells are kept; those of other data, or of data that changed, elsewhere."""

@@ -10,11 +10,14 @@ from folkmoot.arrays import PartProgress
 from folkmoot.learning.parallel import shared_out
 from folkmoot.paper.experiment import Cell, Experiment, Plan, Result, cells_of, filled
 from folkmoot.paper.store import MISSING, Store
+from folkmoot.simulation.play_options import Device
 
 
-def settings(experiment: Experiment[Any], *, quick: bool, data: str | None) -> Any:
-    """The config of a run: full or quick, with the path of the data where it needs one."""
+def settings(experiment: Experiment[Any], *, quick: bool, data: str | None, device: Device = "cpu") -> Any:
+    """The config of a run: full or quick, with the path of the data where it needs one, and the device."""
     config = experiment.quick if quick else experiment.full
+    if experiment.takes_device:
+        config = replace(config, device=device)
     return replace(config, data=data) if experiment.needs_data else config
 
 

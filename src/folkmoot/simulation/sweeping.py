@@ -17,6 +17,7 @@ from folkmoot.sampling import Everyone, Others, Sampling, check_sampling
 from folkmoot.simulation.play_options import Device, check_device, check_seed, check_threads
 from folkmoot.simulation.setting import chance_rows, check_rounds, in_units
 from folkmoot.simulation.sharing import Piece, share
+from folkmoot.thresholds import StrongConfidence, strong_thresholds
 
 if TYPE_CHECKING:
     from folkmoot.simulation.kernels.sweeps import Rule
@@ -47,8 +48,7 @@ class Sweep:
 
     Examples
     --------
-    >>> from folkmoot import Slush
-    >>> from folkmoot.simulation import sweep
+    >>> from folkmoot import Slush, sweep
     >>> found = sweep(0.6, Slush(5, 3), n=15, talks=1000)
     >>> found.accuracy.shape, bool(0.7 < found.accuracy[0] < 0.8), found.open
     ((1,), True, array([0]))
@@ -149,8 +149,7 @@ def sweep(
     --------
     Each vote is a coin, and every talk the talk that ``deliberate`` would have with the sweep's seed:
 
-    >>> from folkmoot import Slush
-    >>> from folkmoot.simulation import sweep
+    >>> from folkmoot import Slush, sweep
     >>> found = sweep([0.6] * 9, Slush(5, 3), talks=200, keep="decisions")
     >>> found.votes.shape, int(found.right[0] + found.wrong[0] + found.level[0])
     ((1, 9, 200), 200)
@@ -163,7 +162,7 @@ def sweep(
     rule = _rule(accuracies, rules, liars, check_sampling(sampling), check_rounds(rounds), number)
     found = np.zeros((len(rules), 8), dtype=np.int64)
     kept = None
-    if _takes_gpu(where, keep, accuracies.size * talks, rule):
+    if _takes_gpu(where, keep, len(rules) * talks, rule):
         from folkmoot.simulation.kernels.gpu import cuda
         from folkmoot.simulation.kernels.gpu import sweeps as on_gpu
 
@@ -227,14 +226,15 @@ def _rule(p: Floats, rules: list[Slush], liars: int, law: Sampling, rounds: int,
     settings, honest = p.shape
     n, k = honest + liars, rules[0].k
     urn = law.urn(n, k)
-    alphas = np.stack([rule.thresholds(honest) for rule in rules])
-    levels, which = np.unique(alphas, return_inverse=True)
+    alphas = _alphas(rules, honest)
+    levels = np.flatnonzero(np.bincount(alphas.ravel()))
+    which = np.searchsorted(levels, alphas)
     # All right is for good where the liars cannot reach a threshold; all wrong is in any case.
     for_good = np.stack([np.ones(settings, dtype=np.bool_), liars < alphas.min(axis=1)], axis=1)
     return Rule(
         chance=chance_rows(law, n, k, levels).ravel(),
         row=urn + 2,
-        offset=(which.reshape(alphas.shape) * (urn + 2)).astype(np.uint64),
+        offset=(which * (urn + 2)).astype(np.uint64),
         thresholds=in_units(p),
         seeds=seeds_of(seed, settings),
         fixed=np.array([liars, 0]),
@@ -243,17 +243,26 @@ def _rule(p: Floats, rules: list[Slush], liars: int, law: Sampling, rounds: int,
     )
 
 
-def _takes_gpu(device: Device, keep: Keep, work: int, rule: Rule) -> bool:
+def _alphas(rules: list[Slush], honest: int) -> Ints:
+    """(setting, honest): thresholds; at once where all are from accuracies, as there may be thousands."""
+    told = [rule.alpha.p if isinstance(rule.alpha, StrongConfidence) else None for rule in rules]
+    if all(each is not None and len(each) == honest for each in told):
+        return strong_thresholds(np.array(told, dtype=np.float64), rules[0].k)
+    return np.stack([rule.thresholds(honest) for rule in rules])
+
+
+def _takes_gpu(device: Device, keep: Keep, jobs: int, rule: Rule) -> bool:
     """Whether a GPU plays it: ``device="cuda"`` is an order, and refused with the reason."""
     if device == "cpu":
         return False
     from folkmoot.simulation.kernels.gpu import cuda
-    from folkmoot.simulation.kernels.gpu.kernel import WORTH_IT
+    from folkmoot.simulation.kernels.gpu.kernel import worth_it
     from folkmoot.simulation.kernels.gpu.layout import MOST_TURNS
 
-    long = rule.rounds * rule.offset.shape[1] >= MOST_TURNS
+    honest = rule.offset.shape[1]
+    long = rule.rounds * honest >= MOST_TURNS
     if device == "auto":
-        return work >= WORTH_IT and keep == "counts" and not long and cuda.why_not() is None
+        return keep == "counts" and not long and worth_it(jobs, honest)
     if keep == "decisions":
         raise ValueError(
             "a GPU keeps the counts of a sweep: give keep='counts', or device='cpu' for the decisions"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,67 +12,23 @@ from folkmoot import Slush
 from folkmoot.chain.contract import Contract
 from folkmoot.chain.http_rpc import HttpRpc
 from folkmoot.chain.in_process import InProcess
-from folkmoot.chain.keys import address_of
 from folkmoot.chain.rpc import RpcError
 from folkmoot.chain.sending import Sender
 from folkmoot.chain.weights import read_weights
 from folkmoot.network.membership.identity import create
 from folkmoot.network.membership.roster import Roster
-from folkmoot.wallets import keccak
-from support.chain import Account
 from support.chain_server import serving
+from support.chain_town import Town
 from support.command import assert_refused, run, run_json
 
 TRUTH = [0, 1, 2, 0, 1, 2, 0, 1]
 
 
-@dataclass
-class Town:
-    """A chain over HTTP, the contract, and keystores of some people with coins."""
-
-    rpc: InProcess
-    url: str
-    contract: str
-    folder: Path
-    addresses: dict[str, str]
-
-    def by(self, name: str, command: str, *arguments: object) -> list[object]:
-        return [
-            *("chain", command, "--rpc", self.url, "--contract", self.contract),
-            *("--keystore", self.folder / f"{name}.json", "--passphrase-file", self.folder / "passphrase"),
-            *arguments,
-        ]
-
-    def did(self, name: str, command: str, *arguments: object) -> Any:
-        return run_json(
-            *self.by(name, command, *arguments), *(() if command == "watch" else ("--confirmations", 0))
-        )
-
-    def refused(self, message: str, name: str, command: str, *arguments: object) -> None:
-        assert_refused(message, *self.by(name, command, *arguments))
-
-    def file(self, name: str, lines: Sequence[object]) -> Path:
-        path = self.folder / name
-        path.write_text("".join(f"{line}\n" for line in lines))
-        return path
-
-
 @pytest.fixture(scope="module")
 def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
-    folder = tmp_path_factory.mktemp("town")
     rpc = InProcess(1)
-    rich = Sender(rpc, rpc.rich()[0])
-    (folder / "passphrase").write_text("correct horse\n")
-    addresses = {}
-    for name in ("sam", "ann", "bob"):
-        key = keccak(name.encode())
-        addresses[name] = address_of(key)
-        weak = Account.encrypt(key, "correct horse", kdf="pbkdf2", iterations=2)  # tests open it often
-        (folder / f"{name}.json").write_text(json.dumps(weak))
-        rich.send(addresses[name], b"", 10**19)
-    contract, _ = Contract.deploy(rich, 60)
     with serving(rpc) as url:
-        yield Town(rpc, url, contract.address, folder, addresses)
+        yield Town.made(rpc, url, tmp_path_factory.mktemp("town"))
 
 
 def test_a_motion_as_it_is_typed(town: Town) -> None:

@@ -60,6 +60,7 @@ def test_a_member_joins_in_the_middle_of_a_motion_and_takes_part_in_the_next() -
     assert {hall.tip(who).epoch for who in NAMES} == {1}
     (old,) = {hall.tip(who).digest for who in NAMES}
     assert all(len(hall.nodes[who].halls) == 2 for who in NAMES)
+    assert hall.nodes["anna"].access_of(1)[2] == (1, 20)  # what bert put before counts for it today
     hall.start("hugo", hall.tip("anna"))
     hall.put("hugo", at=5.0)
     hall.put("cleo", at=5.1)

@@ -7,20 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from folkmoot.cli.chain.session import (
-    Address,
-    ChainId,
-    Confirm,
-    DryRun,
-    Keystore,
-    Motion,
-    Passphrase,
-    Rpcs,
-    opened,
-    read_addresses,
-    reading,
-    told,
-)
+from folkmoot.cli.chain.session import read_addresses, reading, told
+from folkmoot.cli.chain.signing import Address, ChainId, Motion, Rpcs, Signing, signing
 from folkmoot.cli.options import INT, Json
 from folkmoot.cli.output import print_json, print_table
 
@@ -28,22 +16,16 @@ if TYPE_CHECKING:
     from folkmoot.chain.rpc import Receipt
 
 
+@signing()
 def post(
+    by: Signing,
     motion: Motion,
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
     talk: Annotated[
         Path | None,
         typer.Option(
             "--talk", help="What a talk came to: its hash stands beside the answer, and binds nobody."
         ),
     ] = None,
-    passphrase_file: Passphrase = None,
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Post the weighted plurality of the revealed ballots, bonded with the stake."""
     from folkmoot.chain.history import History
@@ -51,22 +33,20 @@ def post(
     from folkmoot.wallets import keccak
 
     said = ZERO if talk is None else keccak(talk.read_bytes())
-    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    session = by.open()
     answer = History(session.contract, motion).answer()
     told(
         session,
         "post",
         lambda: session.contract.post(motion, answer, said),
-        json,
-        {"answer": answer.tolist()} if json else {},
+        {"answer": answer.tolist()} if by.json else {},
     )
 
 
+@signing()
 def dispute(
+    by: Signing,
     motion: Motion,
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
     word: Annotated[
         int | None,
         typer.Option(
@@ -76,16 +56,11 @@ def dispute(
             **INT,
         ),
     ] = None,
-    passphrase_file: Passphrase = None,
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Have 256 inputs of a posted answer recounted; if they are wrong, half of the bond is yours."""
     from folkmoot.chain.history import History
 
-    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    session = by.open()
     history = History(session.contract, motion)
     if history.posted() is None:
         raise ValueError(f"nobody posted an answer to motion {motion}")
@@ -95,29 +70,23 @@ def dispute(
             raise ValueError(f"the answer to motion {motion} is right: a dispute would only cost gas")
         word = wrong[0]
     chosen = word
-    told(session, "dispute", lambda: history.dispute(chosen), json, {"word": chosen})
+    told(session, "dispute", lambda: history.dispute(chosen), {"word": chosen})
 
 
+@signing()
 def score(
+    by: Signing,
     motion: Motion,
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
-    passphrase_file: Passphrase = None,
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Score all revealed ballots that are not scored yet, once the truth is told."""
     from folkmoot.chain.history import History
 
-    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    session = by.open()
 
     def call() -> list[Receipt]:
         return History(session.contract, motion).score()
 
-    told(session, "score", call, json)
+    told(session, "score", call)
 
 
 def record(
@@ -130,11 +99,15 @@ def record(
         str, typer.Option("--subject", help="What the motions were about.", show_default=False)
     ],
     roster: Annotated[
-        Path, typer.Option("--roster", help="Whose records: an address a line.", show_default=False)
+        Path,
+        typer.Option(
+            "--roster", help="Whose records: an address a line, or a moot's roster.toml.", show_default=False
+        ),
     ],
     labels: Annotated[int, typer.Option("--labels", help="How many labels the votes will have.", **INT)] = 2,
     weights: Annotated[
-        Path | None, typer.Option("--weights", help="Write the weights here, for Slush(weights=...).")
+        Path | None,
+        typer.Option("--weights", help="Write the weights here, for Slush(weights=...) and node.toml."),
     ] = None,
     chain_id: ChainId = None,
     json: Json = False,

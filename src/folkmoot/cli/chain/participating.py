@@ -9,23 +9,9 @@ from typing import Annotated
 import typer
 
 from folkmoot.cli.chain.amounts import shown_coins
-from folkmoot.cli.chain.session import (
-    Address,
-    ChainId,
-    Confirm,
-    DryRun,
-    Keystore,
-    Motion,
-    Passphrase,
-    Rpcs,
-    opened,
-    read_addresses,
-    read_labels,
-    say_receipts,
-    told,
-)
+from folkmoot.cli.chain.session import read_addresses, read_labels, say_receipts, told
+from folkmoot.cli.chain.signing import Motion, Signing, signing
 from folkmoot.cli.network.durations import seconds_of
-from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, say
 
 Open = Annotated[
@@ -36,11 +22,10 @@ Open = Annotated[
 ]
 
 
+@signing()
 def commit(
+    by: Signing,
     motion: Motion,
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
     votes: Annotated[
         Path,
         typer.Option("--votes", help="Your labels, 0 to C - 1, one a line; - abstains.", show_default=False),
@@ -49,11 +34,6 @@ def commit(
         Path | None, typer.Option("--roster", help="The roster that was put, an address a line.")
     ] = None,
     open_seats: Open = False,
-    passphrase_file: Passphrase = None,
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Take a seat: send the stake and the seal of your votes. Votes and salt are on disk before."""
     from folkmoot.chain.keys import derived_salt
@@ -61,7 +41,7 @@ def commit(
     from folkmoot.chain.state import SavedBallot
     from folkmoot.chain.watching import check_open
 
-    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    session = by.open()
     terms = session.contract.motions(motion)
     check_open(terms, open_seats)
     cast = read_labels(votes, terms.labels, "a label")
@@ -77,35 +57,28 @@ def commit(
                 f"{roster} must be the roster of motion {motion}: its Merkle root is another one"
             )
         proof = roster_proof(members, session.address)
-    sender = session.contract.sender
-    assert sender is not None  # noqa: S101 (the session made it)
+    sender = session.sender
     salt = derived_salt(sender.key, sender.chain_id, session.contract.address, motion)
     found: dict[str, object] = {}
-    if not dry_run:
+    if not session.dry_run:
         saved = SavedBallot(motion, session.address, salt, cast, open_seats)
         found["ballot_file"] = str(session.state.save_ballot(saved))
-    told(session, "commit", lambda: session.contract.commit(motion, cast, salt, proof), json, found)
+    told(session, "commit", lambda: session.contract.commit(motion, cast, salt, proof), found)
 
 
+@signing()
 def reveal(
+    by: Signing,
     motion: Motion,
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
     ballot: Annotated[
         Path | None,
         typer.Option("--ballot", help="Reveal for somebody else: the ballot file that was given to you."),
     ] = None,
-    passphrase_file: Passphrase = None,
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Open your seal, from the ballot that is on disk; or that of somebody who gave you the file."""
     from folkmoot.chain.state import read_ballot
 
-    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    session = by.open()
     if ballot is not None:
         saved = read_ballot(ballot)
     else:
@@ -121,62 +94,46 @@ def reveal(
         raise ValueError(
             f"{ballot} must be a ballot for motion {motion}: it is one for motion {saved.motion}"
         )
-    told(session, "reveal", lambda: session.contract.reveal(motion, saved.votes, saved.salt, saved.who), json)
+    told(session, "reveal", lambda: session.contract.reveal(motion, saved.votes, saved.salt, saved.who))
 
 
+@signing()
 def claim(
+    by: Signing,
     motion: Motion,
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
-    passphrase_file: Passphrase = None,
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Credit everybody who revealed with stake and share, once the motion is over."""
     from folkmoot.chain.history import History
 
-    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    session = by.open()
     terms = session.contract.motions(motion)
     if terms.revealed == 0 and not terms.closed:  # nobody to pay: the supplier gets the deposit back
-        told(session, "close", lambda: session.contract.close(motion), json)
+        told(session, "close", lambda: session.contract.close(motion))
         return
-    told(session, "claim", lambda: History(session.contract, motion).claim(), json)
+    told(session, "claim", lambda: History(session.contract, motion).claim())
 
 
+@signing()
 def withdraw(
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
+    by: Signing,
     to: Annotated[
         str | None, typer.Option("--to", help="Another address than your own.", show_default=False)
     ] = None,
-    passphrase_file: Passphrase = None,
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Take all of your credit out of the contract."""
-    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    session = by.open()
     credit = session.contract.credit(session.address)
     if credit == 0:
         raise ValueError(f"{session.address} has no credit to withdraw")
-    told(session, "withdraw", lambda: session.contract.withdraw(to), json, {"amount": shown_coins(credit)})
+    told(session, "withdraw", lambda: session.contract.withdraw(to), {"amount": shown_coins(credit)})
 
 
+@signing(confirmations="0", dry_run=False)
 def watch(
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
+    by: Signing,
     open_seats: Open = False,
     every: Annotated[str, typer.Option("--every", help="How often to look.")] = "15s",
     once: Annotated[bool, typer.Option("--once", help="Do what is due now, then end.")] = False,
-    passphrase_file: Passphrase = None,
-    chain_id: ChainId = None,
-    json: Json = False,
 ) -> None:
     """Reveal, score and claim your ballots when it is time; start it again after a crash, and it goes on."""
     from folkmoot.chain.watching import round_of
@@ -184,10 +141,8 @@ def watch(
     pause = seconds_of(every, "--every")
     if pause < 0.05:
         raise ValueError(f"--every must be at least 50ms: got {every!r}")
-    session = opened(rpc, contract, keystore, passphrase_file, "0", False, chain_id)
-    sender = session.contract.sender
-    assert sender is not None  # noqa: S101 (the session made it)
-    sender.finish()
+    session = by.open()
+    session.sender.finish()
     if not any(True for _ in session.state.ballots()):
         raise ValueError(
             f"there is no ballot to watch in {session.state.folder}: folkmoot chain commit makes one"
@@ -198,12 +153,12 @@ def watch(
         for step, receipts in done:
             if receipts:
                 say_receipts(str(step.due), receipts, False, motion=step.ballot.motion)
-            elif last.get(step.ballot.motion) != step.why and not json:
+            elif last.get(step.ballot.motion) != step.why and not by.json:
                 say(f"motion {step.ballot.motion}: {step.why}")
             last[step.ballot.motion] = step.why
         busy = any(receipts for _, receipts in done)
         if once or (next_at is None and not busy):
             break
         time.sleep(pause)
-    if json:
+    if by.json:
         print_json({"motions": {str(number): why for number, why in last.items()}})

@@ -8,47 +8,18 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
-
-import typer
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from folkmoot.cli.chain.amounts import shown_coins
-from folkmoot.cli.options import INT, whole_number
 from folkmoot.cli.output import print_json, say
 
 if TYPE_CHECKING:
     from folkmoot.arrays import Ints
     from folkmoot.chain.contract import Contract
     from folkmoot.chain.rpc import Receipt, Rpc
-    from folkmoot.chain.sending import Confirmations, Cost
+    from folkmoot.chain.sending import Confirmations, Cost, Sender
     from folkmoot.chain.state import State
 
-Rpcs = Annotated[
-    str,
-    typer.Option(
-        "--rpc", help="A node: http://127.0.0.1:8545, or what a provider gives.", show_default=False
-    ),
-]
-Address = Annotated[str, typer.Option("--contract", help="Where the contract is: 0x...", show_default=False)]
-Keystore = Annotated[
-    Path,
-    typer.Option("--keystore", help="The key that signs and pays: a V3 keystore file.", show_default=False),
-]
-Passphrase = Annotated[
-    Path | None,
-    typer.Option("--passphrase-file", help="A file whose first line opens it; else it is asked for."),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost, send nothing.")]
-Confirm = Annotated[
-    str,
-    typer.Option("--confirmations", help="Wait until it is so deep: safe, finalized, or a number of blocks."),
-]
-Motion = Annotated[
-    int, typer.Argument(metavar="MOTION", help="Its number.", show_default=False, parser=whole_number)
-]
-ChainId = Annotated[
-    int | None, typer.Option("--chain-id", help="Refuse a node of another chain.", show_default=False, **INT)
-]
 LONGEST_WAIT = 3600.0
 
 
@@ -66,10 +37,16 @@ class Session:
 
     rpc: Rpc
     contract: Contract
-    address: str
+    sender: Sender
     state: State
     confirmations: Confirmations
     dry_run: bool
+    json: bool
+
+    @property
+    def address(self) -> str:
+        """Of the key."""
+        return self.sender.address
 
     def wait(self, receipts: Sequence[Receipt]) -> None:
         """Until the last of them is as deep as asked for."""
@@ -137,9 +114,11 @@ def opened(
     contract: str | None,
     keystore: Path,
     passphrase_file: Path | None,
-    confirmations: str = "safe",
-    dry_run: bool = False,
-    chain_id: int | None = None,
+    *,
+    confirmations: str,
+    chain_id: int | None,
+    dry_run: bool,
+    json: bool,
 ) -> Session:
     """Node, key, contract and files; without a contract's address, one that is not made yet."""
     from folkmoot.chain.contract import Contract
@@ -162,14 +141,13 @@ def opened(
     found = Contract(rpc, here, sender)
     if contract is not None:
         found.check()
-    return Session(rpc, found, sender.address, state, depth, dry_run)
+    return Session(rpc, found, sender, state, depth, dry_run, json)
 
 
 def told(
     session: Session,
     what: str,
     call: Callable[[], Receipt | Sequence[Receipt]],
-    json: bool,
     found: dict[str, object] | None = None,
 ) -> None:
     """Make a call, wait for it, and say what it took; with --dry-run, what it would cost.
@@ -179,11 +157,11 @@ def told(
     try:
         made = call()
     except Priced as priced:
-        _say_cost(what, priced.cost, json)
+        _say_cost(what, priced.cost, session.json)
         return
     receipts = list(made) if isinstance(made, Sequence) else [made]
     session.wait(receipts)
-    say_receipts(what, receipts, json, **(found or {}))
+    say_receipts(what, receipts, session.json, **(found or {}))
 
 
 def say_receipts(what: str, receipts: Sequence[Receipt], json: bool, **more: Any) -> None:

@@ -8,22 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.chain.amounts import parse_coins
-from folkmoot.cli.chain.session import (
-    Address,
-    ChainId,
-    Confirm,
-    DryRun,
-    Keystore,
-    Motion,
-    Passphrase,
-    Rpcs,
-    opened,
-    random_salt,
-    read_addresses,
-    read_labels,
-    read_passphrase,
-    told,
-)
+from folkmoot.cli.chain.session import random_salt, read_addresses, read_labels, read_passphrase, told
+from folkmoot.cli.chain.signing import Motion, Passphrase, Signing, signing
 from folkmoot.cli.network.durations import seconds_of
 from folkmoot.cli.options import INT, Json
 from folkmoot.cli.output import print_json, say
@@ -49,39 +35,31 @@ def key(
         say(f"{address} in {keystore}: keep the file and its passphrase; nobody can make them again")
 
 
+@signing(contract=None)
 def deploy(
-    rpc: Rpcs,
-    keystore: Keystore,
-    passphrase_file: Passphrase = None,
+    by: Signing,
     least_window: Annotated[
         str, typer.Option("--least-window", help="The shortest window of its motions.")
     ] = "10m",
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Put a new contract on the chain. It has no owner: whoever knows its address can use it."""
     from folkmoot.chain.contract import Contract
 
     least = _whole_seconds(least_window, "--least-window")
-    session = opened(rpc, None, keystore, passphrase_file, confirmations, dry_run, chain_id)
-    sender = session.contract.sender
-    assert sender is not None  # noqa: S101 (the session made it)
+    session = by.open()
     made: dict[str, object] = {}
 
     def call() -> Receipt:
-        contract, receipt = Contract.deploy(sender, least)
+        contract, receipt = Contract.deploy(session.sender, least)
         made["contract"] = contract.address
         return receipt
 
-    told(session, "deploy", call, json, made)
+    told(session, "deploy", call, made)
 
 
+@signing()
 def put(
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
+    by: Signing,
     truth: Annotated[
         Path,
         typer.Option(
@@ -115,11 +93,6 @@ def put(
     protocol: Annotated[
         str, typer.Option("--protocol", help="How the moot is to talk; its hash goes on the chain.")
     ] = "",
-    passphrase_file: Passphrase = None,
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Put a motion: inputs whose truth you seal now and tell later."""
     from folkmoot.chain.ballots import check_size, pack, pack_mask
@@ -143,7 +116,7 @@ def put(
             f"--inputs must have as many lines as --truth: got {len(rows)} and {len(told_truth)}"
         )
     amounts = parse_coins(stake, "--stake"), parse_coins(deposit, "--deposit")
-    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    session = by.open()
     settled = finality(session.rpc, session.confirmations)
     if min(lengths) < 2 * settled:
         raise ValueError(
@@ -162,7 +135,7 @@ def put(
     chain, where = session.rpc.chain_id(), session.contract.address
     seal = seal_truth(chain, where, session.address, salt, pack(values, labels), pack_mask(known))
     made: dict[str, object] = {}
-    if not dry_run:  # on disk before it is sent: without it nobody is paid by points
+    if not session.dry_run:  # on disk before it is sent: without it nobody is paid by points
         made["truth_file"] = str(session.state.save_truth(seal, saved))
 
     def call() -> Receipt:
@@ -184,45 +157,33 @@ def put(
         made["deadlines"] = deadlines
         return receipt
 
-    told(session, "put", call, json, made)
+    told(session, "put", call, made)
 
 
+@signing()
 def fund(
+    by: Signing,
     motion: Motion,
     amount: Annotated[str, typer.Argument(metavar="AMOUNT", help="0.01, 5gwei, 100wei.", show_default=False)],
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
-    passphrase_file: Passphrase = None,
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Add to the pool of a motion, while commitments are open. It is a gift."""
     wei = parse_coins(amount, "AMOUNT")
-    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
-    told(session, "fund", lambda: session.contract.fund(motion, wei), json)
+    session = by.open()
+    told(session, "fund", lambda: session.contract.fund(motion, wei))
 
 
+@signing()
 def tell(
+    by: Signing,
     motion: Motion,
-    rpc: Rpcs,
-    contract: Address,
-    keystore: Keystore,
-    passphrase_file: Passphrase = None,
-    confirmations: Confirm = "safe",
-    chain_id: ChainId = None,
-    dry_run: DryRun = False,
-    json: Json = False,
 ) -> None:
     """Tell the truth that was sealed when the motion was put; it is in the files beside the keystore."""
-    session = opened(rpc, contract, keystore, passphrase_file, confirmations, dry_run, chain_id)
+    session = by.open()
     terms = session.contract.motions(motion)
     if terms.told:
         raise ValueError(f"the truth of motion {motion} is told already")
     saved = session.state.truth(terms.truth)
-    told(session, "tell", lambda: session.contract.tell(motion, saved.truth, saved.known, saved.salt), json)
+    told(session, "tell", lambda: session.contract.tell(motion, saved.truth, saved.known, saved.salt))
 
 
 def _whole_seconds(text: str, option: str) -> int:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from folkmoot.cli.chain.session import Passphrase, read_passphrase
+from folkmoot.cli.chain.session import read_passphrase
+from folkmoot.cli.chain.signing import Passphrase
 from folkmoot.cli.network.init_node import Folder
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, say

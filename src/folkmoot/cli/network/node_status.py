@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from folkmoot.cli.network.init_node import Folder, check_node
 from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
+
+if TYPE_CHECKING:
+    from folkmoot.network.service.status import PeerStatus
 
 
 def status(folder: Folder, json: Json = False) -> None:
@@ -31,10 +36,13 @@ def status(folder: Folder, json: Json = False) -> None:
             f"{peer.frames:,}",
             f"{peer.refused:,}",
             f"{peer.abstained:,}",
+            _asked_today(peer),
         ]
         for peer in now.peers
     ]
-    print_table(title, ["peer", "state", "latency", "clock", "frames", "refused", "abstained"], rows)
+    print_table(
+        title, ["peer", "state", "latency", "clock", "frames", "refused", "abstained", "asked today"], rows
+    )
     (own, most_own), (all_, most), (used, disk) = now.own_motions, now.all_motions, now.disk
     notes = [
         f"motions under way: {all_} of {most}, of its own {own} of {most_own}",
@@ -66,6 +74,15 @@ def status(folder: Folder, json: Json = False) -> None:
         print_table("", ["motion", "by", "phase", "inputs", "round", "closes", "left"], motions, notes)
     else:
         say(*notes)
+
+
+def _asked_today(peer: PeerStatus) -> str:
+    """What a member has put in the last 24 hours, and the most that it may."""
+    if not peer.may_ask:
+        return "may not"
+    (motions, most), (rows, most_rows) = peer.motions_today, peer.rows_today
+    told = f"{motions:,}{'' if most is None else f' of {most:,}'} motions"
+    return f"{told}, {rows:,}{'' if most_rows is None else f' of {most_rows:,}'} rows"
 
 
 def _time(seconds: float) -> str:

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from folkmoot.network.service.access import Limits, Spent
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import COMMIT_SHARE
@@ -32,6 +33,8 @@ FETCHES: Final = 8  # times that a peer may have a chunk
 ANNOUNCEMENTS: Final = 64  # times that a peer may be told of a motion again
 RATE: Final = (2.0, 120.0)  # motions that an asker may put: a second, and at once
 POLICY: Final = "policy"
+ACCESS: Final = "access"
+SPENT: Final = "spent"
 COLUMNS: Final = "columns"
 TOO_MANY: Final = "too_many_motions"
 DISK_FULL: Final = "disk_full"
@@ -58,7 +61,7 @@ class Taken:
 class Objection(NamedTuple):
     """Why a node takes no part in a motion, whenever it is put: its policy, or the columns of its model."""
 
-    kind: str  # POLICY or COLUMNS
+    kind: str  # POLICY, ACCESS, SPENT or COLUMNS
     refuse: m.Refuse  # what is told to all
     detail: str = ""  # what stays here
 
@@ -74,10 +77,13 @@ class Admission:
         labels: Collection[str] | None = None,
         disk: int = DISK,
         check_columns: Callable[[Motion], None] = lambda _: None,
+        names: Sequence[str] | None = None,
     ) -> None:
         """``check_columns`` raises MismatchError for a motion whose inputs the node's model cannot take."""
         self._seat, self._moot, self._policy, self._labels = seat, moot, policy or Policy(), labels
         self._check_columns = check_columns
+        self._names = [str(place) for place in range(seat.n)] if names is None else names
+        self.spent = Spent(self._policy.access, self._names)
         self._rates = [Budget(*RATE) for _ in range(seat.n)]
         self._stored = Allowances(seat.n, int(KEPT_SHARE * disk))
         self._refused: dict[bytes, m.Refuse] = {}
@@ -101,12 +107,18 @@ class Admission:
             return None
         return motion
 
-    def objection(self, motion: Motion, announce: m.Announce) -> Objection | None:
+    def objection(self, motion: Motion, announce: m.Announce, clock: float) -> Objection | None:
         """Why this node takes no part in a motion of another, whatever else is under way; None if it may."""
         name = motion_name(announce.header)
         why = self._policy.objection(motion, len(announce.header), self._seat.n, self._labels)
         if why is not None:
             return Objection(POLICY, self._remembered(self.no(name, why)))
+        why = self._policy.access.objection(self._names[motion.asker], motion)
+        if why is not None:
+            return Objection(ACCESS, self._remembered(self.no(name, why)))
+        why = self.spent.objection(motion.asker, motion.inputs, clock)
+        if why is not None and motion.asker != self._seat.place:
+            return Objection(SPENT, self._remembered(self.no(name, why)))
         try:
             self._check_columns(motion)
         except MismatchError as error:
@@ -147,7 +159,10 @@ class Admission:
         cost = stored_bytes(motion, header_bytes, self._seat.n)
         if self._rates[motion.asker].pay(now) > 0:
             return TOO_FAST
-        return None if self._stored.pay(motion.asker, clock, cost, motion.until) else OVER_BUDGET
+        if not self._stored.pay(motion.asker, clock, cost, motion.until):
+            return OVER_BUDGET
+        self.spent.count(motion.asker, clock, motion.inputs)
+        return None
 
     def remember(self, headers: Iterable[bytes], place_of: Callable[[Motion], int | None]) -> None:
         """What is stored and must be kept counts after a restart too, and under another roster.
@@ -160,6 +175,14 @@ class Admission:
             if motion is not None and place is not None:
                 cost = stored_bytes(motion, len(header), self._seat.n)
                 self._stored.count(place, cost, motion.until)
+
+    def count(self, opened: Iterable[tuple[float, bytes]], place_of: Callable[[Motion], int | None]) -> None:
+        """What was taken in the last day, when and its header, counts after a restart too, as above."""
+        for clock, header in opened:
+            motion = _read(header)
+            place = None if motion is None else place_of(motion)
+            if motion is not None and place is not None:
+                self.spent.count(place, clock, motion.inputs)
 
     def check_own(self, motion: Motion, open_: Sequence[Taken], now: float, clock: float) -> None:
         """ValueError, with what is wrong, unless this node itself may put the motion; it is paid for then."""
@@ -186,6 +209,11 @@ class Admission:
                 "a node's disk, and what it put lately takes the rest: wait, put fewer inputs, or run the "
                 "nodes with more --disk"
             )
+
+    def access_of(self, peer: int, clock: float) -> tuple[bool, Limits, tuple[int, int]]:
+        """Whether a member may ask, what a day, and the motions and rows that it has put in the last."""
+        access, name = self._policy.access, self._names[peer]
+        return access.askers is None or name in access.askers, access.of(name), self.spent.of(peer, clock)
 
     def favour(self, peer: int, now: float) -> bool:
         """Whether a peer may have another long reply to a short question."""

@@ -19,12 +19,14 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.access import Limits
 from folkmoot.network.service.driver import Inputs, Observer
 from folkmoot.network.service.node import Lasting, Node
+from folkmoot.network.service.roster_news import bits, known, more, successor
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.session import Session
-from folkmoot.network.storage.chronicle import Chronicle, Proposal
+from folkmoot.network.storage.chronicle import Chronicle
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.transports.budget import Budget
 from folkmoot.network.transports.places import Places
@@ -77,7 +79,7 @@ class Assembly:
         self._accused = {(old.digest, statements.accused(proof)) for old, proof in chronicle.evidence()}
         self._news: dict[bytes, Budget] = {}
         self._requests: dict[bytes, Budget] = {}
-        self._told = _known(chronicle)
+        self._told = known(chronicle)
         self._wait = SOONEST
         self._cancel: Callable[[], None] | None = None
         self.halls: list[Hall] = []  # the newest first
@@ -156,6 +158,10 @@ class Assembly:
             raise ValueError(f"this node is not in the roster in force (epoch {epoch}), so it cannot ask")
         return self.node.propose(motion, inputs, over)
 
+    def access_of(self, peer: int) -> tuple[bool, Limits, tuple[int, int]]:
+        """Whether a member of that may ask this node, what a day, and its motions and rows of the last."""
+        return self.node.access_of(peer)
+
     def accused(self) -> list[str]:
         """The names of those who have signed two successors of one roster."""
         rosters = {roster.digest: roster for roster in self.chronicle.rosters}
@@ -184,7 +190,7 @@ class Assembly:
     def refresh(self) -> None:
         """Go by what is stored, and pass on what is new."""
         self.chronicle.refresh(self.transport.clock())
-        if _known(self.chronicle) != self._told:
+        if known(self.chronicle) != self._told:
             self._learnt(self._everybody())
 
     # ---- what the transport calls ------------------------------------------------------------
@@ -264,15 +270,15 @@ class Assembly:
             return
         link = self.chronicle.after(rosters[common])
         if link is not None:
-            self._send(peer, _successor(link))
+            self._send(peer, successor(link))
             return
         theirs = dict(message.proposals) if message.moots[0] == common else {}
         lacking = message.moots[0] != common
         for proposal in self.chronicle.proposals:
-            mine, its = _bits(proposal), theirs.pop(proposal.succession.name, b"")
-            if _more(mine, its):
-                self._send(peer, _successor(proposal))
-            lacking = lacking or _more(its, mine)
+            mine, its = bits(proposal), theirs.pop(proposal.succession.name, b"")
+            if more(mine, its):
+                self._send(peer, successor(proposal))
+            lacking = lacking or more(its, mine)
         if lacking or theirs:
             self._send(peer, self._held())
 
@@ -289,7 +295,7 @@ class Assembly:
 
     def _learnt(self, others: Iterable[bytes]) -> None:
         """Something new is stored: go over to a new roster, if there is one, and pass it on."""
-        before, self._told = self._told, _known(self.chronicle)
+        before, self._told = self._told, known(self.chronicle)
         gone = self._settle_halls()
         if before[0] != self._told[0]:
             self._say_if_absent()
@@ -300,14 +306,14 @@ class Assembly:
                 self.counts["evidence"] += 1
                 against, what = old[place].name, statements.kind(proof)
                 self._log("warning", "evidence", motion=old.digest, against=against, what=what)
-        told = [p for p in self.chronicle.proposals if (p.succession.name, _bits(p)) not in before[1]]
+        told = [p for p in self.chronicle.proposals if (p.succession.name, bits(p)) not in before[1]]
         if gone:  # all must know, those too that have left
             others = self._everybody()
             link = self.chronicle.after(self.chronicle.rosters[-2])
             told += [] if link is None else [link]
         for peer in others:
             for proposal in told:
-                self._send(peer, _successor(proposal))
+                self._send(peer, successor(proposal))
         self._begin_telling()
         for observer in self._observers:
             observer(None)
@@ -406,7 +412,7 @@ class Assembly:
 
     def _held(self) -> m.Held:
         proposals = self.chronicle.proposals[: m.MOST_PROPOSALS]
-        told = tuple((each.succession.name, _bits(each)) for each in proposals)
+        told = tuple((each.succession.name, bits(each)) for each in proposals)
         return m.Held(tuple(self._moots()[: m.MOST_OLDER + 1]), told)
 
     def _everybody(self) -> list[bytes]:
@@ -436,24 +442,3 @@ class Assembly:
 
 
 AnyNode: TypeAlias = Node | Assembly
-
-
-def _known(chronicle: Chronicle) -> tuple[str, list[tuple[bytes, bytes]]]:
-    return chronicle.tip.digest, [(each.succession.name, _bits(each)) for each in chronicle.proposals]
-
-
-def _bits(proposal: Proposal) -> bytes:
-    """A bit for every place of the old roster that has signed."""
-    number = sum(1 << place for place in proposal.signatures)
-    return number.to_bytes(-(-len(proposal.old) // 8), "little")
-
-
-def _more(one: bytes, other: bytes) -> bool:
-    """Whether there is a bit in one that is not in the other."""
-    return bool(int.from_bytes(one, "little") & ~int.from_bytes(other, "little"))
-
-
-def _successor(proposal: Proposal) -> m.Successor:
-    previous = bytes.fromhex(proposal.old.digest)
-    signatures = tuple(sorted(proposal.signatures.items()))
-    return m.Successor(previous, proposal.succession.content, signatures)

@@ -14,7 +14,14 @@ from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster, quorum
-from folkmoot.network.service.operation import Settings, is_running, labels_of, model_of, place_of
+from folkmoot.network.service.operation import (
+    Settings,
+    check_access,
+    is_running,
+    labels_of,
+    model_of,
+    place_of,
+)
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.transports.mesh import SKEW_SECONDS, Mesh
 
@@ -53,6 +60,10 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
     listed = roster[place].addresses
     note = f"{len(roster)} participants, digest {roster.digest[:16]}…, listed at {', '.join(listed)}"
     yield Check("roster", True, note)
+    try:
+        check_access(settings.policy, roster, settings.folder)
+    except ValueError as error:
+        yield Check("policy", False, str(error))
     if settings.weights is not None:
         yield _weights(settings.weights, roster)
     async for line in _peers(settings.folder, roster, place):

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.access import DAY, Limits
 from folkmoot.network.service.admission import (
     ANNOUNCEMENTS,
     DISK_FULL,
@@ -88,7 +89,9 @@ class Node:
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
-        self._admission = Admission(seat, self._moot, policy, labels, disk, parts.votes.check)
+        self._admission = Admission(
+            seat, self._moot, policy, labels, disk, parts.votes.check, [member.name for member in roster]
+        )
         self._check_model = parts.votes.check
         self._driver = Driver(
             parts, health=self.health, counts=self.counts, by_peer=self.by_peer, log=self._log
@@ -102,7 +105,9 @@ class Node:
     def start(self) -> None:
         """Take up the motions that were under way when this node last stopped."""
         now, clock = self.transport.now(), self.transport.clock()
-        self._admission.remember(self.storage.kept(clock), self._lasting.place_in(self.roster))
+        place_of = self._lasting.place_in(self.roster)
+        self._admission.remember(self.storage.kept(clock), place_of)
+        self._admission.count(self.storage.since(clock - DAY), place_of)
         for stored in map(self.storage.motion, self.storage.names("open")):
             if stored.motion.moot != self._moot:
                 if stored.motion.moot not in self._lasting.held:  # that moot is no more
@@ -151,6 +156,10 @@ class Node:
     def roster_of(self, moot: bytes) -> Roster:
         """The roster of a motion under way."""
         return self._lasting.rosters.get(moot, self.roster)
+
+    def access_of(self, peer: int) -> tuple[bool, Limits, tuple[int, int]]:
+        """Whether a member may ask this node, what a day, and its motions and rows of the last."""
+        return self._admission.access_of(peer, self.transport.clock())
 
     def observe(self, observer: Observer) -> None:
         """Call ``observer`` whenever a session was settled, or who can be reached has changed."""
@@ -273,7 +282,7 @@ class Node:
         if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
             return
-        objection = self._admission.objection(motion, message)
+        objection = self._admission.objection(motion, message, self.transport.clock())
         if objection is not None:
             self.refuse(peer, objection.kind)
             self._log(

@@ -84,7 +84,7 @@ def read_node_file(folder: Path) -> NodeFile:
             model if model is None or is_function(model) else str(folder / model),
             _labels(table["labels"]) if "labels" in table else None,
             _texts(table.get("allow", []), "allow", '["package.module.Type"]'),
-            Policy.read(table.get("policy", {})),
+            Policy.read(table.get("policy", {}), folder),
             None if schema is None else folder / schema,
             None if weights is None else folder / weights,
         )

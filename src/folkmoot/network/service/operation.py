@@ -13,7 +13,7 @@ import random
 import signal
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,7 +23,7 @@ from folkmoot.adversaries import ATTACKS, Adversary
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
-from folkmoot.network.membership.roster import Roster
+from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
 from folkmoot.network.service.driver import Parts
@@ -45,6 +45,7 @@ from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.transports.places import Places
+from folkmoot.tabular import shortened
 
 LOCK: Final = "lock"
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others
@@ -143,6 +144,9 @@ async def _serve(
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
     _stop_on_signals_and_failures(loop, stop, log)
+    # Whom a policy names may have left, or joined, since the roster in the file.
+    everybody = [member for roster in chronicle.rosters for member in roster]
+    check_access(settings.policy, everybody, settings.folder)
     roster = newest_with(me, chronicle, settings)
     place = place_of(me, roster, settings)
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
@@ -304,6 +308,17 @@ def place_of(me: Identity, roster: Roster, settings: Settings) -> int:
             f"folkmoot roster add {settings.roster} {settings.folder}"
         )
     return place
+
+
+def check_access(policy: Policy, members: Iterable[Member], folder: Path) -> None:
+    """ValueError if a policy names others than these members."""
+    names = sorted({member.name for member in members})
+    strangers = policy.access.strangers(names)
+    if strangers:
+        raise ValueError(
+            f"[policy] in {folder / SETTINGS} must name members of the roster, "
+            f"{shortened(names)}: got {strangers[0]!r}"
+        )
 
 
 def labels_of(model: Model, settings: Settings) -> list[str] | None:

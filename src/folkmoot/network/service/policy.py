@@ -8,12 +8,15 @@ labels that no model knows every honest node abstains, and signs whatever label 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, Final
 
 from folkmoot import checks
 from folkmoot.network.membership.fields import check_keys
 from folkmoot.network.membership.roster import faults
+from folkmoot.network.service.access import KEYS as ACCESS
+from folkmoot.network.service.access import Access
 from folkmoot.network.wire.messages import MOST_BYTES
 from folkmoot.network.wire.motion import LOCAL, MOST_INPUTS, MOST_LABELS, MOST_ROUNDS, MOST_SECONDS, Motion
 
@@ -53,6 +56,8 @@ class Policy:
         How long its header may be; it names every chunk of 256 KiB of inputs in 34 bytes.
     known_labels : bool
         Whether the node's own model must know at least one of the labels, if it says which it knows.
+    access : Access
+        Who may ask, how much a day, and which motions are approved; everybody, anything, if it is not said.
 
     Examples
     --------
@@ -73,16 +78,18 @@ class Policy:
     most_labels: int = 100
     most_header_bytes: int = 256 * 1024
     known_labels: bool = True
+    access: Access = field(default_factory=Access)
 
     @classmethod
-    def read(cls, table: object) -> Policy:
-        """The policy in a table of ``node.toml``; what it does not name is as by default."""
+    def read(cls, table: object, folder: Path = Path()) -> Policy:
+        """The policy in a table of ``node.toml`` in ``folder``; what it does not name is as by default."""
         if not isinstance(table, Mapping):
             raise ValueError(f"policy must be a table, such as [policy] above its lines: got {table!r}")
-        names = [each.name for each in fields(cls)]
+        names = [*(each.name for each in fields(cls) if each.name != "access"), *ACCESS]
         for problem in check_keys(table, names, optional=names):
             raise ValueError(problem)
-        return cls(**{name: _checked(name, value) for name, value in table.items()})
+        own = {name: _checked(name, value) for name, value in table.items() if name not in ACCESS}
+        return cls(**own, access=Access.read(table, folder))
 
     def least(self, n: int) -> tuple[int, int]:
         """The least alpha and the least k in a moot of n."""

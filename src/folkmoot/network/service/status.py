@@ -26,6 +26,9 @@ class PeerStatus(msgspec.Struct, frozen=True):
     refused: int  # of its messages that were not acted on
     abstained: int  # motions since the start in which it had no vote on some inputs
     seen: float | None = None  # when it last said something, in seconds since 1970; None: not since the start
+    may_ask: bool = True
+    motions_today: tuple[int, int | None] = (0, None)  # put in the last 24 hours, and the most
+    rows_today: tuple[int, int | None] = (0, None)
 
 
 class MotionStatus(msgspec.Struct, frozen=True):
@@ -103,6 +106,7 @@ def status(node: AnyNode, mesh: Mesh, disk: int) -> Status:
                 refused=node.by_peer[peer]["refused"],
                 abstained=node.by_peer[peer]["abstained"],
                 seen=_clock_time(node, peer),
+                **_spent(node, peer),
             )
             for peer, member in enumerate(node.roster)
             if peer != place
@@ -149,6 +153,16 @@ def _proposal(proposal: Proposal) -> ProposalStatus:
         needed=standing.needed,
         owed=[*standing.owed],
     )
+
+
+def _spent(node: AnyNode, peer: int) -> dict[str, Any]:
+    """What a peer may ask of this node, and has asked in the last day."""
+    may, limits, (motions, rows) = node.access_of(peer)
+    return {
+        "may_ask": may,
+        "motions_today": (motions, limits.motions_a_day),
+        "rows_today": (rows, limits.rows_a_day),
+    }
 
 
 def _clock_time(node: AnyNode, peer: int) -> float | None:

@@ -239,6 +239,15 @@ class Storage:
             if found is not None:
                 yield found[0]
 
+    def since(self, clock: float) -> Iterator[tuple[float, bytes]]:
+        """When motions were opened since then, and their headers, the oldest first."""
+        for name, opened in self._db.all(
+            "SELECT name, opened FROM motions WHERE opened > ? ORDER BY opened", clock
+        ):
+            found = self._db.one("SELECT header FROM motions WHERE name = ?", name)
+            if found is not None:
+                yield opened, found[0]
+
     # ---- forgetting --------------------------------------------------------------------------
 
     def has_forgotten(self, motion: Motion) -> bool:

@@ -38,12 +38,12 @@ class Config:
     n: int = 101
     mean: float = 0.6
     variances: tuple[float, ...] = (0.005, 0.02, 0.06)
-    draws: int = 12
-    inputs: int = 300
+    draws: int = 5
+    inputs: int = 200
     held_out: int = 20
     shares: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3)
     trust_shares: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6)
-    writer_seeds: int = 3
+    writer_seeds: int = 1
     test_writers: int = 100
     trees: int = 100
     talking: Talking = field(default_factory=Talking)

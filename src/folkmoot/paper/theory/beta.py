@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict
 
 import numpy as np
 
@@ -23,8 +23,10 @@ from folkmoot.datasets import beta_accuracies, beta_parameters
 from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, panels
 from folkmoot.paper.compared import compared
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
+from folkmoot.paper.theory.swept import swept_draws, swept_finding
 from folkmoot.protocols import Slush, SnowProtocol, named_protocol
 from folkmoot.sampling import Everyone
+from folkmoot.simulation.play_options import Device
 from folkmoot.theory import LocalSlushChain
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import Votes
@@ -54,6 +56,7 @@ class Config:
     most_states: int = 600_000  # of all chains of an exact point together; larger points are left out
     other_means: tuple[float, ...] = (0.44, 0.5, 0.56, 0.62)
     other_draws: int = 10
+    device: Device = "cpu"  # a GPU plays all points at once: another sample of votes, kept apart
 
 
 QUICK = Config(
@@ -113,7 +116,8 @@ class BetaFound(TypedDict):
 
     exact: dict[tuple[float, float], ExactPoint | None]
     others: dict[tuple[float, float], OtherRules]
-    points: dict[tuple[float, float], BetaPoint]
+    points: NotRequired[dict[tuple[float, float], BetaPoint]]
+    swept: NotRequired[list[BetaPoint]]  # by a GPU, instead of points
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,25 @@ def point(mean: float, variance: float, n: int, k: int, draws: int, profiles: in
     return BetaPoint(
         mean, variance, _mean(local), _mean(counted), _mean(gap), _mean(global_), float(np.mean(settled))
     )
+
+
+def swept_points(
+    points: list[list[float]], n: int, k: int, draws: int, profiles: int, seed: int, device: Device
+) -> list[BetaPoint]:
+    """All points (mean, variance) at once, on a GPU."""
+    p = [
+        np.stack([_draw(mean, variance, n, seed, draw)[0] for draw in range(draws)])
+        for mean, variance in points
+    ]
+    found = swept_draws(p, k, profiles, _ROUNDS, seed, device)
+    return [
+        BetaPoint(
+            mean, variance, _mean(each.local), _mean(each.majority),
+            _mean(np.array(each.majority) - np.array(each.local)), _mean(each.slush),
+            float(np.mean(each.settled)),
+        )
+        for (mean, variance), each in zip(points, found, strict=True)
+    ]  # fmt: skip
 
 
 def exact_point(
@@ -186,13 +209,18 @@ def _profiles(
     mean: float, variance: float, n: int, profiles: int, seed: int, draw: int
 ) -> tuple[Floats, Votes, Votes]:
     """Accuracies and voting profiles of a draw, and the truths: either colour is right half of the time."""
-    key = [seed, draw, round(mean * 10**6), round(variance * 10**6)]
-    first, second = np.random.SeedSequence(key).generate_state(2)
-    p = beta_accuracies(n, mean, variance, int(first))
-    rng = np.random.default_rng(int(second))
+    p, second = _draw(mean, variance, n, seed, draw)
+    rng = np.random.default_rng(second)
     truth = np.arange(profiles) % 2
     right = rng.random((n, profiles)) < p[:, None]
     return p, np.where(right, truth, 1 - truth), truth
+
+
+def _draw(mean: float, variance: float, n: int, seed: int, draw: int) -> tuple[Floats, int]:
+    """The accuracies of a draw, and what seeds its profiles."""
+    key = [seed, draw, round(mean * 10**6), round(variance * 10**6)]
+    first, second = np.random.SeedSequence(key).generate_state(2)
+    return beta_accuracies(n, mean, variance, int(first)), int(second)
 
 
 def _compared(
@@ -228,16 +256,21 @@ def cells(config: Config, seed: int) -> Plan:
         }
 
     limits = {"draws": config.draws, "most_states": config.most_states}
-    return {
+    points = over(config.means, point, BetaPoint, draws=config.draws)
+    plan: dict[str, Cell | dict[Any, Cell]] = {
         "exact": over(config.exact_means, exact_point, ExactPoint | None, **limits),
         "others": over(config.other_means, others, OtherRules, draws=config.other_draws),
-        "points": over(config.means, point, BetaPoint, draws=config.draws),
     }
+    if config.device == "cpu":
+        return plan | {"points": points}
+    on_gpu = {"draws": config.draws, "device": config.device, "points": [list(each) for each in points]}
+    return plan | {"swept": Cell(swept_points, common | on_gpu, list[BetaPoint])}
 
 
 def result(config: Config, found: BetaFound) -> BetaResult:
     """Is local Slush ahead of the majority, and more so as the variance grows? Is simulation exact?"""
-    points, beyond = tuple(found["points"].values()), tuple(found["others"].values())
+    beyond = tuple(found["others"].values())
+    points = tuple(found["swept"] if "swept" in found else found["points"].values())
     exact = tuple(each for each in found["exact"].values() if each is not None)
     common = set.intersection(
         *({each.mean for each in points if each.variance == v} for v in config.variances)
@@ -266,6 +299,10 @@ def result(config: Config, found: BetaFound) -> BetaResult:
             holds=worst <= 4 if exact else None,
         )
     )
+    if "swept" in found:
+        local = {(each.mean, each.variance): each.local.value for each in points}
+        pairs = [(local.get((each.mean, each.variance)), each.exact, each.error) for each in exact]
+        findings.append(swept_finding(pairs, config.device))
     findings += [_others_finding(each) for each in beyond]
     ahead = all(lead.value > 2 * lead.error for lead in leads)
     behind = [lead.variance for lead in leads if lead.above.value < -2 * lead.above.error]
@@ -401,4 +438,5 @@ EXPERIMENT = Experiment(
     cells=cells,
     result=result,
     figures=figures,
+    takes_device=True,
 )

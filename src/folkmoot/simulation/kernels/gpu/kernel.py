@@ -13,7 +13,8 @@ from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import Piece
 
-WORTH_IT: Final = 1 << 24  # jobs times participants from which "auto" takes a GPU: seconds of one core
+FEWEST_JOBS: Final = 4096  # that "auto" takes to a GPU: one job is played by one lane, slower than by a core
+FEWEST_NODES: Final = 1 << 24  # jobs times participants, likewise: a second of one core, or about that
 _ONE_AT_A_TIME: Final = Lock()
 
 
@@ -31,8 +32,12 @@ def plays(setting: Setting, options: Options) -> bool:
         cuda.cuda()
         return True
     inputs, honest = setting.honest_votes.shape
-    worth = options.repeats * inputs * honest >= WORTH_IT
-    return worth and not reason and cuda.why_not() is None
+    return not reason and worth_it(options.repeats * inputs, honest)
+
+
+def worth_it(jobs: int, honest: int) -> bool:
+    """Whether "auto" takes a GPU to so many jobs: they are many, and there is one."""
+    return jobs >= FEWEST_JOBS and jobs * honest >= FEWEST_NODES and cuda.why_not() is None
 
 
 def refusal(setting: Setting, options: Options) -> str | None:
