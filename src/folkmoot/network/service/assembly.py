@@ -220,7 +220,7 @@ class Assembly:
         """Where a frame belongs: by its motion; where nobody knows it, the newest roster of its sender."""
         known = [hall for hall in self.halls if hall.places.place(peer) is not None]
         if not known:
-            self.counts["refused_no_place"] += 1
+            self._refuse(peer, "no_place")
             return None
         try:
             message = m.decode(frame)
@@ -234,7 +234,7 @@ class Assembly:
             hall = next((each for each in known if each.roster.digest == moot), known[0])
             late = self._replaced_for(hall.roster) >= GRACE
             if late and hall.node.session(motion_name(message.header)) is None:
-                self.counts["refused_old_roster"] += 1
+                self._refuse(peer, "old_roster")
                 return None
             return hall
         if isinstance(message, m.OfRosters):
@@ -247,7 +247,7 @@ class Assembly:
         try:
             message = m.decode(frame)
         except (msgspec.DecodeError, ValueError, RecursionError):
-            self._refuse("malformed")
+            self._refuse(peer, "malformed")
             return
         if isinstance(message, m.Held):
             if self._pays(self._requests, REQUESTS, peer):
@@ -257,7 +257,7 @@ class Assembly:
 
     def _pays(self, budgets: dict[bytes, Budget], rate: tuple[float, float], peer: bytes) -> bool:
         if budgets.setdefault(peer, Budget(*rate)).pay(self.transport.now()):
-            self._refuse("too_often")
+            self._refuse(peer, "too_often")
             return False
         return True
 
@@ -266,7 +266,7 @@ class Assembly:
         rosters = {bytes.fromhex(roster.digest): roster for roster in self.chronicle.rosters}
         common = next((moot for moot in message.moots if moot in rosters), None)
         if common is None:
-            self._refuse("another_roster")
+            self._refuse(peer, "another_roster")
             return
         link = self.chronicle.after(rosters[common])
         if link is not None:
@@ -290,8 +290,10 @@ class Assembly:
             self._learnt(self._some(but=peer))
         elif heard == "unknown":  # this node has missed what came before
             self._send(peer, self._held())
-        elif heard != "known":
-            self._refuse("forged_roster" if heard == "forged" else "old_roster")
+        elif heard == "forged":
+            self._refuse(peer, "forged_roster")
+        elif heard == "old":
+            self._refuse(peer, "old_roster")
 
     def _learnt(self, others: Iterable[bytes]) -> None:
         """Something new is stored: go over to a new roster, if there is one, and pass it on."""
@@ -430,8 +432,10 @@ class Assembly:
         self.counts["bytes_sent"] += len(frame)
         self.transport.send(peer, frame)
 
-    def _refuse(self, why: str) -> None:
+    def _refuse(self, peer: bytes, why: str) -> None:
+        """Count what was not acted on."""
         self.counts[f"refused_{why}"] += 1
+        self._lasting.by_peer[peer.hex()]["refused"] += 1
 
     def _name(self) -> str:
         for roster in reversed(self.chronicle.rosters):
