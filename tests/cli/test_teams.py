@@ -106,7 +106,7 @@ class TestEstimator:
         assert moot.score(X, y) > 0.75
         few, all_ = moot.deliberate(X[:7]), moot.deliberate(X)
         assert (few.decision == all_.decision[:7]).all()
-        assert moot.report(X, y, stacking=False).accuracy("consensus") > 0.75
+        assert (moot.report(X, y, stacking=False).accuracy("consensus") or 0.0) > 0.75
 
     def test_one_that_cannot_answer_is_left_out_of_its_team(self) -> None:
         rule = Hierarchy(TEAMS, Slush(10, 6), Slush(10, 6))

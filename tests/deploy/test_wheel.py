@@ -54,7 +54,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path)
         assert "folkmoot = folkmoot.cli.main:main" in archive.read(entry_points).decode()
     assert held == _source()
     static = {Path(name).suffix for name in held} - {".py"}
-    assert static >= {".html", ".css", ".js", ".svg", ".pyi", ".typed", ".json", ".vy"}
+    assert static >= {".html", ".css", ".js", ".svg", ".pyi", ".typed", ".json", ".vy", ".cu"}
 
 
 def test_the_wheel_says_what_the_project_says(wheel: Path) -> None:

@@ -48,6 +48,7 @@ REASONS: Final = {  # what the asker is told of refusals that may be other ones 
 }
 KEPT_SHARE: Final = 0.8  # of --disk for what must be kept: the rest is for what may go when room is needed
 MOST_REMEMBERED: Final = 1000  # motions that were refused
+NOTED: Final = (100 / 86_400, 100.0)  # refusals of one asker in the audit log: a second, and at once
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class Admission:
         self._refused: dict[bytes, m.Refuse] = {}
         self._favours = [Budget(*FAVOURS) for _ in range(seat.n)]
         self._news = [Budget(*NEWS) for _ in range(seat.n)]
+        self._noted = [Budget(*NOTED) for _ in range(seat.n)]
 
     def hears(self, peer: int, header: bytes, now: float) -> bool:
         """Whether a peer may tell of a new motion: to look at it costs signatures, even if it is refused."""
@@ -214,6 +216,10 @@ class Admission:
         """Whether a member may ask, what a day, and the motions and rows that it has put in the last."""
         access, name = self._policy.access, self._names[peer]
         return access.askers is None or name in access.askers, access.of(name), self.spent.of(peer, clock)
+
+    def notes_refusal(self, asker: int, now: float) -> bool:
+        """Whether another refusal of this asker goes into the audit log, which must not grow for ever."""
+        return not self._noted[asker].pay(now)
 
     def favour(self, peer: int, now: float) -> bool:
         """Whether a peer may have another long reply to a short question."""

@@ -290,6 +290,9 @@ class Node:
                 why=objection.refuse.reason, detail=objection.detail,
             )  # fmt: skip
             self._driver.transmit(motion.asker, m.encode(objection.refuse))
+            if self._admission.notes_refusal(motion.asker, self.transport.now()):
+                asker = self.roster[motion.asker].name
+                self.storage.refused(name, asker, objection.refuse.reason, self.transport.clock())
             return
         if motion.asker not in (peer, self.seat.place):  # the peer might lie about the end of the motion
             self._inquire(motion.asker, name)
