@@ -151,7 +151,10 @@ class Chronicle:
                     f"this node has signed another successor of epoch {old.epoch}, {own[0].hex()[:12]}: "
                     "a node signs one at most, since two prove that it contradicts itself"
                 )
-            self._db.change("INSERT OR IGNORE INTO own_consents VALUES (?, ?)", previous, succession.name)
+            if own is None:
+                self._db.change("INSERT INTO own_consents VALUES (?, ?)", previous, succession.name)
+                epoch, digest = succession.roster.epoch, succession.roster.digest
+                self.storage.audit.add("signed a roster", clock, epoch=epoch, moot=digest)
             self._store(previous, succession, {place: succession.signed_by(key, place)})
             signatures = self._signatures(previous, succession.name)
         self.refresh(clock)
@@ -190,7 +193,12 @@ class Chronicle:
         query = "SELECT name, at FROM adopted WHERE previous = ?"
         if self._db.one(query, previous) is None:
             with self._db.writing():
-                self._db.change("INSERT OR IGNORE INTO adopted VALUES (?, ?, ?)", previous, name, clock)
+                if self._db.change("INSERT OR IGNORE INTO adopted VALUES (?, ?, ?)", previous, name, clock):
+                    epoch, digest = proposal.succession.roster.epoch, proposal.succession.roster.digest
+                    signers = [self.tip[place].name for place in sorted(proposal.signatures)]
+                    self.storage.audit.add(
+                        "roster in force", clock, epoch=epoch, moot=digest, signed_by=signers
+                    )
                 before = {member.name: member.fingerprint for member in self.tip}
                 for member in proposal.succession.roster:
                     old = before.get(member.name, member.fingerprint)
