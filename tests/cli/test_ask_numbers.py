@@ -85,8 +85,9 @@ def test_the_same_over_http(moot: Nodes) -> None:
     assert claims[0] == pytest.approx(6.1, abs=0.4)
     assert answer.details["first_numbers"][0][0] == 6.0
     told = client._json("GET", "/v1/motions/last/rounds?input=0")
-    heard = [number for each in told["rounds"] for number in each["answers"].values()]
-    assert "6" in heard or "6.25" in heard, "what others said first"
+    heard = [float(said) for each in told["rounds"] for said in each["answers"].values()]
+    assert heard
+    assert min(heard) >= 6.0, "nobody says less, at first or later"
     assert all(each["shares"] == {} for each in told["rounds"])
 
 
