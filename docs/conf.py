@@ -105,6 +105,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_show_search_summary = False  # would read other pages, which a browser refuses from file://
 html_math_renderer = "mathml"
+html_search_scorer = str(HERE / "_ext" / "scorer.js")
 html_theme_options = {
     "logo": {"text": "folkmoot"},
     "navbar_align": "left",

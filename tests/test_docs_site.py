@@ -197,7 +197,7 @@ def test_a_benchmark_writes_its_own_part_and_leaves_the_others(tmp_path: Path) -
 
 
 def test_the_page_of_measurements_says_what_the_file_says() -> None:
-    from measured import page, row
+    from measured import page, row, table
 
     machine: dict[str, Any] = {
         "cores": 2,
@@ -211,6 +211,12 @@ def test_the_page_of_measurements_says_what_the_file_says() -> None:
     text = page({"theory": entry})
     assert "| n = 101 | 0.0271 s | 0.1 (reached) |" in text
     assert "| times faster | 24,500 |  |" in text
+    same = {"a": {"two": 1, "ten_x": 2000, "target": 3, "reached": True}, "b": {"two": 4, "ten_x": 5}, "c": 6}
+    assert table(same) == (
+        "|  | two | ten x | target |\n| --- | --- | --- | --- |\n"
+        "| a | 1 | 2,000 | 3 (reached) |\n| b | 4 | 5 |  |\n\n"
+        "|  | measured |\n| --- | --- |\n| c | 6 |"
+    )
     assert "2026-11-16, commit `abc`, 2 cores (P)" in text
     assert row("late", {"MB": 600, "target": 500, "reached": False}) == (
         "late",
@@ -234,7 +240,7 @@ def test_a_page_shows_the_table_of_one_benchmark_or_how_to_measure_it() -> None:
     known = json.loads((ROOT / "benchmarks/results.json").read_text())
     shown = part("trust", known)
     seconds = known["trust"]["results"]["listen, nobody lies"]["seconds"]
-    assert f"| listen, nobody lies | {seconds} s; camps" in shown
+    assert f"| listen, nobody lies | {seconds} | 28 | 0.05 (reached) |" in shown  # a column for each figure
     assert f"commit `{known['trust']['commit']}`" in shown
     assert "python benchmarks/page.py --record" in part("page", {})
     named = {

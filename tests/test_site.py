@@ -24,6 +24,15 @@ TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clie
 BROKEN = "[...document.images].filter(i => i.complete && !i.naturalWidth).length"
 IDS = "[...document.querySelectorAll('[id]')].map(e => e.id)"
 WIDTHS = "[...document.querySelectorAll('math')].map(m => m.getBoundingClientRect().width)"
+# What people look for first, and the page that must come first.
+QUERIES = {
+    "choose k and alpha": "choose-k-and-alpha.html",
+    "deploy": "deploy.html",
+    "notebook": "notebooks.html",
+    "soft voting": "probabilities.html",
+    "cite": "cite.html",
+}
+CUT = "[...document.querySelectorAll('h1, dt.sig')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
 LINKS = "[...document.querySelectorAll('main a[href]')].map(a => a.href)"
 
 
@@ -40,7 +49,7 @@ def test_the_site() -> None:
         search_works(browser)
         formulas_are_drawn(browser)
         the_player_plays(browser)
-        the_first_page_fits_a_phone_in_the_dark(browser)
+        pages_fit_a_phone_in_the_dark(browser)
         browser.close()
 
 
@@ -104,6 +113,10 @@ def search_works(browser: Browser) -> None:
         page.wait_for_selector("#search-results li a", timeout=20_000)
         titles = " ".join(page.locator("#search-results li a").all_inner_texts())
         assert "supermajorities" in titles
+        for asked, wanted in QUERIES.items():
+            page.goto(f"{(SITE / 'search.html').as_uri()}?q={asked.replace(' ', '+')}")
+            page.wait_for_selector("#search-results li a", timeout=20_000)
+            assert page.locator("#search-results li a").first.get_attribute("href") == wanted, asked
 
 
 def formulas_are_drawn(browser: Browser) -> None:
@@ -128,8 +141,13 @@ def the_player_plays(browser: Browser) -> None:
             assert dots.count() >= 30
 
 
-def the_first_page_fits_a_phone_in_the_dark(browser: Browser) -> None:
+def pages_fit_a_phone_in_the_dark(browser: Browser) -> None:
     with opened(browser, viewport={"width": 360, "height": 740}, color_scheme="dark") as page:
         page.goto((SITE / "index.html").as_uri())
         assert page.evaluate(TOO_WIDE) <= 0
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        page.goto(
+            (SITE / "api" / "folkmoot.ConsensusClassifier.html").as_uri()
+        )  # a long name without a space
+        assert page.evaluate(TOO_WIDE) <= 0
+        assert page.evaluate(CUT) == 0

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -83,3 +85,15 @@ def test_the_least_alpha_is_the_least_that_two_colours_cannot_both_reach() -> No
 )
 def test_k_and_alpha_where_they_are_not_given(arguments: tuple[int, ...], expected: tuple[int, int]) -> None:
     assert default_query(*arguments) == expected
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 7, 10, 20, 127, 1000])
+def test_thresholds_are_those_of_the_decimals(k: int) -> None:
+    """By exact fractions, also beside every decimal that k makes a whole number."""
+    rng = np.random.default_rng(k)
+    p = np.concatenate(
+        [rng.random(200), np.arange(k + 1) / k, np.round(rng.random(200), 2), [0.1 + 0.2, 5e-324]]
+    )
+    p = np.concatenate([p, np.nextafter(p, -1), np.nextafter(p, 2)]).clip(0, 1)
+    exact = [max(k // 2 + 1, math.ceil(k * Fraction(repr(float(value))))) for value in p]
+    assert StrongConfidence(p.tolist()).thresholds(k).tolist() == exact

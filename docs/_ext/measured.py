@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +48,34 @@ def row(name: str, value: Any) -> tuple[str, str, str]:
     return name, "; ".join(parts), target
 
 
+def figures(value: Any) -> tuple[str, ...]:
+    """The names of what was measured, where it is more than one figure."""
+    names = tuple(key for key in value if key not in JUDGED) if isinstance(value, dict) else ()
+    return names if len(names) > 1 else ()
+
+
 def table(results: dict[str, Any]) -> str:
-    """Markdown of one benchmark's results."""
-    rows = [row(name, value) for name, value in results.items()]
-    with_target = any(target for _, _, target in rows)
-    head = "| | measured | target |\n|---|---|---|" if with_target else "| | measured |\n|---|---|"
-    lines = [
-        f"| {name} | {value} | {target} |" if with_target else f"| {name} | {value} |"
-        for name, value, target in ([cell.replace("|", "\\|") for cell in each] for each in rows)
-    ]
-    return "\n".join([head, *lines])
+    """Markdown of one benchmark's results; rows that follow each other with the same figures have columns."""
+    parts = []
+    for names, found in groupby(results.items(), key=lambda item: figures(item[1])):
+        rows = list(found)
+        if names and len(rows) > 1:
+            head = [name.replace("_", " ") for name in names]
+            cells = [
+                [name, *(_number(value[each]) for each in names), row(name, value)[2]] for name, value in rows
+            ]
+        else:
+            head, cells = ["measured"], [list(row(name, value)) for name, value in rows]
+        parts.append(_markdown(["", *head, "target"], cells))
+    return "\n\n".join(parts)
+
+
+def _markdown(head: list[str], rows: list[list[str]]) -> str:
+    """A table, without its last column if that is empty."""
+    if not any(cells[-1] for cells in rows):
+        head, rows = head[:-1], [cells[:-1] for cells in rows]
+    lines = [head, ["---"] * len(head), *([cell.replace("|", "\\|") for cell in cells] for cells in rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def provenance(name: str, entry: dict[str, Any]) -> str:

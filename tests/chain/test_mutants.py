@@ -12,6 +12,7 @@ import pytest
 
 from chain import test_attacks as attacks
 from chain import test_attacks_on_money as money
+from chain import test_lifecycle as lifecycle
 from folkmoot.chain import interface
 from folkmoot.chain.rpc import RevertedError
 from support.chain import World
@@ -135,6 +136,12 @@ MUTANTS = [
         "Moot.vy",
         (("    if revealed == 0:\n", "    if money & layout.TOLD == 0:\n"),),
         money.test_withholding_the_truth_pays_the_supplier_nothing,
+    ),
+    Mutant(
+        "one register for all suppliers",
+        "Moot.vy",
+        (("uint256 = book.register_of[origin]\n", "uint256 = min(book.register_count, 1)\n"),),
+        lifecycle.test_records_are_kept_by_supplier_and_subject_and_go_on,
     ),
     Mutant(
         "points for guessing",

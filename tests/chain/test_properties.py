@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -12,8 +13,10 @@ from folkmoot.chain.ballots import pack, pack_mask
 from support.chain import STAKE, SUBJECT, World
 from support.oracles.moot_on_chain import MotionModel, RecordModel
 
-# The chain is put back to where it was after each example, hence the fixture may be shared.
+# The chain is put back to where it was after each example, hence the fixture may be shared. A motion takes a
+# second, so that a few are played in every run, and many in the slow suite.
 FEW = settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(FEW, max_examples=40)
 
 
 @st.composite
@@ -41,6 +44,17 @@ def motions(draw: st.DrawFn) -> dict[str, Any]:
 @FEW
 @given(drawn=motions())
 def test_every_wei_that_goes_in_is_somebodys_in_the_end(world: World, drawn: dict[str, Any]) -> None:
+    play_and_undo(world, drawn)
+
+
+@pytest.mark.slow
+@MANY
+@given(drawn=motions())
+def test_every_wei_of_many_motions_is_somebodys_in_the_end(world: World, drawn: dict[str, Any]) -> None:
+    play_and_undo(world, drawn)
+
+
+def play_and_undo(world: World, drawn: dict[str, Any]) -> None:
     before = world.rpc.tester.take_snapshot()
     try:
         play(world, drawn)
@@ -96,16 +110,32 @@ def play(world: World, drawn: dict[str, Any]) -> None:
     assert world.contract.motions(motion.number).pool == 0
 
 
-@settings(FEW, max_examples=3)
-@given(
+LIES = given(
     seed=st.integers(0, 10**6),
     labels=st.sampled_from([2, 3, 10]),
     lies=st.integers(1, 12),
     hides=st.booleans(),
 )
+
+
+@settings(FEW, max_examples=3)
+@LIES
 def test_with_a_roster_and_an_honest_supplier_nobody_gains_by_lying(
     world: World, seed: int, labels: int, lies: int, hides: bool
 ) -> None:
+    lying_does_not_pay(world, seed, labels, lies, hides)
+
+
+@pytest.mark.slow
+@MANY
+@LIES
+def test_in_many_motions_nobody_gains_by_lying(
+    world: World, seed: int, labels: int, lies: int, hides: bool
+) -> None:
+    lying_does_not_pay(world, seed, labels, lies, hides)
+
+
+def lying_does_not_pay(world: World, seed: int, labels: int, lies: int, hides: bool) -> None:
     """The same motion twice: as the model of participant 0 voted, and with right votes of it changed."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, labels, 12)

@@ -104,7 +104,7 @@ def test_objects_that_some_have_not_seen() -> None:
 
 
 def test_weights_by_hand() -> None:
-    """max(A - max(.02, 4/M), 0) / sum A^4, own weight that of the best peer; A by scikit-learn."""
+    """max(A - max(.02, 4/M), 0)^1.5 / sum A^4, own weight that of the best peer; A by scikit-learn."""
     from folkmoot.clustering.listening import Revealed
     from folkmoot.partitions import numbered
 
@@ -112,9 +112,31 @@ def test_weights_by_hand() -> None:
     partitions[4] = partitions[3]
     index = np.array([[adjusted_rand_score(a, b) for b in partitions] for a in partitions])
     voice = 1 / (np.maximum(index, 0) ** 4).sum(axis=1)
-    expected = np.maximum(index[0] - 0.02, 0) * voice
+    expected = np.maximum(index[0] - 0.02, 0) ** 1.5 * voice
     expected[0] = expected[1:].max()
     assert Revealed.of(numbered(partitions)).first_weights(0) == pytest.approx(expected)
+
+
+def test_two_camps_that_are_level_on_one_object_take_the_partition_most_like_what_was_revealed() -> None:
+    from folkmoot.clustering.listening import Revealed
+    from folkmoot.clustering.talking import talk
+
+    one = np.repeat([0, 1], 10)
+    other = np.where(np.arange(20) == 3, 1, one)
+    said = np.stack([one, one, one, other, other, other])
+    said[np.arange(6), np.arange(10, 16)] = 0  # each with a mistake of its own
+    said[4, 3] = 0  # four of six put object 3 where the first camp does
+    held = np.stack([one, one, one, other, other, other])
+    camps = np.where(np.kron(np.eye(2), np.ones((3, 3))) > 0, 1.9, 0.9)  # each camp believes itself more
+    everybody, revealed = np.arange(6), Revealed.of(said)
+    like = [sum(adjusted_rand_score(each, mine) for each in said) for mine in (one, other)]
+    assert like[0] > like[1]
+    level = talk(held, camps, everybody, everybody, 2, revealed)
+    assert not level.unanimous
+    assert (level.held == held).all()  # object by object neither camp gives way
+    found = talk(held, camps, everybody, everybody, 10, revealed)
+    assert (found.unanimous, found.rounds) == (True, 3)
+    assert (found.held == one).all()
 
 
 def test_number_of_clusters_is_the_median_of_those_who_are_trusted(setting: tuple[Ints, Ints]) -> None:

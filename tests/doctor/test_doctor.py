@@ -208,6 +208,18 @@ def test_packages_that_are_old_missing_or_damaged_are_found(monkeypatch: pytest.
     assert found["packages"].note == f"numpy {real('numpy')}"
 
 
+def test_a_gpu_is_told_where_there_is_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    from folkmoot.simulation.kernels.gpu import cuda
+
+    monkeypatch.setattr(cuda, "why_not", lambda: "CUDA finds no GPU: nvidia-smi should list one")
+    assert machine._gpu() == Finding(
+        "GPU", "note", "talks are played on the processor: CUDA finds no GPU: nvidia-smi should list one"
+    )
+    monkeypatch.setattr(cuda, "why_not", lambda: None)
+    monkeypatch.setattr(cuda, "cuda", lambda: type("Some", (), {"name": "NVIDIA H200"})())
+    assert machine._gpu() == Finding("GPU", "ok", "NVIDIA H200: device='cuda' plays on it")
+
+
 def test_clocks_that_jump_or_were_never_set_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     walls = iter([1000.0, 1003.0])
     monkeypatch.setattr(time, "time", lambda: next(walls))

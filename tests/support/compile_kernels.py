@@ -13,7 +13,7 @@ from typing import Any, get_args
 import numpy as np
 
 import conftest  # noqa: F401 (says where compiled code is kept)
-from folkmoot import Others, Slush, Snowball, Trusting, agree, deliberate
+from folkmoot import Others, Slush, Snowball, Trusting, agree, deliberate, sweep
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomColour
 from folkmoot.aggregation import Mean
 from folkmoot.protocols import SnowProtocol
@@ -37,6 +37,7 @@ def main() -> None:
         deliberate(votes, protocol, sampling=law, batch=batch, rounds=5, adversaries=adversaries, truth=truth)
     deliberate(votes, Slush(5, 3), rounds=5, record=True)
     deliberate(votes, Slush(5, 3), rounds=5, schedule="lockstep")
+    sweep(0.6, Slush(5, 3), n=12, talks=5, rounds=5)
     numbers = np.random.default_rng(0).random((12, 3))
     agree(numbers, Mean())
     agree(numbers, Mean(), k=4)

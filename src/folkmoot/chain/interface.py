@@ -86,8 +86,12 @@ def _named(entry: dict[str, Any], value: Any) -> Any:
 def _encode(types: Sequence[str], values: Sequence[object]) -> bytes:
     with needed("chain"):
         from eth_abi import encode
+        from eth_abi.exceptions import EncodingError
 
-    return bytes(encode(types, values))
+    try:
+        return bytes(encode(types, values))
+    except EncodingError as error:
+        raise ValueError(f"the contract cannot be told such a value: {error}") from None
 
 
 def _decode(types: Sequence[str], data: bytes) -> tuple[Any, ...]:

@@ -84,11 +84,13 @@ class Sender:
     def send(self, to: str | None, data: bytes, value: int = 0, gas: int | None = None) -> Receipt:
         """Send it and wait until a block has it; RevertedError before anything is paid if it is refused."""
         self.finish()
+        held = self.rpc.balance(self.address)
+        if held < value:  # nodes put this in many ways
+            raise ValueError(f"{self.address} must hold {value} wei to send them: it holds {held}")
         if gas is None:
             gas = self.rpc.estimate(Message(self.address, to, data, value)) * 5 // 4
         base, tip = self.rpc.block("latest").base_fee, self.rpc.tip()
         fee = 2 * base + tip
-        held = self.rpc.balance(self.address)
         if held < value + gas * fee:
             raise ValueError(
                 f"{self.address} must hold {value + gas * fee} wei for this transaction: it holds {held}"

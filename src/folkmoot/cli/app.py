@@ -66,6 +66,10 @@ COMMANDS: Final = {
         "folkmoot.cli.network.verify:verify",
         "Verify the certificate of a motion, by signatures alone: what was decided, and who signed it.",
     ),
+    "audit": Entry(
+        "folkmoot.cli.network.audit:app",
+        "The audit log of a node: who asked what and when, what was answered and learnt, in a chain.",
+    ),
     "doctor": Entry(
         "folkmoot.cli.doctor:doctor",
         "Look at versions, extras, compiler cache, clock, limits, and nodes' ports and permissions.",

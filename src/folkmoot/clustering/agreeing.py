@@ -15,7 +15,7 @@ from folkmoot.adversaries.partitions.partition_adversary import views
 from folkmoot.arrays import Floats, Ints, Progress
 from folkmoot.baselines.consensus_partitions import check_clusters
 from folkmoot.clustering.clustering import Clustering, ClusteringWarning
-from folkmoot.clustering.listening import ENOUGH_VOICES, Revealed, agreed_numbers, effective_number
+from folkmoot.clustering.listening import ENOUGH_VOICES, Revealed, agreed_numbers
 from folkmoot.clustering.talking import plurality, talk
 from folkmoot.partitions import UNSEEN, check_partitions, cross, matching, medoid, numbered, renamed
 
@@ -115,9 +115,9 @@ def cluster(
     for liar, lie in announced_lies.items():
         announced[back[liar]] = lie
     anchored = np.zeros(n, dtype=np.bool_)
-    anchored[listeners] = [effective_number(weights[i]) >= ENOUGH_VOICES for i in listeners]
+    anchored[listeners] = [revealed.voices_in(weights[i]) >= ENOUGH_VOICES for i in listeners]
     counted = np.flatnonzero(anchored) if anchored.any() else listeners
-    came = talk(announced, weights, listeners, counted, most)
+    came = talk(announced, weights, listeners, counted, most, revealed)
 
     labels, held, agreement = _seen_from_outside(came.held, counted, revealed.voices)
     held[~honest[order]] = UNSEEN

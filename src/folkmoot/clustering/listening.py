@@ -3,8 +3,10 @@
 With A the adjusted Rand indices of all partitions:
 
 * the voice of j is 1 / sum over k of max(A_jk, 0)^4: copies share one, and so nearly do noisy copies;
-* what i thinks of j is max(A_ij - t, 0) times the voice of j, where t = max(0.02, 4 / objects both have seen)
-  is what unrelated partitions reach by chance; i counts as much as the best of its peers;
+* what i thinks of j is max(A_ij - t, 0)^1.5 times the voice of j, where t = max(0.02, 4 / objects both have
+  seen) is what unrelated partitions reach by chance; i counts as much as the best of its peers. (The power
+  keeps the best from counting least: those most like the truth are also most like each other, so that each
+  has less of a voice.)
 * i makes a consensus of all partitions with these weights (``baselines/consensus_partitions.py``), then
   weighs everybody by that instead of its own partition, and does so once more.
 
@@ -26,6 +28,7 @@ from folkmoot.partitions import Crossing, cross
 _BY_CHANCE: Final = 0.02
 _LIKENESS: Final = 4  # the power of A by which copies are told from peers
 _AGAIN: Final = 2
+_STEEP: Final = 1.5  # the power of what an index is beyond chance, in weights
 ENOUGH_VOICES: Final = 2.5  # three, to the nearest: three that are weighed a little differently are enough
 
 
@@ -53,16 +56,21 @@ class Revealed:
 
     def first_weights(self, i: int) -> Floats:
         """What participant i thinks of everybody by its own partition."""
-        weights: Floats = self.beyond[i] * self.voices
+        weights: Floats = self.beyond[i] ** _STEEP * self.voices
         weights[i] = 0.0
         weights[i] = weights.max() or 1.0
         return weights
+
+    def voices_in(self, weights: Floats) -> float:
+        """How many voices weights come to, by what is beyond chance itself and not its power."""
+        beyond = (weights / self.voices) ** (1 / _STEEP)
+        return effective_number(beyond * self.voices)
 
     def consensus(self, weights: Floats, clusters: int) -> tuple[Ints, Floats]:
         """The consensus of a participant with these first weights, and the weights that it comes to."""
         labels = self.graph.cut(weights, clusters)
         for _ in range(_AGAIN):
-            again = beyond_chance(cross(labels[None], self.said))[0] * self.voices
+            again = beyond_chance(cross(labels[None], self.said))[0] ** _STEEP * self.voices
             if not again.any():
                 break
             weights = again

@@ -5,6 +5,10 @@ with its own (the Hungarian method on shared objects). Nobody has to agree on na
 by renaming. In every round a speaker counts for the listener's trust in what it revealed, times how far what
 it says now agrees with what the listener holds: one who revealed the truth to be trusted, and lies in the
 talk, is not heard.
+
+Two camps can stay that differ in one object on which they are level. So after two rounds each takes a whole
+partition instead: of those that it hears, the one most like everything that was revealed by participants it
+trusts. All that trust the same then hold the same.
 """
 
 from __future__ import annotations
@@ -16,10 +20,11 @@ from typing import Final
 import numpy as np
 
 from folkmoot.arrays import Floats, Ints
-from folkmoot.clustering.listening import beyond_chance
-from folkmoot.partitions import UNSEEN, cross, matching, numbered, renamed
+from folkmoot.clustering.listening import Revealed, beyond_chance
+from folkmoot.partitions import UNSEEN, Crossing, cross, matching, numbered, renamed
 
 _OWN: Final = 1e-9  # ties go to what one holds
+_BY_OBJECT: Final = 2  # rounds, before whole partitions are taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,24 +36,48 @@ class Talk:
     unanimous: bool
 
 
-def talk(announced: Ints, weights: Floats, listeners: Ints, counted: Ints, rounds: int) -> Talk:
+def talk(
+    announced: Ints, weights: Floats, listeners: Ints, counted: Ints, rounds: int, revealed: Revealed
+) -> Talk:
     """Have the listeners talk until those that count hold one partition, or the rounds are over."""
     held = numbered(announced)
     played = 0
     while played < rounds and not _one(held[counted]):
         crossing = cross(held)
         trust = weights * beyond_chance(crossing)
-        heard = held.copy()
-        for i in listeners:
-            row = trust[i]
-            row[i] = row.max() or 1.0
-            speakers = np.flatnonzero(row > 0)
-            names = [matching(crossing.block(int(i), int(j))) for j in speakers]
-            said = [renamed(held[j], own) for j, own in zip(speakers, names, strict=True)]
-            heard[i] = plurality(said, row[speakers], held[i])
-        held = numbered(heard)
+        if played < _BY_OBJECT:
+            held = _by_object(held, crossing, trust, listeners)
+        else:
+            held = _whole(held, weights, trust, listeners, revealed)
         played += 1
     return Talk(held, played, _one(held[counted]))
+
+
+def _by_object(held: Ints, crossing: Crossing, trust: Floats, listeners: Ints) -> Ints:
+    """What each holds after a round in which it takes the cluster that most of its trust names."""
+    heard = held.copy()
+    for i in listeners:
+        row = trust[i]
+        row[i] = row.max() or 1.0
+        speakers = np.flatnonzero(row > 0)
+        names = [matching(crossing.block(int(i), int(j))) for j in speakers]
+        said = [renamed(held[j], own) for j, own in zip(speakers, names, strict=True)]
+        heard[i] = plurality(said, row[speakers], held[i])
+    return numbered(heard)
+
+
+def _whole(held: Ints, weights: Floats, trust: Floats, listeners: Ints, revealed: Revealed) -> Ints:
+    """What each holds after a round in which it takes the best of the partitions that it hears.
+
+    Voices alone weigh what was revealed: with its own weights each camp would find its own partition best.
+    """
+    likeness = cross(held, revealed.said).rand
+    heard = held.copy()
+    for i in listeners:
+        speakers = np.flatnonzero((trust[i] > 0) | (np.arange(len(held)) == i))
+        scores = likeness[speakers] @ (revealed.voices * (weights[i] > 0))
+        heard[i] = held[speakers[np.argmax(scores)]]
+    return heard
 
 
 def plurality(said: Sequence[Ints], weights: Floats, own: Ints) -> Ints:

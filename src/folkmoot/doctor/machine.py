@@ -55,6 +55,8 @@ def machine(listen: Sequence[str] = ()) -> Iterator[Finding]:
     yield from _packages()
     for name, extra in EXTRAS.items():
         yield _extra(name, extra)
+    if importlib.util.find_spec("cupy") is not None:
+        yield _gpu()
     yield _compiler_cache()
     yield _clock()
     yield _open_files()
@@ -117,6 +119,16 @@ def _version_of(module: str) -> str:
         with suppress(importlib.metadata.PackageNotFoundError):
             return importlib.metadata.version(package)
     return "of unknown version"
+
+
+def _gpu() -> Finding:
+    """Whether a GPU can be used, where there is CuPy."""
+    from folkmoot.simulation.kernels.gpu import cuda
+
+    reason = cuda.why_not()
+    if reason:
+        return Finding("GPU", "note", f"talks are played on the processor: {reason}")
+    return Finding("GPU", "ok", f"{cuda.cuda().name}: device='cuda' plays on it")
 
 
 def _compiler_cache() -> Finding:

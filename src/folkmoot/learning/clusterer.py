@@ -78,10 +78,10 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
     >>> moot = ConsensusClusterer([KMeans(3)] * 9, n_clusters=3, columns=columns, random_state=0)
     >>> alone = [adjusted_rand_score(y, each) for each in moot.fit(scale(X)).partitions_]
     >>> print(f"{sum(alone) / 9:.2f} alone, {adjusted_rand_score(y, moot.labels_):.2f} together")
-    0.57 alone, 0.83 together
+    0.57 alone, 0.85 together
     >>> lied = moot.set_params(adversaries=5).fit(scale(X))
     >>> print(f"{adjusted_rand_score(y, lied.labels_):.2f}")
-    0.68
+    0.75
     """
 
     labels_: Ints

@@ -145,9 +145,7 @@ class _Module:
     """The statements of a module, without docstrings and without what only type checkers read."""
 
     def __init__(self, source: bytes) -> None:
-        body = _bare(ast.parse(source).body)
-        self.statements = [part for statement in body for part in _parts(statement)]
-        self._versions: dict[frozenset[str], str] = {}
+        self.statements, self._versions = _read(source)
 
     def version(self, names: frozenset[str]) -> str:
         """A hash of what makes these names."""
@@ -179,6 +177,13 @@ class _Module:
             for name in _bound(statement) or [""]:
                 makers.setdefault(name, []).append(i)
         return makers
+
+
+@cache
+def _read(source: bytes) -> tuple[list[ast.stmt], dict[frozenset[str], str]]:
+    """The statements of a file, and the hashes of some of them: the same for every copy of the file."""
+    body = _bare(ast.parse(source).body)
+    return [part for statement in body for part in _parts(statement)], {}
 
 
 def _bare(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -40,6 +40,7 @@ def post(
         "post",
         lambda: session.contract.post(motion, answer, said),
         {"answer": answer.tolist()} if by.json else {},
+        motion=motion,
     )
 
 
@@ -58,6 +59,7 @@ def dispute(
     ] = None,
 ) -> None:
     """Have 256 inputs of a posted answer recounted; if they are wrong, half of the bond is yours."""
+    from folkmoot.chain.ballots import words_of
     from folkmoot.chain.history import History
 
     session = by.open()
@@ -69,8 +71,13 @@ def dispute(
         if not wrong:
             raise ValueError(f"the answer to motion {motion} is right: a dispute would only cost gas")
         word = wrong[0]
+    words = words_of(history.terms.inputs, 2)
+    if not 0 <= word < words:
+        raise ValueError(
+            f"--word must satisfy 0 <= word < {words} for {history.terms.inputs} inputs: got {word}"
+        )
     chosen = word
-    told(session, "dispute", lambda: history.dispute(chosen), {"word": chosen})
+    told(session, "dispute", lambda: history.dispute(chosen), {"word": chosen}, motion=motion)
 
 
 @signing()
@@ -86,7 +93,7 @@ def score(
     def call() -> list[Receipt]:
         return History(session.contract, motion).score()
 
-    told(session, "score", call)
+    told(session, "score", call, motion=motion)
 
 
 def record(
@@ -114,10 +121,13 @@ def record(
 ) -> None:
     """Show past performance by the truth of one supplier, and what votes weigh by it."""
     from folkmoot.chain.weights import write_weights
+    from folkmoot.wallets import checksummed
 
     if not 2 <= labels <= 16:
         raise ValueError(f"--labels must satisfy 2 <= labels <= 16: got labels={labels}")
-    addresses = read_addresses(roster)
+    supplier, addresses = checksummed(supplier), read_addresses(roster)
+    if weights is not None and not weights.parent.is_dir():
+        raise ValueError(f"{weights} must be in a folder that exists: there is no {weights.parent}")
     found = reading(rpc, contract, chain_id)
     rows = [
         (each, found.records(supplier, subject, each), found.weight(supplier, subject, each, labels))

@@ -63,7 +63,7 @@ def commit(
     if not session.dry_run:
         saved = SavedBallot(motion, session.address, salt, cast, open_seats)
         found["ballot_file"] = str(session.state.save_ballot(saved))
-    told(session, "commit", lambda: session.contract.commit(motion, cast, salt, proof), found)
+    told(session, "commit", lambda: session.contract.commit(motion, cast, salt, proof), found, motion=motion)
 
 
 @signing()
@@ -94,7 +94,12 @@ def reveal(
         raise ValueError(
             f"{ballot} must be a ballot for motion {motion}: it is one for motion {saved.motion}"
         )
-    told(session, "reveal", lambda: session.contract.reveal(motion, saved.votes, saved.salt, saved.who))
+    told(
+        session,
+        "reveal",
+        lambda: session.contract.reveal(motion, saved.votes, saved.salt, saved.who),
+        motion=motion,
+    )
 
 
 @signing()
@@ -108,9 +113,9 @@ def claim(
     session = by.open()
     terms = session.contract.motions(motion)
     if terms.revealed == 0 and not terms.closed:  # nobody to pay: the supplier gets the deposit back
-        told(session, "close", lambda: session.contract.close(motion))
+        told(session, "close", lambda: session.contract.close(motion), motion=motion)
         return
-    told(session, "claim", lambda: History(session.contract, motion).claim())
+    told(session, "claim", lambda: History(session.contract, motion).claim(), motion=motion)
 
 
 @signing()
@@ -121,6 +126,10 @@ def withdraw(
     ] = None,
 ) -> None:
     """Take all of your credit out of the contract."""
+    from folkmoot.wallets import address_bytes
+
+    if to is not None:
+        address_bytes(to)
     session = by.open()
     credit = session.contract.credit(session.address)
     if credit == 0:

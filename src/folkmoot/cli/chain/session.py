@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -128,6 +129,8 @@ def opened(
     from folkmoot.chain.state import State
 
     depth = confirmations_of(confirmations)
+    if not keystore.is_file():
+        raise ValueError(f"{keystore} must be a keystore file: there is none; folkmoot chain key makes one")
     rpc = opened_rpc(url, chain_id)
     here = contract or NOBODY
     key = read_keystore(keystore, read_passphrase(keystore, passphrase_file))
@@ -149,19 +152,39 @@ def told(
     what: str,
     call: Callable[[], Receipt | Sequence[Receipt]],
     found: dict[str, object] | None = None,
+    *,
+    motion: int | None = None,
 ) -> None:
     """Make a call, wait for it, and say what it took; with --dry-run, what it would cost.
 
-    The call may put what it found out into ``found``, which is shown as well.
+    The call may put what it found out into ``found``, which is shown as well. A refusal that has to do with
+    the time says when a motion's windows end.
     """
+    from folkmoot.chain.rpc import RevertedError
+
     try:
         made = call()
     except Priced as priced:
         _say_cost(what, priced.cost, session.json)
         return
+    except RevertedError as error:
+        late = motion is not None and ("window" in str(error) or "over" in str(error))
+        when = f"; {_windows(session, motion)}" if late and motion is not None else ""
+        raise ValueError(f"the contract refused {what}: {error}{when}") from None
     receipts = list(made) if isinstance(made, Sequence) else [made]
     session.wait(receipts)
     say_receipts(what, receipts, session.json, **(found or {}))
+
+
+def _windows(session: Session, motion: int) -> str:
+    """When the windows of a motion end, and what time it is on the chain."""
+    ends = zip(("commit", "reveal", "tell", "score"), session.contract.motions(motion).deadlines, strict=True)
+    told = ", ".join(f"{name} until {_clock(end)}" for name, end in ends)
+    return f"motion {motion}: {told}; the chain's clock shows {_clock(session.rpc.block('latest').timestamp)}"
+
+
+def _clock(seconds: int) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def say_receipts(what: str, receipts: Sequence[Receipt], json: bool, **more: Any) -> None:

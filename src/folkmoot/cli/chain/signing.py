@@ -14,6 +14,15 @@ import typer
 from folkmoot.cli.chain.session import Session, opened
 from folkmoot.cli.options import INT, Json, whole_number
 
+
+def motion_number(text: str) -> int:
+    """Option parser: the number of a motion."""
+    number = whole_number(text)
+    if not 0 <= number < 2**64:
+        raise typer.BadParameter(f"expected the number of a motion, 0 or more, got {text!r}")
+    return number
+
+
 Rpcs = Annotated[
     str,
     typer.Option(
@@ -35,7 +44,7 @@ Confirm = Annotated[
     typer.Option("--confirmations", help="Wait until it is so deep: safe, finalized, or a number of blocks."),
 ]
 Motion = Annotated[
-    int, typer.Argument(metavar="MOTION", help="Its number.", show_default=False, parser=whole_number)
+    int, typer.Argument(metavar="MOTION", help="Its number.", show_default=False, parser=motion_number)
 ]
 ChainId = Annotated[
     int | None, typer.Option("--chain-id", help="Refuse a node of another chain.", show_default=False, **INT)

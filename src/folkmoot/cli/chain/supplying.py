@@ -46,6 +46,8 @@ def deploy(
     from folkmoot.chain.contract import Contract
 
     least = _whole_seconds(least_window, "--least-window")
+    if not 1 <= least < 2**32:
+        raise ValueError(f"--least-window must be 1 s to 2^32 - 1 s: got {least_window!r}")
     session = by.open()
     made: dict[str, object] = {}
 
@@ -116,6 +118,10 @@ def put(
             f"--inputs must have as many lines as --truth: got {len(rows)} and {len(told_truth)}"
         )
     amounts = parse_coins(stake, "--stake"), parse_coins(deposit, "--deposit")
+    if not 1 <= amounts[0] < 2**80:
+        raise ValueError(f"--stake must be 1 wei to 2^80 - 1 wei: got {stake!r}")
+    if amounts[1] >= 2**100:
+        raise ValueError(f"--deposit must be below 2^100 wei: got {deposit!r}")
     session = by.open()
     settled = finality(session.rpc, session.confirmations)
     if min(lengths) < 2 * settled:
@@ -130,6 +136,8 @@ def put(
     for length in lengths:
         start += length
         deadlines.append(start)
+    if start >= 2**36:
+        raise ValueError(f"--windows must end before 2^36 s, in the year 4147: got {windows!r}")
     salt, values = random_salt(), told_truth.clip(min=0)
     saved = SavedTruth(salt, values, known)
     chain, where = session.rpc.chain_id(), session.contract.address
@@ -168,8 +176,11 @@ def fund(
 ) -> None:
     """Add to the pool of a motion, while commitments are open. It is a gift."""
     wei = parse_coins(amount, "AMOUNT")
+    if wei == 0:
+        raise ValueError(f"AMOUNT must be at least 1wei: got {amount!r}")
     session = by.open()
-    told(session, "fund", lambda: session.contract.fund(motion, wei))
+    session.contract.motions(motion)  # which says so if there is none
+    told(session, "fund", lambda: session.contract.fund(motion, wei), motion=motion)
 
 
 @signing()
@@ -183,8 +194,16 @@ def tell(
     if terms.told:
         raise ValueError(f"the truth of motion {motion} is told already")
     saved = session.state.truth(terms.truth)
-    told(session, "tell", lambda: session.contract.tell(motion, saved.truth, saved.known, saved.salt))
+    told(
+        session,
+        "tell",
+        lambda: session.contract.tell(motion, saved.truth, saved.known, saved.salt),
+        motion=motion,
+    )
 
 
 def _whole_seconds(text: str, option: str) -> int:
-    return int(seconds_of(text, option))
+    seconds = seconds_of(text, option)
+    if seconds != int(seconds):
+        raise ValueError(f"{option} must be whole seconds: got {text!r}")
+    return int(seconds)

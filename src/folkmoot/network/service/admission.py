@@ -48,6 +48,7 @@ REASONS: Final = {  # what the asker is told of refusals that may be other ones 
 }
 KEPT_SHARE: Final = 0.8  # of --disk for what must be kept: the rest is for what may go when room is needed
 MOST_REMEMBERED: Final = 1000  # motions that were refused
+NOTED: Final = (100 / 86_400, 100.0)  # refusals of one asker in the audit log: a second, and at once
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class Admission:
         self._refused: dict[bytes, m.Refuse] = {}
         self._favours = [Budget(*FAVOURS) for _ in range(seat.n)]
         self._news = [Budget(*NEWS) for _ in range(seat.n)]
+        self._noted = [Budget(*NOTED) for _ in range(seat.n)]
 
     def hears(self, peer: int, header: bytes, now: float) -> bool:
         """Whether a peer may tell of a new motion: to look at it costs signatures, even if it is refused."""
@@ -164,20 +166,25 @@ class Admission:
         self.spent.count(motion.asker, clock, motion.inputs)
         return None
 
-    def remember(self, headers: Iterable[bytes]) -> None:
-        """What is stored and must be kept counts after a restart too."""
+    def remember(self, headers: Iterable[bytes], place_of: Callable[[Motion], int | None]) -> None:
+        """What is stored and must be kept counts after a restart too, and under another roster.
+
+        ``place_of`` says which place the asker of a motion has; None if it has none any more.
+        """
         for header in headers:
             motion = _read(header)
-            if motion is not None and motion.moot == self._moot:
+            place = None if motion is None else place_of(motion)
+            if motion is not None and place is not None:
                 cost = stored_bytes(motion, len(header), self._seat.n)
-                self._stored.count(motion.asker, cost, motion.until)
+                self._stored.count(place, cost, motion.until)
 
-    def count(self, opened: Iterable[tuple[float, bytes]]) -> None:
-        """What was taken in the last day, when and its header, counts after a restart too."""
+    def count(self, opened: Iterable[tuple[float, bytes]], place_of: Callable[[Motion], int | None]) -> None:
+        """What was taken in the last day, when and its header, counts after a restart too, as above."""
         for clock, header in opened:
             motion = _read(header)
-            if motion is not None and motion.moot == self._moot:
-                self.spent.count(motion.asker, clock, motion.inputs)
+            place = None if motion is None else place_of(motion)
+            if motion is not None and place is not None:
+                self.spent.count(place, clock, motion.inputs)
 
     def check_own(self, motion: Motion, open_: Sequence[Taken], now: float, clock: float) -> None:
         """ValueError, with what is wrong, unless this node itself may put the motion; it is paid for then."""
@@ -209,6 +216,10 @@ class Admission:
         """Whether a member may ask, what a day, and the motions and rows that it has put in the last."""
         access, name = self._policy.access, self._names[peer]
         return access.askers is None or name in access.askers, access.of(name), self.spent.of(peer, clock)
+
+    def notes_refusal(self, asker: int, now: float) -> bool:
+        """Whether another refusal of this asker goes into the audit log, which must not grow for ever."""
+        return not self._noted[asker].pay(now)
 
     def favour(self, peer: int, now: float) -> bool:
         """Whether a peer may have another long reply to a short question."""

@@ -64,11 +64,18 @@ CREATE TABLE own_consents (previous BLOB PRIMARY KEY, name BLOB NOT NULL);
 CREATE TABLE adopted (previous BLOB PRIMARY KEY, name BLOB NOT NULL, at REAL NOT NULL);
 CREATE TABLE renewed (old TEXT PRIMARY KEY, new TEXT NOT NULL)
 """
+_AUDIT: Final = """
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY, motion TEXT NOT NULL, digest BLOB NOT NULL, link BLOB NOT NULL, entry TEXT
+);
+CREATE INDEX audit_motion ON audit (motion)
+"""
 _STEPS: Final = (
     _SCHEMA,
     _SEALS,
     _SERIES,
     _ROSTERS,
+    _AUDIT,
 )  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)
 
@@ -116,6 +123,9 @@ class Database:
             if version < 2:
                 for (name,) in self.all("SELECT name FROM motions"):
                     self.seal(name)
+            if 0 < version < 5:  # motions from before there was an audit log
+                (last,) = self.one("SELECT coalesce(max(opened), 0) FROM motions")
+                self._db.execute("INSERT INTO meta VALUES ('audit since', ?)", (last,))
             self._db.execute(f"PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:

@@ -20,6 +20,7 @@ _COMMIT: Final = 300  # bytes of a commitment, with its place in the index
 _CLOSE: Final = 350  # of a close besides its votes
 _MOTION: Final = 1200  # of a motion besides its header and its participants
 _SERIES: Final = 100  # of the row of rounds besides the rounds
+_AUDIT: Final = 3 * 900  # of the entries of a motion in the audit log: asked, answered, over
 _NAME: Final = 160  # of a participant's fingerprint and name
 _CHANGE: Final = 48  # of a change of this node's mind
 _ANSWER: Final = 20  # of an answer that led to it
@@ -80,7 +81,8 @@ def stored_bytes(motion: Motion, header_bytes: int, n: int) -> int:
     own = _taken(_CLOSE + form.first_bytes) + _taken(_SERIES + series_bytes(motion))
     asked = min(motion.k, n)
     changes = min(motion.inputs * MOST_CHANGES, MOST_ANSWERS // asked) * (_CHANGE + asked * _ANSWER)
-    return _taken(_MOTION + changes + header_bytes + n * _NAME) + n * rows + own
+    learnt = 12 * n if motion.trust else 0  # the trust in each, in the audit log
+    return _taken(_MOTION + changes + header_bytes + n * _NAME) + n * rows + own + _taken(_AUDIT + learnt)
 
 
 def _taken(row: int) -> int:

@@ -7,6 +7,7 @@ forgotten as a whole when room is needed (``retention``).
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import time
@@ -15,8 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import msgspec
+
 from folkmoot.network.session.minutes import Ended, Memory, Save, Voted
 from folkmoot.network.session.series import Rounds, read_series
+from folkmoot.network.storage.audit import AuditLog, Entry, TamperedError, check_chain, written
 from folkmoot.network.storage.database import CHILDREN, Database
 from folkmoot.network.storage.retention import Watermarks
 from folkmoot.network.wire import messages as m
@@ -77,6 +81,7 @@ class Storage:
         self.path = str(path)
         self.has_room = True  # may a new motion be stored? (``tend`` finds out)
         self._db = Database(path)
+        self.audit = AuditLog(self._db)
         row = self._db.one("SELECT value FROM meta WHERE key = 'forgotten'")
         self._forgotten = float(row[0]) if row else float("-inf")
 
@@ -116,6 +121,7 @@ class Storage:
                 name, header, signature, people, opened, ends,
             )  # fmt: skip
             self._db.seal(name)
+            self._note_asked(name, header, members, opened)
 
     def prolong(self, name: bytes, ends: float) -> None:
         """An open motion ends later than was said at first."""
@@ -132,6 +138,7 @@ class Storage:
                 self._save(motion, record, summary)
 
     def _save(self, motion: bytes, record: Save, summary: Mapping[str, Any] | None) -> None:
+        self._note(motion, record, summary)
         if isinstance(record, Voted):
             self._db.add("voted", motion, m.encode(record.commit), record.salt, record.first, record.reason)
         elif isinstance(record, m.Commit | m.Close):
@@ -147,6 +154,72 @@ class Storage:
                 "evidence", motion, statements.accused(record), statements.kind(record),
                 statements.write_evidence(record), time.time(), verb="INSERT OR IGNORE",
             )  # fmt: skip
+
+    # ---- the audit log -----------------------------------------------------------------------
+
+    def refused(self, motion: bytes, asker: str, why: str, clock: float) -> None:
+        """Note that this node takes no part in a motion, and why."""
+        with self._db.writing():
+            self.audit.add("refused", clock, motion=motion.hex(), asker=asker, why=why)
+
+    def check_audit(self) -> list[Entry]:
+        """The audit log, if it is a chain that tells of every motion here; TamperedError if it is not."""
+        with self._db.reading():
+            entries = list(self.audit.entries())
+            check_chain(entries, self.audit.base())
+            told: dict[str, set[str]] = {}
+            for entry in entries:
+                details = entry.details
+                told.setdefault(details.get("motion", ""), set()).add(details.get("event", ""))
+            begun = self._db.one("SELECT value FROM meta WHERE key = 'audit since'")
+            since = float("-inf") if begun is None else begun[0]
+            if self.audit.base()[0] > 1 and entries:  # what was let go told of older ones
+                since = max(since, entries[0].details.get("at", float("inf")))
+            stored = self._db.all("SELECT name, opened, closed FROM motions")
+        for name, opened, closed in stored:
+            missing = {"asked", *(["over"] if closed is not None else [])} - told.get(name.hex(), set())
+            if missing and opened > since:
+                raise TamperedError(
+                    f"motion {name.hex()[:12]} is stored, and the log does not tell that it was "
+                    f"{min(missing)}: entries were cut off or taken out"
+                )
+        return entries
+
+    def _note_asked(
+        self, name: bytes, header: bytes, members: Sequence[tuple[str, str]], opened: float
+    ) -> None:
+        motion = read_header(header)
+        fingerprint, asker = members[motion.asker]
+        self.audit.add(
+            "asked", opened, motion=name.hex(), asker=asker, fingerprint=fingerprint,
+            created=round(motion.created, 3), inputs=motion.inputs, answers=motion.answers,
+            columns=hashlib.sha256(repr([(c.name, c.unit) for c in motion.schema]).encode()).hexdigest(),
+        )  # fmt: skip
+
+    def _note(self, motion: bytes, record: Save, summary: Mapping[str, Any] | None) -> None:
+        """What this node itself has answered, found out and learnt; what others signed is in the motion."""
+        name, now = motion.hex(), time.time()
+        if isinstance(record, Voted):
+            digest = hashlib.sha256(record.first).hexdigest()
+            commitment = record.commit.commitment.hex()
+            self.audit.add(
+                "answered", now, motion=name, commitment=commitment, first=digest, abstained=record.reason
+            )
+        elif isinstance(record, Ended):
+            known = self._db.one("SELECT members, closed FROM motions WHERE name = ?", motion)
+            if known is not None and known[1] is None:
+                closes = self._db.all("SELECT frame FROM closes WHERE motion = ? ORDER BY node", motion)
+                held = hashlib.sha256(b"".join(hashlib.sha256(frame).digest() for (frame,) in closes))
+                told = dict(summary or {})
+                learnt = {key: told[key] for key in ("trust", "anchored") if key in told}
+                self.audit.add(
+                    "over", now, motion=name, closes=len(closes), held=held.hexdigest(), rounds=record.rounds,
+                    **({"learnt": learnt} if learnt else {}),
+                )  # fmt: skip
+        elif isinstance(record, Evidence):
+            data = hashlib.sha256(statements.write_evidence(record)).hexdigest()
+            kind, against = statements.kind(record), statements.accused(record)
+            self.audit.add("evidence", now, motion=name, against=against, what=kind, evidence=data)
 
     # ---- which motions there are -------------------------------------------------------------
 
@@ -292,14 +365,24 @@ class Storage:
             for name, until in old:
                 if self.used() <= target:
                     break
+                self._forget_in_audit(name, clock)
                 for table in (*CHILDREN, "seals"):
                     self._db.change(f"DELETE FROM {table} WHERE motion = ?", name)  # noqa: S608 (ours)
                 self._db.change("DELETE FROM motions WHERE name = ?", name)
                 gone, forgotten = gone + 1, max(forgotten, until)
+            self.audit.shorten()
             if gone:  # in the same transaction: there is no moment at which it could be played again
                 self._db.change("INSERT OR REPLACE INTO meta VALUES ('forgotten', ?)", forgotten)
         self._forgotten = forgotten
         return gone
+
+    def _forget_in_audit(self, name: bytes, clock: float) -> None:
+        """What is forgotten leaves a digest of all of it, and those of its entries."""
+        row, rows = self._db.rows(name)
+        everything = msgspec.msgpack.encode([list(row), rows])
+        self.audit.forget(name.hex())
+        digest = hashlib.sha256(everything).hexdigest()
+        self.audit.add("forgotten", clock, motion=name.hex(), digest=digest)
 
     def _free(self) -> int:
         return 1 << 62 if self.path == ":memory:" else shutil.disk_usage(self.path).free
@@ -312,6 +395,11 @@ class Storage:
             for row in self._db.all("SELECT * FROM truths WHERE motion = ?", motion):
                 if row[1] in labels:
                     self._db.toggle(motion, "truths", row)
+            told = written({str(place): label for place, label in labels.items()})
+            self.audit.add(
+                "learnt", time.time(), motion=motion.hex(), truths=len(labels),
+                digest=hashlib.sha256(told.encode()).hexdigest(),
+            )  # fmt: skip
             for place, label in labels.items():
                 self._db.add("truths", motion, place, label, verb="INSERT OR REPLACE")
 

@@ -96,7 +96,7 @@ def played_settings(
     for byzantine in liars:
         alphas = range(least_alpha(k), k + 1)
         for alpha in alphas:
-            own = seed + 1000 * byzantine + alpha  # a sample for each, as the points are shown together
+            own = seed + 1_000_000 * k + 1000 * byzantine + alpha  # a sample for each: they stand together
             played = sweep(
                 p,
                 Slush(k, alpha),

@@ -27,8 +27,9 @@ class Tuning:
 
     block: int = 256  # lanes of a block
     blocks: int = 6  # of a multiprocessor, at most
-    chunk: int = 64
-    together: int = 8
+    chunk: int = 96  # turns of two-colour Slush between two looks at whether a talk is over
+    short_chunk: int = 24  # where talks are short: at most 32 participants, or other walks
+    together: int = 12  # turns whose random words are made side by side
 
 
 def why_not() -> str | None:
@@ -116,7 +117,7 @@ class Cuda:
             "TABLE_SHARED": int(table > 0),
             "BLOCK": block,
             "BLOCKS": blocks,
-            "CHUNK": self.tuning.chunk,
+            "CHUNK": self.tuning.chunk if form.walk == "flip" and form.words > 1 else self.tuning.short_chunk,
             "TOGETHER": self.tuning.together,
         }
         function = self._function(form.walk, defines)
