@@ -170,7 +170,7 @@ def slow_node(settings: Settings, seconds: float) -> None:
     """The body of a member that commits at once, and answers and closes just before patience with it ends."""
     patience, send = Patience(seconds, Health(1), 1, 0.0, seconds).answer, Mesh.send
 
-    def late(mesh: Mesh, peer: int, frame: bytes) -> None:
+    def late(mesh: Mesh, peer: bytes, frame: bytes) -> None:
         if isinstance(m.decode(frame), m.Answer | m.Close):
             asyncio.get_running_loop().call_later(0.9 * patience, send, mesh, peer, frame)
         else:

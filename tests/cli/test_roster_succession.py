@@ -58,6 +58,8 @@ def test_a_member_joins_by_a_file_that_goes_round(moot: Path) -> None:
     assert signed(moot, "a")["in_force"]
     assert run_json("roster", "status", moot / "a", "--out", moot / "new.toml")["epoch"] == 1
     assert Roster.read(moot / "new.toml") == succession.roster
+    run_json("roster", "status", moot / "a", "--out", moot / "old.toml", "--epoch", 0)
+    assert Roster.read(moot / "old.toml") == old
     result = run("roster", "status", moot / "g", "--roster", moot / "new.toml")  # the newcomer's own
     assert result.stdout.startswith(f"epoch 1, 6 participants, digest {told['digest']}\n")
     assert (moot / "a" / "moot.db").stat().st_mode & 0o777 == 0o600
@@ -142,6 +144,8 @@ def test_a_node_signs_one_successor_and_two_of_a_liar_are_evidence(moot: Path) -
         (["sign", "a", "a/key.pem"], "a roster must be TOML"),
         (["status", "nowhere"], "there is no node in nowhere"),
         (["status", "a", "--roster", "nowhere.toml"], "nowhere.toml"),
+        (["status", "a", "--epoch", "0"], "--epoch must be one that this node knows (0), with --out: got 0"),
+        (["status", "a", "--epoch", "3", "--out", "x.toml"], "knows (0), with --out: got 3"),
         (["status", "a", "--out", "no/x.toml"], "--out must name a file in a folder that exists"),
     ],
 )  # fmt: skip

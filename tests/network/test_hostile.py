@@ -73,7 +73,7 @@ def test_strangers_are_refused_before_a_frame_of_theirs_is_read(
                     await peer.is_hung_up_on()
             await eventually(lambda: hall.count(f"refused_{counted}") == 3, "they are counted")
             assert hall.count("frames_received") == 0
-            assert 5 not in hall.meshes[0].connected()
+            assert hall.fingerprint(5) not in hall.meshes[0].connected()
             await hall.ask()
 
     within(play())
@@ -93,9 +93,9 @@ def test_a_member_that_answers_at_another_members_address_is_noticed(tmp_path: P
                 peer.hang_up()
 
             async with await asyncio.start_server(impostor, "127.0.0.1", hall.ports[5], ssl=context):
-                assert "is somebody else" in await hall.meshes[0].reach(5)
+                assert "is somebody else" in await hall.meshes[0].reach(hall.fingerprint(5))
                 assert hall.count("refused_is_somebody_else") >= 1
-                assert not {4, 5} & set(hall.meshes[0].connected())
+                assert not {*map(hall.fingerprint, (4, 5))} & set(hall.meshes[0].connected())
                 await hall.ask()
 
     within(play())
@@ -151,8 +151,8 @@ def test_who_does_not_say_a_proper_hello_is_sent_away(
             await peer.is_hung_up_on()
             assert hall.count(f"refused_{counted}") == 1
             assert hall.count("frames_received") == 0
-            assert hall.meshes[0].connected() == [1]
-            assert hall.meshes[0].skews().keys() == {1}
+            assert hall.meshes[0].connected() == [hall.fingerprint(1)]
+            assert hall.meshes[0].skews().keys() == {hall.fingerprint(1)}
 
     within(play())
 
@@ -203,7 +203,7 @@ def test_garbage_in_frames_is_counted_and_dropped(tmp_path: Path) -> None:
                 peer.frame(data)
             await eventually(lambda: hall.count("frames_received") == len(garbage), "all have arrived")
             assert hall.count("refused_malformed") == len(garbage)
-            assert 5 in hall.meshes[0].connected()
+            assert hall.fingerprint(5) in hall.meshes[0].connected()
             await hall.ask()
 
     within(play())
@@ -333,7 +333,7 @@ def test_a_flood_is_paid_for_by_who_sends_it(tmp_path: Path, kind: str) -> None:
                 await hall.ask()
                 await eventually(lambda: min(sent) >= (4 if kind == "big" else 100), "it is a flood")
                 for mesh in hall.meshes.values():
-                    for connection in mesh._peers[5].connections:
+                    for connection in mesh._peers[hall.fingerprint(5)].connections:
                         assert len(connection._buffer) <= m.MOST_BYTES + 4 + 65536
                         assert connection._socket is not None
                         assert connection._socket.get_write_buffer_size() <= limits.most_unsent + m.MOST_BYTES
@@ -364,7 +364,7 @@ def test_connecting_again_does_not_fill_the_budget(tmp_path: Path) -> None:
             await asyncio.sleep(0.5)
             most = 100 + 50 * (loop.time() - began + 1.0)
             assert 100 <= hall.count("frames_received") - got <= most
-            assert len(hall.meshes[0]._peers[5].connections) <= 3
+            assert len(hall.meshes[0]._peers[hall.fingerprint(5)].connections) <= 3
 
     within(play())
 
@@ -374,17 +374,17 @@ def test_a_peer_that_does_not_read_is_dropped_with_all_that_waits_for_it(tmp_pat
         async with Hall(tmp_path, limits=Limits(most_unsent=1 << 20)) as hall:
             peer = await hall.member()
             peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
-            (connection,) = hall.meshes[0]._peers[5].connections
+            (connection,) = hall.meshes[0]._peers[hall.fingerprint(5)].connections
             socket = connection._socket
             assert socket is not None
             for _ in range(400):
-                hall.meshes[0].send(5, bytes(100_000))
+                hall.meshes[0].send(hall.fingerprint(5), bytes(100_000))
                 await asyncio.sleep(0)
             await eventually(lambda: connection.over, "it is dropped")
             assert connection.why == "does not read"
             await eventually(lambda: socket.get_write_buffer_size() == 0, "nothing is kept for it")
             await eventually(lambda: socket.get_extra_info("socket").fileno() == -1, "the socket is closed")
-            assert hall.meshes[0]._peers[5].queued <= 1 << 20
+            assert hall.meshes[0]._peers[hall.fingerprint(5)].queued <= 1 << 20
             await hall.ask()
 
     within(play())

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from folkmoot.network.service.node import Node
+from folkmoot.network.service.assembly import AnyNode
 from folkmoot.network.service.status import Status, as_dict
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
@@ -49,7 +49,7 @@ class _Known:
 class Feed:
     """The events of one node."""
 
-    def __init__(self, node: Node, look: Callable[[], Status], ledger: Ledger) -> None:
+    def __init__(self, node: AnyNode, look: Callable[[], Status], ledger: Ledger) -> None:
         self._node, self._look, self._ledger = node, look, ledger
         self.closed = False
         self.streams = 0
@@ -151,9 +151,11 @@ class Feed:
         motion = session.motion
         return {
             "motion": session.name.hex(),
-            "asker": self._node.roster[motion.asker].name,
+            "asker": self._node.roster_of(motion.moot)[motion.asker].name,
             "inputs": motion.inputs,
             "labels": motion.labels,
+            "answers": motion.answers,
+            "tol": None if motion.is_labels else motion.tol,
             "protocol": motion.protocol,
             "rounds": motion.rounds,
             "seconds": motion.seconds,
@@ -171,6 +173,7 @@ class Feed:
             "closed": len(view.closed),
             "shares": view.shares,
             "held": view.held,
+            **({} if view.apart is None else {"apart": view.apart}),
         }
 
     def _publish_accused(self, session: Session, places: frozenset[int]) -> None:
@@ -180,7 +183,7 @@ class Feed:
                 "accused",
                 {
                     "motion": session.name.hex(),
-                    "participant": self._node.roster[place].name,
+                    "participant": self._node.roster_of(session.motion.moot)[place].name,
                     "what": kinds.get(place, ""),
                 },
             )

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.admission import (
     MOST_OPEN,
     MOST_OPEN_EACH,
@@ -17,6 +18,7 @@ from folkmoot.network.service.admission import (
     Admission,
     Taken,
 )
+from folkmoot.network.service.node import Lasting
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.storage.retention import stored_bytes
 from folkmoot.network.wire import messages as m
@@ -153,10 +155,19 @@ def test_what_is_stored_counts_after_a_restart(hall: Moot) -> None:
     motion, _ = hall.motion(2, chunk_rows=1, chunks=(bytes(32),) * 4)
     large = msgspec.structs.replace(motion, inputs=6000, chunks=(bytes(32),) * 6000)
     other = msgspec.structs.replace(large, moot=bytes(32))
-    admission.remember([other.encoded()] * 50 + [b"damaged"])
+    lasting = Lasting()
+    admission.remember([other.encoded()] * 50 + [b"damaged"], lasting.place_in(hall.roster))
     assert admission.afford(motion, 300, 0.0, CLOCK) is None
-    admission.remember([large.encoded()] * 50)
+    admission.remember([large.encoded()] * 50, lasting.place_in(hall.roster))
     assert admission.afford(motion, 300, 0.0, CLOCK) == OVER_BUDGET
+    # Under another roster it counts for the same member, whose place may be another; who has left has none.
+    shifted = Roster(hall.roster.participants[1:])
+    lasting.rosters[bytes.fromhex(hall.roster.digest)] = hall.roster
+    place_of = lasting.place_in(shifted)
+    assert place_of(large) == 1
+    assert place_of(msgspec.structs.replace(large, asker=0)) is None
+    assert place_of(msgspec.structs.replace(large, asker=99)) is None
+    assert place_of(other) is None
 
 
 def test_favours_run_out_and_come_back(admission: Admission) -> None:

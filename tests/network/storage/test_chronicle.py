@@ -175,3 +175,19 @@ def test_a_name_that_left_and_came_back_is_somebody_else() -> None:
     found.learn(proposal(new, *NAMES[1:], old=left.roster), 2.0)
     assert len(found.rosters) == 3
     assert Renewals(storage).newest(OLD[0].fingerprint) == OLD[0].fingerprint
+
+
+def test_the_audit_log_tells_what_was_signed_and_what_came_into_force() -> None:
+    storage = Storage(":memory:")
+    found = Chronicle(storage, OLD, 0.0)
+    for _ in range(2):  # said again, nothing more is noted
+        found.sign(ONE, key_of("anna"), OLD[0].fingerprint, 1.0)
+    found.learn(proposal(ONE, *NAMES[1:5]), 2.0)
+    Chronicle(storage, OLD, 3.0)
+    told = [entry.details for entry in storage.check_audit()]
+    assert [(each["event"], each["at"], each["epoch"]) for each in told] == [
+        ("signed a roster", 1.0, 1),
+        ("roster in force", 2.0, 1),
+    ]
+    assert {each["moot"] for each in told} == {ONE.roster.digest}
+    assert told[1]["signed_by"] == NAMES[:5]

@@ -12,7 +12,7 @@ from folkmoot.network.transports.memory import Network, Weather
 class Ear:
     """Notes what arrives, and when."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network[int]) -> None:
         self.network = network
         self.heard: list[tuple[float, int, bytes]] = []
 
@@ -30,7 +30,7 @@ def arrived(
     weather: Weather, frames: list[bytes], *, seed: int = 3, chatter: int = 0
 ) -> list[tuple[float, bytes]]:
     """What of these frames of node 0 comes to node 1, while node 2 says something as well."""
-    network = Network(3, seed, weather)
+    network = Network(range(3), seed, weather)
     ears = [Ear(network) for _ in range(3)]
     worlds = [network.world(place) for place in range(3)]
     for world, ear in zip(worlds, ears, strict=True):

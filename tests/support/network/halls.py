@@ -13,6 +13,7 @@ from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.transports.memory import Network
 from folkmoot.network.transports.mesh import Mesh
+from folkmoot.network.transports.places import Places
 from folkmoot.network.transports.transport import Transport
 from folkmoot.runs.held_ports import HeldPorts
 
@@ -39,7 +40,7 @@ class Ear:
 class TransportHall(Protocol):
     """n transports, each with an ear."""
 
-    transports: list[Transport]
+    transports: list[Transport[int]]
     ears: list[Ear]
 
     def do(self, call: Callable[[], None]) -> None:
@@ -63,8 +64,8 @@ class TransportHall(Protocol):
 
 class MemoryHall:
     def __init__(self, n: int) -> None:
-        self.network = Network(n, seed=0)
-        self.transports: list[Transport] = [self.network.world(place) for place in range(n)]
+        self.network = Network(range(n), seed=0)
+        self.transports: list[Transport[int]] = [self.network.world(place) for place in range(n)]
         self.ears = [Ear() for _ in range(n)]
         for transport, ear in zip(self.transports, self.ears, strict=True):
             transport.attach(ear)
@@ -103,17 +104,23 @@ class MeshHall:
         ]
         self._roster = Roster(each.member() for each in made)
         self.ears = [Ear() for _ in range(n)]
-        self.meshes = [self._runner.run(self._start(place)) for place in range(n)]
-        self.transports: list[Transport] = list(self.meshes)
+        self.meshes: list[Mesh] = []
+        self.places: list[Places] = []
+        for place in range(n):
+            mesh, places = self._runner.run(self._start(place))
+            self.meshes.append(mesh)
+            self.places.append(places)
+        self.transports: list[Transport[int]] = list(self.places)
         for mesh in self.meshes:
             self.wait(lambda mesh=mesh: len(mesh.connected()) == n - 1, "all are connected")  # type: ignore[misc]
 
-    async def _start(self, place: int) -> Mesh:
+    async def _start(self, place: int) -> tuple[Mesh, Places]:
         folder = self._folder / f"p{place}"
         mesh = Mesh(self._roster, place, str(folder / CERTIFICATE), str(folder / KEY))
-        mesh.attach(self.ears[place])
+        places = Places(mesh, self._roster)
+        places.attach(self.ears[place])
         await mesh.listen("127.0.0.1", self._held.numbers[place])
-        return mesh
+        return mesh, places
 
     def do(self, call: Callable[[], None]) -> None:
         async def called() -> None:
@@ -138,7 +145,7 @@ class MeshHall:
 
     def come_back(self, place: int) -> None:
         self.ears[place] = Ear()
-        self.transports[place] = self.meshes[place] = self._runner.run(self._start(place))
+        self.meshes[place], self.transports[place] = self._runner.run(self._start(place))
 
     def close(self) -> None:
         for place in range(len(self.meshes)):

@@ -46,7 +46,7 @@ class Equivocating:
         self.victim, self.blindly, self.enough = victim, blindly, enough
         self.copied: set[bytes] = set()  # motions in which it came so far
 
-    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None:
+    def __call__(self, moot: Moot, place: int, node: Node, world: World[int]) -> None:
         send, receive, key = world.send, node.received, moot.keys[place]
         fingerprint = bytes.fromhex(moot.roster[place].fingerprint)
         enough = moot.n - 2 if self.enough is None else self.enough
@@ -69,7 +69,7 @@ class Equivocating:
 
         def sent(peer: int, frame: bytes) -> None:
             message = m.decode(frame)
-            if isinstance(message, m.Hello | m.Announce) or not trusting(message.motion):
+            if isinstance(message, m.OfRosters | m.Announce) or not trusting(message.motion):
                 send(peer, frame)
             elif isinstance(message, m.Close):
                 pass
@@ -112,7 +112,7 @@ class Equivocating:
 class ClaimsMarks:
     """Says that it holds other commitments of everybody than it does, and has none to show."""
 
-    def __call__(self, moot: Moot, place: int, _node: Node, world: World) -> None:
+    def __call__(self, moot: Moot, place: int, _node: Node, world: World[int]) -> None:
         send = world.send
 
         def sent(peer: int, frame: bytes) -> None:
@@ -132,7 +132,7 @@ class ClaimsMarks:
 class ToHalf:
     """Speaks to every second of the others only, and is as if it were away to the rest."""
 
-    def __call__(self, _moot: Moot, _place: int, _node: Node, world: World) -> None:
+    def __call__(self, _moot: Moot, _place: int, _node: Node, world: World[int]) -> None:
         send = world.send
 
         def sent(peer: int, frame: bytes) -> None:
@@ -150,7 +150,7 @@ class CutsShort:
     def __init__(self, share: float) -> None:
         self.share = share
 
-    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None:
+    def __call__(self, moot: Moot, place: int, node: Node, world: World[int]) -> None:
         receive = node.received
         passed: Counter[bytes] = Counter()
 
@@ -172,7 +172,7 @@ class Replays:
 
     most = 1000  # frames in all
 
-    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None:
+    def __call__(self, moot: Moot, place: int, node: Node, world: World[int]) -> None:
         receive, rng = node.received, random.Random(f"replays {moot.seed} {place}")
         heard: list[bytes] = []
         left = self.most
@@ -197,7 +197,7 @@ class Floods:
     def __init__(self, motions: int, at: float, seconds: float) -> None:
         self.motions, self.at, self.seconds = motions, at, seconds
 
-    def __call__(self, moot: Moot, place: int, node: Node, world: World) -> None:
+    def __call__(self, moot: Moot, place: int, node: Node, world: World[int]) -> None:
         receive, inputs = node.received, moot.motion(place)[1]
         put: set[bytes] = set()
 
@@ -228,7 +228,7 @@ class Slow:
         """In motions of this many seconds."""
         self.patience = Patience(seconds, Health(1), 1, 0.0, seconds).answer
 
-    def __call__(self, _moot: Moot, _place: int, _node: Node, world: World) -> None:
+    def __call__(self, _moot: Moot, _place: int, _node: Node, world: World[int]) -> None:
         send = world.send
 
         def sent(peer: int, frame: bytes) -> None:
@@ -240,7 +240,7 @@ class Slow:
 class Stalls:
     """Says that it is not as far yet, whatever it is asked, and nothing else."""
 
-    def __call__(self, _moot: Moot, _place: int, node: Node, world: World) -> None:
+    def __call__(self, _moot: Moot, _place: int, node: Node, world: World[int]) -> None:
         def received(peer: int, frame: bytes) -> None:
             message = _message(frame)
             if isinstance(message, m.Commit | m.Marks | m.Reveal | m.Want | m.Ask):

@@ -29,6 +29,7 @@ from folkmoot.network.service.operation import seat_of
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
+from folkmoot.network.transports.places import Places
 from folkmoot.network.transports.tls import Limits
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -93,6 +94,9 @@ class Hall:
         self.peers: list[RawPeer] = []
         self.asked = 0
 
+    def fingerprint(self, place: int) -> bytes:
+        return bytes.fromhex(self.roster[place].fingerprint)
+
     @property
     def moot(self) -> bytes:
         return bytes.fromhex(self.roster.digest)
@@ -106,11 +110,12 @@ class Hall:
             )  # fmt: skip
             storage = Storage(folder / DATABASE)
             seat = seat_of(self.identities[i], self.roster, i, storage.start(mesh.clock()))
-            node = Node(Parts(seat, self.roster, storage, mesh, ChunkVotes(self.votes), random.Random(i)))
+            places = Places(mesh, self.roster)
+            node = Node(Parts(seat, self.roster, storage, places, ChunkVotes(self.votes), random.Random(i)))
             self.meshes[i], self.storages[i], self.nodes[i] = mesh, storage, node
             await mesh.listen("127.0.0.1", self.ports[i])
         for i, mesh in self.meshes.items():
-            others = {j for j in self.honest if j != i}
+            others = {self.fingerprint(j) for j in self.honest if j != i}
             await eventually(lambda mesh=mesh, others=others: others <= set(mesh.connected()), "connected")  # type: ignore[misc]
         return self
 
@@ -194,7 +199,9 @@ class Hall:
         peer = await self.dial(to, place=place)
         peer.say(m.Hello(self.moot, 0.0))
         assert isinstance(await peer.hear(), m.Hello)
-        await eventually(lambda: place in self.meshes[to].connected(), "the member is greeted")
+        await eventually(
+            lambda: self.fingerprint(place) in self.meshes[to].connected(), "the member is greeted"
+        )
         return peer
 
 
@@ -287,5 +294,5 @@ class Puppet:
 
 def name_in(message: m.AnyMessage) -> bytes:
     """The motion that a message is about."""
-    assert not isinstance(message, m.Hello)
+    assert not isinstance(message, m.OfRosters)
     return motion_name(message.header) if isinstance(message, m.Announce) else message.motion

@@ -78,7 +78,7 @@ class ChunkVotes:
         return Voted(self._row[inputs[:, 0].astype(int)].reshape(len(inputs), -1))
 
 
-def forge_closes(world: World, key: Ed25519PrivateKey) -> None:
+def forge_closes(world: World[int], key: Ed25519PrivateKey) -> None:
     """A participant that signs one close for half of the others and the opposite one for the rest."""
     send = world.send
 
@@ -109,7 +109,7 @@ class InMemory:
 class HostileKind(Protocol):
     """What a hostile member does: it comes between a node and its transport, at every start of the node."""
 
-    def __call__(self, moot: Moot, place: int, node: Node, world: World, /) -> None: ...
+    def __call__(self, moot: Moot, place: int, node: Node, world: World[int], /) -> None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ class Moot:
         self.disk, self.past = disk, past
         self.reveals = 0
         self.listened: list[Listened] = []
-        self.network = Network(self.n, seed, weather)
+        self.network = Network(range(self.n), seed, weather)
         self.storages = [Storage(":memory:") for _ in range(self.n)]
         self.nodes: list[Node | None] = [None] * self.n
         self.starts = 0

@@ -40,7 +40,7 @@ TOL: Final = {"numbers": 0.5, "probabilities": 0.02}
 class TwoInOneVersion:
     """Answers every second peer with other numbers than the rest, in one version."""
 
-    def __call__(self, moot: Moot, place: int, _node: Node, world: World) -> None:
+    def __call__(self, moot: Moot, place: int, _node: Node, world: World[int]) -> None:
         send, key = world.send, moot.keys[place]
 
         def sent(peer: int, frame: bytes) -> None:
@@ -61,7 +61,7 @@ class Mangles:
 
     most = 40  # of the long ones
 
-    def __call__(self, moot: Moot, place: int, _node: Node, world: World) -> None:
+    def __call__(self, moot: Moot, place: int, _node: Node, world: World[int]) -> None:
         send, key = world.send, moot.keys[place]
         rng, left = random.Random(f"mangles {moot.seed} {place}"), self.most
 
@@ -97,7 +97,7 @@ class Mangles:
 class Forges:
     """Says with every answer something else in the name of others, which these have not signed."""
 
-    def __call__(self, moot: Moot, place: int, _node: Node, world: World) -> None:
+    def __call__(self, moot: Moot, place: int, _node: Node, world: World[int]) -> None:
         send, rng = world.send, random.Random(f"forges {moot.seed} {place}")
 
         def sent(peer: int, frame: bytes) -> None:

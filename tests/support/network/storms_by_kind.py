@@ -21,11 +21,11 @@ from support.network.hostile_members import KINDS
 from support.network.moot_in_memory import ChunkVotes, Moot
 
 
-def honest(_moot: Moot, _place: int, _node: Node, _world: World) -> None:
+def honest(_moot: Moot, _place: int, _node: Node, _world: World[int]) -> None:
     """Does nothing that it should not."""
 
 
-def votes_otherwise(moot: Moot, place: int, node: Node, _world: World) -> None:
+def votes_otherwise(moot: Moot, place: int, node: Node, _world: World[int]) -> None:
     """An honest participant whose model says the opposite."""
     votes = moot.votes[place]
     node._driver._votes = ChunkVotes(np.where(votes < 0, votes, 1 - votes).astype(np.int8))

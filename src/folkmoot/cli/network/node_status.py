@@ -49,6 +49,15 @@ def status(folder: Folder, json: Json = False) -> None:
         f"disk: {used / (1 << 20):,.1f} of {disk / (1 << 20):,.0f} MB"
         + ("" if now.has_room else "; NO ROOM for new motions"),
     ]
+    if now.epoch:
+        notes.append(f"roster: epoch {now.epoch}, digest {now.moot}")
+    if not now.present:
+        notes.append("NOT IN THE ROSTER IN FORCE: it ends what is under way, and cannot ask any more")
+    notes += [
+        f"proposed roster {each.proposal[:12]}: {each.counted} of {each.needed} signatures; "
+        "folkmoot roster status shows it"
+        for each in now.proposals
+    ]
     motions = [
         [
             motion.motion[:12],
@@ -56,7 +65,7 @@ def status(folder: Folder, json: Json = False) -> None:
             motion.phase,
             f"{motion.inputs:,}",
             f"{motion.round} of {motion.rounds}",
-            f"{motion.closes} of {now.participants}",
+            f"{motion.closes} of {motion.participants or now.participants}",
             f"{max(0.0, motion.remaining):.1f} s",
         ]
         for motion in now.motions

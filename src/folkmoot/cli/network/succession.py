@@ -159,6 +159,10 @@ def status(
             show_default=False,
         ),
     ] = None,
+    epoch: Annotated[
+        int | None,
+        typer.Option("--epoch", min=0, help="Write that of this epoch instead.", show_default=False),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Which roster is in force at a node, what is proposed, and who has signed it."""
@@ -166,10 +170,15 @@ def status(
 
     _check_out(out)
     with _opened(folder, roster) as (_, chronicle):
+        epochs = {each.epoch: place for place, each in enumerate(chronicle.rosters)}
+        if epoch is not None and (out is None or epoch not in epochs):
+            known = ", ".join(map(str, epochs))
+            raise ValueError(f"--epoch must be one that this node knows ({known}), with --out: got {epoch}")
         if out is not None:
-            link = chronicle.after(chronicle.rosters[-2]) if len(chronicle.rosters) > 1 else None
+            place = epochs[chronicle.tip.epoch if epoch is None else epoch]
+            link = chronicle.after(chronicle.rosters[place - 1]) if place else None
             if link is None:
-                chronicle.tip.write(out)
+                chronicle.rosters[place].write(out)
             else:
                 write_succession(out, link.succession, link.old, link.signatures)
             say(f"wrote {out}", error=True)

@@ -166,20 +166,25 @@ class Admission:
         self.spent.count(motion.asker, clock, motion.inputs)
         return None
 
-    def remember(self, headers: Iterable[bytes]) -> None:
-        """What is stored and must be kept counts after a restart too."""
+    def remember(self, headers: Iterable[bytes], place_of: Callable[[Motion], int | None]) -> None:
+        """What is stored and must be kept counts after a restart too, and under another roster.
+
+        ``place_of`` says which place the asker of a motion has; None if it has none any more.
+        """
         for header in headers:
             motion = _read(header)
-            if motion is not None and motion.moot == self._moot:
+            place = None if motion is None else place_of(motion)
+            if motion is not None and place is not None:
                 cost = stored_bytes(motion, len(header), self._seat.n)
-                self._stored.count(motion.asker, cost, motion.until)
+                self._stored.count(place, cost, motion.until)
 
-    def count(self, opened: Iterable[tuple[float, bytes]]) -> None:
-        """What was taken in the last day, when and its header, counts after a restart too."""
+    def count(self, opened: Iterable[tuple[float, bytes]], place_of: Callable[[Motion], int | None]) -> None:
+        """What was taken in the last day, when and its header, counts after a restart too, as above."""
         for clock, header in opened:
             motion = _read(header)
-            if motion is not None and motion.moot == self._moot:
-                self.spent.count(motion.asker, clock, motion.inputs)
+            place = None if motion is None else place_of(motion)
+            if motion is not None and place is not None:
+                self.spent.count(place, clock, motion.inputs)
 
     def check_own(self, motion: Motion, open_: Sequence[Taken], now: float, clock: float) -> None:
         """ValueError, with what is wrong, unless this node itself may put the motion; it is paid for then."""

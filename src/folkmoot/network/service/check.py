@@ -114,7 +114,8 @@ async def _peers(folder: Path, roster: Roster, place: int) -> AsyncIterator[Chec
         return
     mesh = Mesh(roster, place, str(folder / CERTIFICATE), str(folder / KEY))
     try:
-        found = await asyncio.gather(*(mesh.reach(peer) for peer in others))
+        fingerprints = [bytes.fromhex(roster[peer].fingerprint) for peer in others]
+        found = await asyncio.gather(*(mesh.reach(peer) for peer in fingerprints))
         for peer, wrong in zip(others, found, strict=True):
             if wrong:
                 yield Check(f"peer {roster[peer].name}", False, wrong)

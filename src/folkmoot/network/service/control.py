@@ -26,8 +26,8 @@ from folkmoot.checks import default_query
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.service import door as doors
+from folkmoot.network.service.assembly import AnyNode
 from folkmoot.network.service.door import UNIX, Door
-from folkmoot.network.service.node import Node
 from folkmoot.network.service.status import Status
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account_of, find
@@ -126,7 +126,7 @@ class Spool:
         self._file.close()
 
 
-def motion_of(put: Put, node: Node, own: Sequence[str] | None) -> Motion:
+def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
     """The motion that is asked for, checked against the moot; ``own`` are the labels of the node's model."""
     others = node.seat.n - 1
     if others < 1:
@@ -179,7 +179,7 @@ class ControlServer:
     """Answers those who want to put a motion."""
 
     def __init__(
-        self, node: Node, folder: Path, labels: list[str] | None, look: Callable[[], Status]
+        self, node: AnyNode, folder: Path, labels: list[str] | None, look: Callable[[], Status]
     ) -> None:
         self._node, self._folder, self._labels, self._look = node, folder, labels, look
         self._token = doors.own_token(folder)

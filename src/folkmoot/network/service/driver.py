@@ -96,7 +96,7 @@ class Parts:
     seat: Seat
     roster: Roster
     storage: Storage
-    transport: Transport
+    transport: Transport[int]  # by places in the roster
     votes: AnyVoter
     rng: random.Random
     adversary: Adversary | None = None

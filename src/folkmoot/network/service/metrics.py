@@ -9,9 +9,9 @@ from typing import Final, Literal, NamedTuple
 
 from folkmoot import __version__
 from folkmoot.network.membership.roster import quorum
+from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.door import limited
 from folkmoot.network.service.loop_delay import LoopDelay
-from folkmoot.network.service.node import Node
 from folkmoot.network.transports.mesh import Mesh
 
 _COUNTED: Final = {
@@ -41,6 +41,10 @@ METRICS: Final = {
     "folkmoot_refused_total": Described("counter", "What was not acted on, by reason.", "why"),
     "folkmoot_participants": Described("gauge", "Participants in the roster."),
     "folkmoot_quorum": Described("gauge", "Participants that must sign the same."),
+    "folkmoot_roster_epoch": Described("gauge", "Rosters that came before the one in force."),
+    "folkmoot_roster_present": Described("gauge", "1 if this node is in the roster in force."),
+    "folkmoot_roster_proposals": Described("gauge", "Rosters that are proposed to replace it."),
+    "folkmoot_rosters_held": Described("gauge", "Rosters under which motions may still be under way."),
     "folkmoot_peers_connected": Described("gauge", "Peers with a connection."),
     "folkmoot_peers_benched": Described("gauge", "Peers not asked at present."),
     "folkmoot_motions_open": Described("gauge", "Motions under way."),
@@ -71,7 +75,7 @@ METRICS: Final = {
 }
 
 
-def metrics(node: Node, mesh: Mesh, delay: LoopDelay) -> str:
+def metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay) -> str:
     """All counters and gauges in Prometheus's text format."""
     counts = dict.fromkeys(_COUNTED, 0) | dict(node.counts) | dict(mesh.counts)
     refused = {name: count for name, count in sorted(counts.items()) if name.startswith("refused_")}
@@ -81,6 +85,7 @@ def metrics(node: Node, mesh: Mesh, delay: LoopDelay) -> str:
         "folkmoot_refused_total": {name.removeprefix("refused_"): count for name, count in refused.items()},
         "folkmoot_participants": {"": node.seat.n},
         "folkmoot_quorum": {"": quorum(node.seat.n)},
+        **_of_rosters(node),
         "folkmoot_peers_connected": {"": len(mesh.connected())},
         "folkmoot_peers_benched": {"": len(node.health.benched(mesh.now()))},
         "folkmoot_motions_open": {"": node.open_motions},
@@ -96,15 +101,30 @@ def metrics(node: Node, mesh: Mesh, delay: LoopDelay) -> str:
     return "".join(_told(name, described, samples[name]) for name, described in METRICS.items())
 
 
-def _of_peers(node: Node, mesh: Mesh) -> dict[str, Mapping[str, float]]:
+def _of_rosters(node: AnyNode) -> dict[str, Mapping[str, float]]:
+    epoch, present, proposals, held = node.roster.epoch, 1, 0, 1
+    if isinstance(node, Assembly):
+        epoch, present = node.chronicle.tip.epoch, int(node.present)
+        proposals, held = len(node.chronicle.proposals), len(node.halls)
+    return {
+        "folkmoot_roster_epoch": {"": epoch},
+        "folkmoot_roster_present": {"": present},
+        "folkmoot_roster_proposals": {"": proposals},
+        "folkmoot_rosters_held": {"": held},
+    }
+
+
+def _of_peers(node: AnyNode, mesh: Mesh) -> dict[str, Mapping[str, float]]:
     """What is known of each participant; a name has no character that would have to be escaped."""
     own, connected, benched = node.seat.place, set(mesh.connected()), node.health.benched(mesh.now())
     others = [peer for peer in range(node.seat.n) if peer != own]
+    known = {peer: bytes.fromhex(node.roster[peer].fingerprint) for peer in others}
+    latencies, skews = mesh.latencies(), mesh.skews()
     gauges: dict[str, Mapping[int, float]] = {
-        "connected": {peer: int(peer in connected) for peer in others},
+        "connected": {peer: int(known[peer] in connected) for peer in others},
         "benched": {peer: int(peer in benched) for peer in others},
-        "latency_seconds": mesh.latencies(),
-        "clock_skew_seconds": {peer: round(skew, 3) for peer, skew in mesh.skews().items()},
+        "latency_seconds": {peer: latencies[who] for peer, who in known.items() if who in latencies},
+        "clock_skew_seconds": {peer: round(skews[who], 3) for peer, who in known.items() if who in skews},
         "frames_received_total": {peer: node.by_peer[peer]["frames"] for peer in others},
         "refused_total": {peer: node.by_peer[peer]["refused"] for peer in others},
         "abstentions_total": {peer: node.by_peer[peer]["abstained"] for peer in range(node.seat.n)},
@@ -123,7 +143,7 @@ def _told(name: str, described: Described, samples: Mapping[str, float]) -> str:
     return "\n".join(lines) + "\n"
 
 
-async def serve_metrics(node: Node, mesh: Mesh, delay: LoopDelay, host: str, port: int) -> asyncio.Server:
+async def serve_metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay, host: str, port: int) -> asyncio.Server:
     """Answer GET /metrics, and nothing else."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

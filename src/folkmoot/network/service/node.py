@@ -6,12 +6,14 @@ announcing, the inputs that this node itself has put, and what is counted.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.access import DAY, Limits
 from folkmoot.network.service.admission import (
     ANNOUNCEMENTS,
@@ -38,6 +40,30 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name
 
 
+@dataclass
+class Lasting:
+    """What a node keeps when it goes over from one roster to the next."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    by_peer: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    rosters: dict[bytes, Roster] = field(default_factory=dict)  # that it has gone through, by digest
+    held: set[bytes] = field(default_factory=set)  # digests of those in which it still plays
+
+    def place_in(self, roster: Roster) -> Callable[[Motion], int | None]:
+        """Says where the asker of a motion has its place in ``roster``, whichever it was put under."""
+        moot = bytes.fromhex(roster.digest)
+        places = {member.name: place for place, member in enumerate(roster)}
+
+        def place_of(motion: Motion) -> int | None:
+            if motion.moot == moot:
+                return motion.asker
+            old = self.rosters.get(motion.moot)
+            known = old is not None and motion.asker < len(old)
+            return places.get(old[motion.asker].name) if old is not None and known else None
+
+        return place_of
+
+
 class Node:
     """One participant of a moot."""
 
@@ -49,15 +75,17 @@ class Node:
         policy: Policy | None = None,
         labels: Collection[str] | None = None,
         disk: int = DISK,
+        lasting: Lasting | None = None,
     ) -> None:
+        """``lasting`` is what a node keeps when it goes over to another roster."""
         seat, roster = self.seat, self.roster = parts.seat, parts.roster
         self.storage, self.transport = parts.storage, parts.transport
         self.health = Health(seat.n)
-        self.counts: Counter[str] = Counter()
-        self.by_peer: list[Counter[str]] = [Counter() for _ in range(seat.n)]
+        self._lasting = Lasting() if lasting is None else lasting
+        self.counts = self._lasting.counts
+        self.by_peer = [self._lasting.by_peer[member.fingerprint] for member in roster]
         self.since = self.transport.now()
         self.seen: list[float | None] = [None] * seat.n  # when each last said something, by the clock of now
-        self._members = [participant.fingerprint for participant in roster]
         self._named = [(participant.fingerprint, participant.name) for participant in roster]
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
@@ -77,11 +105,13 @@ class Node:
     def start(self) -> None:
         """Take up the motions that were under way when this node last stopped."""
         now, clock = self.transport.now(), self.transport.clock()
-        self._admission.remember(self.storage.kept(clock))
-        self._admission.count(self.storage.since(clock - DAY))
+        place_of = self._lasting.place_in(self.roster)
+        self._admission.remember(self.storage.kept(clock), place_of)
+        self._admission.count(self.storage.since(clock - DAY), place_of)
         for stored in map(self.storage.motion, self.storage.names("open")):
-            if stored.members != self._members:  # the roster has changed: that moot is no more
-                self.storage.save(stored.name, [Ended(0, 0)], {})
+            if stored.motion.moot != self._moot:
+                if stored.motion.moot not in self._lasting.held:  # that moot is no more
+                    self.storage.save(stored.name, [Ended(0, 0)], {})
                 continue
             announce = m.Announce(stored.header, stored.signature, stored.ends - clock)
             remaining = min(stored.ends - clock, stored.motion.seconds)  # clocks are set back, too
@@ -104,6 +134,11 @@ class Node:
         """Store what others have said lately."""
         self._driver.stop()
 
+    @property
+    def lingers(self) -> bool:
+        """Whether others may still ask about a motion of its: one under way, or over a moment ago."""
+        return bool(self._running)
+
     def sessions(self) -> list[Session]:
         """The sessions of the motions under way."""
         return [running.session for running in self._driver.under_way()]
@@ -117,6 +152,10 @@ class Node:
         """The session of a motion, while it is kept."""
         running = self._running.get(name)
         return None if running is None else running.session
+
+    def roster_of(self, moot: bytes) -> Roster:
+        """The roster of a motion under way."""
+        return self._lasting.rosters.get(moot, self.roster)
 
     def access_of(self, peer: int) -> tuple[bool, Limits, tuple[int, int]]:
         """Whether a member may ask this node, what a day, and its motions and rows of the last."""
@@ -186,7 +225,7 @@ class Node:
         if isinstance(message, m.Announce):
             self._on_announce(peer, message)
             return
-        if isinstance(message, m.Hello):
+        if isinstance(message, m.OfRosters):
             return
         running = self._running.get(message.motion)
         if running is None:
@@ -327,7 +366,7 @@ class Node:
 
     def _on_stranger(self, peer: int, message: m.AnyMessage) -> None:
         """About a motion that is not under way here: an old one, or one that we have not heard of."""
-        assert not isinstance(message, m.Hello | m.Announce)  # noqa: S101
+        assert not isinstance(message, m.OfRosters | m.Announce)  # noqa: S101
         name = message.motion
         if self.storage.knows(name):
             if isinstance(message, m.Want):

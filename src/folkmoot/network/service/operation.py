@@ -12,7 +12,8 @@ import os
 import random
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,14 +23,15 @@ from folkmoot.adversaries import ATTACKS, Adversary
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
-from folkmoot.network.membership.roster import Roster
+from folkmoot.network.membership.roster import Member, Roster
+from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
 from folkmoot.network.service.driver import Parts
 from folkmoot.network.service.holdout import Holdout, read_holdout
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
-from folkmoot.network.service.node import Node
+from folkmoot.network.service.node import Lasting, Node
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status
@@ -37,15 +39,18 @@ from folkmoot.network.service.voter import Voter
 from folkmoot.network.session.drill import PLAYABLE, PLAYABLE_IN_NUMBERS, Liar
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.number_drill import number_adversary_of
+from folkmoot.network.storage.chronicle import Chronicle
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
+from folkmoot.network.transports.places import Places
 from folkmoot.tabular import shortened
 
 LOCK: Final = "lock"
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others
 TENDED: Final = 20.0  # seconds after which the database is looked at again
+WATCHED: Final = 1.0  # seconds after which proposals that a command has stored are looked for
 
 
 @dataclass(frozen=True)
@@ -87,7 +92,7 @@ class Face(Protocol):
 class Shown:
     """What a face may show and use."""
 
-    node: Node
+    node: Assembly
     folder: Path
     labels: Sequence[str] | None  # of the node's own model
     model: Model
@@ -105,8 +110,6 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
     os.umask(0o077)  # what a node stores is its owner's business
     me = identity.load(settings.folder)
     roster = Roster.read(settings.roster)
-    place = place_of(me, roster, settings)
-    check_access(settings.policy, roster, settings.folder)
     adversary = adversary_of(settings.attack)
     if settings.control is not None:
         loopback(settings.control, "--control")
@@ -118,9 +121,8 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
         storage = Storage(settings.folder / DATABASE)
         try:
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
-                runner.run(
-                    _serve(settings, me, roster, place, model, storage, log, adversary, holdout, faces)
-                )
+                chronicle = Chronicle(storage, roster, time.time())
+                runner.run(_serve(settings, me, chronicle, model, log, adversary, holdout, faces))
         except sqlite3.Error as error:
             raise NodeError(_disk_trouble(settings.folder, error)) from None
         finally:
@@ -131,10 +133,8 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
 async def _serve(
     settings: Settings,
     me: Identity,
-    roster: Roster,
-    place: int,
+    chronicle: Chronicle,
     model: Model,
-    storage: Storage,
     log: Journal,
     adversary: Adversary | None,
     holdout: Holdout | None,
@@ -144,14 +144,25 @@ async def _serve(
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
     _stop_on_signals_and_failures(loop, stop, log)
+    # Whom a policy names may have left, or joined, since the roster in the file.
+    everybody = [member for roster in chronicle.rosters for member in roster]
+    check_access(settings.policy, everybody, settings.folder)
+    roster = newest_with(me, chronicle, settings)
+    place = place_of(me, roster, settings)
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
-    seat = seat_of(me, roster, place, storage.start(mesh.clock()))
+    incarnation = chronicle.storage.start(mesh.clock())
     past = None if settings.weights is None else PastPerformance.read(settings.weights, roster)
-    rng = random.SystemRandom()
+    rng, voter, known = random.SystemRandom(), Voter(model), holdout or Holdout()
     lies = number_adversary_of(settings.attack or "")
-    known = holdout or Holdout()
-    parts = Parts(seat, roster, storage, mesh, Voter(model), rng, adversary, known, past, lies)
-    node = Node(parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels)
+
+    def make(roster: Roster, places: Places, lasting: Lasting) -> Node:
+        seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
+        parts = Parts(seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies)
+        return Node(
+            parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels, lasting=lasting
+        )
+
+    node = Assembly(chronicle, mesh, me.fingerprint, make, rng=rng, hold=mesh.hold, journal=log)
 
     def look() -> Status:
         return status(node, mesh, settings.disk)
@@ -183,6 +194,7 @@ async def _serve(
             where = await bound(face.open(shown), face.address, face.option)
             log.write("info", "page open", node=me.name, address=where)
         tasks.append(loop.create_task(_tend(node, Watermarks(settings.disk, LEAST_FREE), log)))
+        tasks.append(loop.create_task(_watch_rosters(node)))
         # What is loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
@@ -202,7 +214,19 @@ async def _serve(
         log.write("info", "stopped", node=me.name)
 
 
-async def _tend(node: Node, marks: Watermarks, log: Journal) -> None:
+async def _watch_rosters(node: Assembly) -> None:
+    """See what folkmoot roster propose and sign have stored."""
+    while True:
+        await asyncio.sleep(WATCHED)
+        try:
+            node.look_again()
+        except sqlite3.Error as error:
+            context = {"message": "the database cannot be read", "exception": error}
+            asyncio.get_running_loop().call_exception_handler(context)
+            return
+
+
+async def _tend(node: Assembly, marks: Watermarks, log: Journal) -> None:
     """Forget old motions when room is needed, some at a time, and say so when there is none for new ones."""
     had_room = True
     while True:
@@ -260,6 +284,15 @@ def model_of(settings: Settings) -> Model:
     )
 
 
+def newest_with(me: Identity, chronicle: Chronicle, settings: Settings) -> Roster:
+    """The newest roster that a node has gone through and is in; ValueError if there is none."""
+    for roster in reversed(chronicle.rosters):
+        if roster.position(me.fingerprint) is not None:
+            return roster
+    place_of(me, chronicle.rosters[0], settings)  # says what is wrong
+    return chronicle.tip
+
+
 def place_of(me: Identity, roster: Roster, settings: Settings) -> int:
     """Where a node stands in the roster; ValueError if it does not."""
     place = roster.position(me.fingerprint)
@@ -277,13 +310,14 @@ def place_of(me: Identity, roster: Roster, settings: Settings) -> int:
     return place
 
 
-def check_access(policy: Policy, roster: Roster, folder: Path) -> None:
-    """ValueError if a policy names members that the roster does not have."""
-    strangers = policy.access.strangers([member.name for member in roster])
+def check_access(policy: Policy, members: Iterable[Member], folder: Path) -> None:
+    """ValueError if a policy names others than these members."""
+    names = sorted({member.name for member in members})
+    strangers = policy.access.strangers(names)
     if strangers:
         raise ValueError(
             f"[policy] in {folder / SETTINGS} must name members of the roster, "
-            f"{shortened([member.name for member in roster])}: got {strangers[0]!r}"
+            f"{shortened(names)}: got {strangers[0]!r}"
         )
 
 

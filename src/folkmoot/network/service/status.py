@@ -9,7 +9,8 @@ import msgspec
 from folkmoot import __version__
 from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH
-from folkmoot.network.service.node import Node
+from folkmoot.network.service.assembly import AnyNode, Assembly
+from folkmoot.network.storage.chronicle import Proposal
 from folkmoot.network.transports.mesh import Mesh
 
 
@@ -41,6 +42,22 @@ class MotionStatus(msgspec.Struct, frozen=True):
     rounds: int  # at the most
     closes: int
     remaining: float  # seconds
+    participants: int = 0  # in the roster that it was put under
+    epoch: int = 0  # of that roster
+
+
+class ProposalStatus(msgspec.Struct, frozen=True):
+    """A roster that is proposed to replace the one in force."""
+
+    proposal: str
+    joined: list[str]
+    left: list[str]
+    rotated: list[str]
+    replaced: list[str]
+    signed: list[str]
+    counted: int  # of the signatures, those that count for the quorum
+    needed: int
+    owed: list[str]  # whose old key must sign, too
 
 
 class Status(msgspec.Struct, frozen=True, tag=True):
@@ -58,9 +75,14 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     all_motions: tuple[int, int]
     disk: tuple[int, int]  # bytes
     has_room: bool  # for new motions
+    epoch: int = 0  # of the roster
+    present: bool = True  # whether it is in the roster in force; if not, it cannot ask any more
+    rosters: int = 1  # under which motions may still be under way
+    proposals: list[ProposalStatus] = []
+    two_successors: list[str] = []  # who has signed two successors of one roster
 
 
-def status(node: Node, mesh: Mesh, disk: int) -> Status:
+def status(node: AnyNode, mesh: Mesh, disk: int) -> Status:
     """How a node is now; ``disk`` are the bytes that it may store."""
     now, place = node.transport.now(), node.seat.place
     connected, benched = set(mesh.connected()), set(node.health.benched(now))
@@ -76,10 +98,10 @@ def status(node: Node, mesh: Mesh, disk: int) -> Status:
         peers=[
             PeerStatus(
                 name=member.name,
-                connected=peer in connected,
+                connected=bytes.fromhex(member.fingerprint) in connected,
                 benched=peer in benched,
-                latency=latencies.get(peer),
-                skew=skews.get(peer),
+                latency=latencies.get(bytes.fromhex(member.fingerprint)),
+                skew=skews.get(bytes.fromhex(member.fingerprint)),
                 frames=node.by_peer[peer]["frames"],
                 refused=node.by_peer[peer]["refused"],
                 abstained=node.by_peer[peer]["abstained"],
@@ -92,13 +114,15 @@ def status(node: Node, mesh: Mesh, disk: int) -> Status:
         motions=[
             MotionStatus(
                 motion=session.name.hex(),
-                asker=node.roster[session.motion.asker].name,
+                asker=node.roster_of(session.motion.moot)[session.motion.asker].name,
                 phase=session.phase.value,
                 inputs=session.motion.inputs,
                 round=session.rounds,
                 rounds=session.motion.rounds,
                 closes=len(session.closes),
                 remaining=round(session.end - now, 3),
+                participants=session.seat.n,
+                epoch=node.roster_of(session.motion.moot).epoch,
             )
             for session in sessions
         ],
@@ -106,10 +130,32 @@ def status(node: Node, mesh: Mesh, disk: int) -> Status:
         all_motions=(len(sessions), MOST_OPEN),
         disk=(node.storage.used(), disk),
         has_room=node.storage.has_room,
+        epoch=node.roster.epoch,
+        present=node.present if isinstance(node, Assembly) else True,
+        rosters=len(node.halls) if isinstance(node, Assembly) else 1,
+        proposals=[_proposal(each) for each in node.chronicle.proposals]
+        if isinstance(node, Assembly)
+        else [],
+        two_successors=node.accused() if isinstance(node, Assembly) else [],
     )
 
 
-def _spent(node: Node, peer: int) -> dict[str, Any]:
+def _proposal(proposal: Proposal) -> ProposalStatus:
+    changes, standing = proposal.succession.changes(proposal.old), proposal.standing
+    return ProposalStatus(
+        proposal=proposal.succession.name.hex(),
+        joined=[*changes.joined],
+        left=[*changes.left],
+        rotated=[*changes.rotated],
+        replaced=[*changes.replaced],
+        signed=[proposal.old[place].name for place in standing.signed],
+        counted=standing.counted,
+        needed=standing.needed,
+        owed=[*standing.owed],
+    )
+
+
+def _spent(node: AnyNode, peer: int) -> dict[str, Any]:
     """What a peer may ask of this node, and has asked in the last day."""
     may, limits, (motions, rows) = node.access_of(peer)
     return {
@@ -119,7 +165,7 @@ def _spent(node: Node, peer: int) -> dict[str, Any]:
     }
 
 
-def _clock_time(node: Node, peer: int) -> float | None:
+def _clock_time(node: AnyNode, peer: int) -> float | None:
     seen = node.seen[peer]
     return None if seen is None else round(node.transport.clock() - (node.transport.now() - seen), 3)
 

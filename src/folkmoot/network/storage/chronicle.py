@@ -7,17 +7,21 @@ are stored, so a command may add some while the node runs: the node calls ``refr
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.network.membership.roster import Roster
+from folkmoot.network.membership.roster import Roster, quorum
 from folkmoot.network.storage.storage import Storage
-from folkmoot.network.wire.statements import TwoSuccessors
+from folkmoot.network.wire.statements import Consent, TwoSuccessors
 from folkmoot.network.wire.succession import Standing, Succession, agrees
 
 MOST_SIGNED = 2  # successors of one roster that are kept of a member: two prove that it contradicts itself
+
+Heard: TypeAlias = Literal["new", "known", "old", "unknown", "forged"]
 
 
 @dataclass(frozen=True)
@@ -38,11 +42,12 @@ class Chronicle:
     """What one node knows of the rosters of its moot; ``root`` is the one in its file."""
 
     def __init__(self, storage: Storage, root: Roster, clock: float) -> None:
-        self._db = storage.database
+        self.storage, self._db = storage, storage.database
         self.rosters = [root]  # the newest last
         self.since = [clock]  # when each came into force here; of the root it is not known
         self.proposals: list[Proposal] = []  # for what comes after the newest
         self._seen = -1
+        self._adopted: dict[bytes, bytes] = {}  # what has replaced each roster, by name
         self._successions: dict[bytes, Succession | None] = {}  # read already, by name: it takes long
         self._verified: set[tuple[bytes, int, bytes]] = set()  # signatures that hold
         self.refresh(clock)
@@ -98,6 +103,34 @@ class Chronicle:
         self.refresh(clock)
         return True
 
+    def hear(self, previous: bytes, content: bytes, signatures: Mapping[int, bytes], clock: float) -> Heard:
+        """What somebody says that members have signed: kept, if it is new and holds.
+
+        A content is read only if a member has signed it that has not signed two others already, so that each
+        can have two of them read at the most.
+        """
+        old, name = self.tip, hashlib.sha256(content).digest()
+        if previous.hex() != old.digest:
+            if self.roster(previous) is None:
+                return "unknown"
+            return "known" if self._adopted.get(previous) == name else "old"
+        stored = self._signatures(previous, name)
+        new = [place for place in signatures if place < len(old) and place not in stored]
+        if len({*new, *stored}) < quorum(len(old)):
+            new = [place for place in new if self._signed(previous, place) < MOST_SIGNED]
+        if not new:
+            return "known"
+        consents = {place: Consent(previous, place, name, signatures[place]) for place in new}
+        holding = {place: signatures[place] for place in new if agrees(old, consents[place])}
+        if not holding:
+            return "forged"
+        if name not in self._successions:
+            self._successions[name] = _read(content, old)
+        succession = self._successions[name]
+        if succession is None:
+            return "forged"
+        return "new" if self.learn(Proposal(old, succession, holding), clock) else "known"
+
     def sign(
         self, succession: Succession, key: Ed25519PrivateKey, fingerprint: str, clock: float
     ) -> Proposal:
@@ -118,7 +151,10 @@ class Chronicle:
                     f"this node has signed another successor of epoch {old.epoch}, {own[0].hex()[:12]}: "
                     "a node signs one at most, since two prove that it contradicts itself"
                 )
-            self._db.change("INSERT OR IGNORE INTO own_consents VALUES (?, ?)", previous, succession.name)
+            if own is None:
+                self._db.change("INSERT INTO own_consents VALUES (?, ?)", previous, succession.name)
+                epoch, digest = succession.roster.epoch, succession.roster.digest
+                self.storage.audit.add("signed a roster", clock, epoch=epoch, moot=digest)
             self._store(previous, succession, {place: succession.signed_by(key, place)})
             signatures = self._signatures(previous, succession.name)
         self.refresh(clock)
@@ -128,6 +164,10 @@ class Chronicle:
         """The name of the successor of a roster that this node has signed."""
         row = self._db.one("SELECT name FROM own_consents WHERE previous = ?", bytes.fromhex(old.digest))
         return None if row is None else bytes(row[0])
+
+    def open_moots(self) -> set[bytes]:
+        """The digests of the rosters of motions that were under way when this node last stopped."""
+        return {self.storage.motion(name).motion.moot for name in self.storage.names("open")}
 
     def evidence(self) -> Iterator[tuple[Roster, TwoSuccessors]]:
         """Who has signed two successors of one roster."""
@@ -150,10 +190,15 @@ class Chronicle:
 
     def _adopt(self, proposal: Proposal, clock: float) -> None:
         previous, name = bytes.fromhex(self.tip.digest), proposal.succession.name
-        row = self._db.one("SELECT at FROM adopted WHERE previous = ?", previous)
-        if row is None:
+        query = "SELECT name, at FROM adopted WHERE previous = ?"
+        if self._db.one(query, previous) is None:
             with self._db.writing():
-                self._db.change("INSERT OR IGNORE INTO adopted VALUES (?, ?, ?)", previous, name, clock)
+                if self._db.change("INSERT OR IGNORE INTO adopted VALUES (?, ?, ?)", previous, name, clock):
+                    epoch, digest = proposal.succession.roster.epoch, proposal.succession.roster.digest
+                    signers = [self.tip[place].name for place in sorted(proposal.signatures)]
+                    self.storage.audit.add(
+                        "roster in force", clock, epoch=epoch, moot=digest, signed_by=signers
+                    )
                 before = {member.name: member.fingerprint for member in self.tip}
                 for member in proposal.succession.roster:
                     old = before.get(member.name, member.fingerprint)
@@ -161,8 +206,12 @@ class Chronicle:
                         self._db.change(
                             "INSERT OR REPLACE INTO renewed VALUES (?, ?)", old, member.fingerprint
                         )
+        first, at = self._db.one(query, previous)
+        if first != name:  # a command was faster, and more lie than may
+            return
+        self._adopted[previous] = name
         self.rosters.append(proposal.succession.roster)
-        self.since.append(clock if row is None else row[0])
+        self.since.append(at)
 
     def _read(self) -> None:
         self.proposals = list(self.stored(self.tip))

@@ -14,10 +14,11 @@ import hashlib
 import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from typing import Generic
 
-from folkmoot.network.transports.transport import Receiver, Result
+from folkmoot.network.transports.transport import Peer, Receiver, Result
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,13 @@ class Weather:
     drop: float = 0.0  # share of frames lost
 
 
-class Network:
-    """All nodes of a moot, the frames between them, and one clock."""
+class Network(Generic[Peer]):
+    """All nodes of a moot, the frames between them, and one clock.
 
-    def __init__(self, n: int, seed: int, weather: Weather | None = None) -> None:
+    Nodes are known by whatever ``addresses`` are: places, or fingerprints where rosters change.
+    """
+
+    def __init__(self, addresses: Iterable[Peer], seed: int, weather: Weather | None = None) -> None:
         self.time = 0.0
         self.weather = weather or Weather()
         self.frames = 0
@@ -40,45 +44,45 @@ class Network:
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._serial = 0
         self._trace = hashlib.sha256()
-        self._worlds: list[World | None] = [None] * n
-        self._sides: list[int] = [0] * n  # frames cross only between nodes of one side
+        self._worlds: dict[Peer, World[Peer] | None] = dict.fromkeys(addresses)
+        self._sides = dict.fromkeys(self._worlds, 0)  # frames cross only between nodes of one side
 
     @property
     def trace(self) -> str:
         """A digest of every frame that arrived: when, from whom, to whom."""
         return self._trace.hexdigest()
 
-    def world(self, place: int) -> World:
+    def world(self, place: Peer) -> World[Peer]:
         """A new transport for this place; frames and timers of the old one are lost, as in a crash."""
         self.crash(place)
         self._worlds[place] = world = World(self, place)
         return world
 
-    def of(self, place: int) -> World:
+    def of(self, place: Peer) -> World[Peer]:
         """The transport of a node that is there."""
         world = self._worlds[place]
         if world is None:
-            raise ValueError(f"node {place} is not there")
+            raise ValueError(f"node {place!r} is not there")
         return world
 
-    def crash(self, place: int) -> None:
+    def crash(self, place: Peer) -> None:
         """The node is gone, with all that it had not stored."""
         world = self._worlds[place]
         if world is not None:
             world.alive = False
             self._worlds[place] = None
 
-    def greet(self, place: int) -> None:
+    def greet(self, place: Peer) -> None:
         """There are connections between a node and all others on its side, as after a start."""
-        for peer, world in enumerate(self._worlds):
+        for peer, world in self._worlds.items():
             if peer != place and self._sides[peer] == self._sides[place]:
                 for one, other in ((self._worlds[place], world), (world, self._worlds[place])):
                     if one is not None and one.receiver is not None and other is not None:
                         one.receiver.reached(other.place)
 
-    def divide(self, *sides: Collection[int]) -> None:
+    def divide(self, *sides: Collection[Peer]) -> None:
         """Cut the network: frames stay on their side. Without sides, heal it."""
-        self._sides = [0] * len(self._worlds)
+        self._sides = dict.fromkeys(self._worlds, 0)
         for number, side in enumerate(sides, start=1):
             for place in side:
                 self._sides[place] = number
@@ -95,7 +99,7 @@ class Network:
             call()
         self.time = max(self.time, until)
 
-    def carry(self, sender: int, peer: int, frame: bytes) -> None:
+    def carry(self, sender: Peer, peer: Peer, frame: bytes) -> None:
         """Take a frame on its way, or lose it."""
         delay = 0.0
         if self.weather.drop or self.weather.delay:
@@ -105,7 +109,7 @@ class Network:
             delay = -self.weather.delay * math.log1p(-late)
         self.at(self.time + delay, lambda: self._deliver(sender, peer, frame))
 
-    def _dice(self, sender: int, peer: int, frame: bytes) -> tuple[float, float]:
+    def _dice(self, sender: Peer, peer: Peer, frame: bytes) -> tuple[float, float]:
         """Two numbers in [0, 1) for a frame on its way."""
         way = f"{self._seed} {sender} {peer} ".encode()
         what = hashlib.blake2b(way + frame, digest_size=16).digest()
@@ -114,8 +118,8 @@ class Network:
         one, other = (int.from_bytes(part, "big") >> 11 for part in (rolled[:8], rolled[8:]))
         return one / (1 << 53), other / (1 << 53)
 
-    def _deliver(self, sender: int, peer: int, frame: bytes) -> None:
-        world = self._worlds[peer]
+    def _deliver(self, sender: Peer, peer: Peer, frame: bytes) -> None:
+        world = self._worlds.get(peer)
         if world is None or world.receiver is None or self._sides[sender] != self._sides[peer]:
             return
         self.frames += 1
@@ -123,21 +127,21 @@ class Network:
         world.receiver.received(sender, frame)
 
 
-class World:
+class World(Generic[Peer]):
     """The ``Transport`` of one node on a ``Network``."""
 
-    def __init__(self, network: Network, place: int) -> None:
+    def __init__(self, network: Network[Peer], place: Peer) -> None:
         self.alive = True
-        self.receiver: Receiver | None = None
+        self.receiver: Receiver[Peer] | None = None
         self._network = network
         self.place = place
 
-    def attach(self, receiver: Receiver) -> None:
+    def attach(self, receiver: Receiver[Peer]) -> None:
         """Who is told what arrives; it and the others are told that they reach each other."""
         self.receiver = receiver
         self._network.at(self._network.time, lambda: self._network.greet(self.place))
 
-    def send(self, peer: int, frame: bytes) -> None:
+    def send(self, peer: Peer, frame: bytes) -> None:
         """Into the weather."""
         if self.alive:
             self._network.carry(self.place, peer, frame)

@@ -2,25 +2,26 @@
 
 Of two nodes the one that comes first in the roster dials when it starts; either dials when it has something
 to say and there is no connection. A peer that cannot be reached is tried again with back-off.
+
+Peers are known by the fingerprints of their certificates. ``hold`` says of which rosters, while it runs too.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
 import os
 import random
 import socket
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from folkmoot.network.membership.fields import parse_address
-from folkmoot.network.membership.roster import Roster
+from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.transports.budget import Budget
 from folkmoot.network.transports.tls import Connection, Limits, contexts
@@ -40,6 +41,7 @@ SKEW_SECONDS: Final = 30.0  # clocks further apart are worth a warning
 class _Peer:
     """What the mesh keeps of one peer."""
 
+    member: Member
     connections: list[Connection] = field(default_factory=list)
     queue: deque[bytes] = field(default_factory=deque)
     queued: int = 0
@@ -64,37 +66,73 @@ class Mesh:
         limits: Limits | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.roster, self.place = roster, place
+        self.roster = roster  # the newest of those held
+        self._own = roster[place]
+        self._files = certificate_file, key_file
         self.limits, self._clock = limits or Limits(), clock
         self.counts: Counter[str] = Counter()
-        self._moot = bytes.fromhex(roster.digest)
-        self._accepting, self._dialling = contexts(
-            certificate_file, key_file, [participant.certificate for participant in roster]
-        )
-        self._places = {hashlib.sha256(p.certificate).digest(): i for i, p in enumerate(roster)}
-        self._peers = [_Peer(budget=Budget(self.limits.rate, self.limits.burst)) for _ in roster]
+        self._moots = [bytes.fromhex(roster.digest)]  # that we have gone through, the newest first
+        self._peers: dict[bytes, _Peer] = {}
+        self._listening = False
         self._sources: dict[str, Budget] = {}  # what each address may still open
         self._anybody = Budget(10 * self.limits.accepts, 3 * self._burst)
         self._looks = Budget(MOST_ACCEPTED, 3 * MOST_ACCEPTED)
         self._pending: dict[Connection, None] = {}  # dialled us and not known yet, the oldest first
-        self._log = (journal or Journal("error")).bound(node=roster[place].name)
+        self._log = (journal or Journal("error")).bound(node=self._own.name)
         self._loop = asyncio.get_running_loop()
         self._model = Worker(self._loop)
-        self._receiver: Receiver | None = None
+        self._receiver: Receiver[bytes] | None = None
         self._listeners: list[socket.socket] = []
         self._accepting_tasks: list[asyncio.Task[None]] = []
         self._closing = False
         self._warned: dict[str, float] = {}
+        self.hold([roster], self._moots)
+
+    def hold(self, rosters: Sequence[Roster], moots: Sequence[bytes]) -> None:
+        """Speak with the members of these rosters, the newest first, and hang up on all others.
+
+        ``moots`` are the digests of all rosters that this node has gone through, the newest first: whoever
+        has one of them in common with us is greeted.
+        """
+        self.roster, self._moots = rosters[0], [*moots]
+        named: dict[str, Member] = {}  # a name has one anchor: OpenSSL trusts the first of a subject only
+        members: dict[bytes, Member] = {}
+        for roster in rosters:
+            for member in roster:
+                named.setdefault(member.name.lower(), member)
+                members.setdefault(bytes.fromhex(member.fingerprint), member)
+        own = bytes.fromhex(self._own.fingerprint)
+        self._accepting, self._dialling = contexts(
+            *self._files, [member.certificate for member in named.values()]
+        )
+        for gone in [peer for peer in self._peers if peer not in members]:
+            state = self._peers.pop(gone)
+            if state.dialling is not None:
+                state.dialling.cancel()
+            for connection in list(state.connections):
+                connection.drop("leaving")
+        for fingerprint, member in members.items():
+            if fingerprint == own:
+                continue
+            if fingerprint in self._peers:
+                self._peers[fingerprint].member = member  # it may have moved
+                continue
+            self._peers[fingerprint] = _Peer(member, budget=Budget(self.limits.rate, self.limits.burst))
+            if self._listening:
+                self._dial_first(fingerprint)
 
     # ---- the transport that the node sees ----------------------------------------------------
 
-    def attach(self, receiver: Receiver) -> None:
+    def attach(self, receiver: Receiver[bytes]) -> None:
         """Who is told what arrives."""
         self._receiver = receiver
 
-    def send(self, peer: int, frame: bytes) -> None:
+    def send(self, peer: bytes, frame: bytes) -> None:
         """Over the newest connection; or wait a little for one."""
-        state = self._peers[peer]
+        state = self._peers.get(peer)
+        if state is None:  # of a roster that is not held any more
+            self.counts["dropped_no_connection"] += 1
+            return
         if state.connections:
             connection = state.connections[-1]
             if connection.ready:
@@ -140,8 +178,9 @@ class Mesh:
             listener.bind(address)
             listener.listen(256)
             self._accepting_tasks.append(self._loop.create_task(self._keep_accepting(listener)))
-        for peer in range(self.place + 1, len(self._peers)):
-            self._dial(peer)
+        self._listening = True
+        for peer in self._peers:
+            self._dial_first(peer)
         self._sweep()
 
     @property
@@ -158,7 +197,7 @@ class Mesh:
         await asyncio.gather(*self._accepting_tasks, return_exceptions=True)
         for listener in self._listeners:
             listener.close()
-        for state in self._peers:
+        for state in self._peers.values():
             if state.dialling is not None:
                 state.dialling.cancel()
             for connection in list(state.connections):
@@ -168,20 +207,20 @@ class Mesh:
         self._model.close()
         await asyncio.sleep(0)
 
-    def connected(self) -> list[int]:
+    def connected(self) -> list[bytes]:
         """Peers that we have a connection with."""
-        return [i for i, state in enumerate(self._peers) if any(c.ready for c in state.connections)]
+        return [peer for peer, state in self._peers.items() if any(c.ready for c in state.connections)]
 
-    def latencies(self) -> dict[int, float]:
+    def latencies(self) -> dict[bytes, float]:
         """Seconds to each connected peer and back, where the kernel says."""
-        found = {i: self._peers[i].connections[-1].round_trip() for i in self.connected()}
-        return {i: seconds for i, seconds in found.items() if seconds is not None}
+        found = {peer: self._peers[peer].connections[-1].round_trip() for peer in self.connected()}
+        return {peer: seconds for peer, seconds in found.items() if seconds is not None}
 
-    def skews(self) -> dict[int, float]:
+    def skews(self) -> dict[bytes, float]:
         """How far each peer's clock was ahead of ours when it said hello."""
-        return {i: state.skew for i, state in enumerate(self._peers) if state.skew is not None}
+        return {peer: state.skew for peer, state in self._peers.items() if state.skew is not None}
 
-    async def reach(self, peer: int) -> str:
+    async def reach(self, peer: bytes) -> str:
         """Try to connect; empty if that worked, else what went wrong with each address."""
         return "" if peer in self.connected() else await self._try(peer)
 
@@ -220,19 +259,24 @@ class Mesh:
     def _accept(self) -> Connection:
         connection = Connection(self, self._accepting, self.limits)
         self._pending[connection] = None
-        if len(self._pending) > self.limits.most_pending + len(self._peers):
+        if len(self._pending) > self.limits.most_pending + len(self._peers) + 1:
             oldest = next(iter(self._pending))
             del self._pending[oldest]
             self.counts["refused_half_open"] += 1
             oldest.abort()
         return connection
 
-    def _dial(self, peer: int) -> None:
+    def _dial_first(self, peer: bytes) -> None:
+        """Of two the one whose name comes first dials before there is something to say."""
+        if self._own.name < self._peers[peer].member.name:
+            self._dial(peer)
+
+    def _dial(self, peer: bytes) -> None:
         state = self._peers[peer]
         if state.dialling is None and not self._closing:
             state.dialling = self._loop.create_task(self._keep_dialling(peer))
 
-    async def _keep_dialling(self, peer: int) -> None:
+    async def _keep_dialling(self, peer: bytes) -> None:
         """Until there is a connection; the waits double."""
         state = self._peers[peer]
         try:
@@ -247,18 +291,19 @@ class Mesh:
                 state.not_before = self.now() + state.wait * random.uniform(0.5, 1.0)
                 state.queue.clear()
                 state.queued = 0
-                self._warn(f"unreachable {peer}", "peer unreachable", peer=self.roster[peer].name, why=wrong)
+                name = state.member.name
+                self._warn(f"unreachable {name}", "peer unreachable", peer=name, why=wrong)
                 if self._receiver is not None:
                     self._receiver.unreachable(peer)
-                if not state.queue and self.place > peer:
+                if not state.queue and self._own.name > name:
                     return  # the other one dials; we do when we have something to say
         finally:
             state.dialling = None
 
-    async def _try(self, peer: int) -> str:
+    async def _try(self, peer: bytes) -> str:
         """Every address of a peer in turn."""
         wrong = []
-        for address in self.roster[peer].addresses:
+        for address in self._peers[peer].member.addresses:
             host, port = parse_address(address)
             connection = Connection(self, self._dialling, self.limits, expected=peer)
             try:
@@ -286,7 +331,7 @@ class Mesh:
             self.counts["refused_slow_handshake"] += 1
             connection.abort()
             self._pending.pop(connection, None)
-        for state in self._peers:
+        for state in self._peers.values():
             for connection in list(state.connections):
                 since = connection.incomplete_since
                 if since is not None and now - since > self.limits.frame_seconds:
@@ -298,24 +343,28 @@ class Mesh:
 
     def hello(self) -> bytes:
         """The first frame of every connection."""
-        return m.encode(m.Hello(self._moot, self.clock()))
+        newest, *older = self._moots
+        return m.encode(m.Hello(newest, self.clock(), tuple(older[: m.MOST_OLDER])))
 
-    def identify(self, fingerprint: bytes) -> int | None:
-        """The place of a certificate in the roster."""
-        return self._places.get(fingerprint)
+    def knows(self, fingerprint: bytes) -> bool:
+        """Whether a certificate is in a roster that is held."""
+        return fingerprint in self._peers
 
-    def budget(self, place: int) -> Budget:
+    def budget(self, peer: bytes) -> Budget:
         """What a participant may send, over all its connections."""
-        return self._peers[place].budget
+        return self._peers[peer].budget
 
     def greeted(self, connection: Connection, hello: m.Hello) -> bool:
         """A peer is known and of our moot: use the connection."""
-        assert connection.place is not None  # noqa: S101
+        assert connection.peer is not None  # noqa: S101
         self._pending.pop(connection, None)
-        if hello.moot != self._moot or not math.isfinite(hello.clock) or self._closing:
+        shared = not {hello.moot, *hello.older}.isdisjoint(self._moots)
+        if not shared or not math.isfinite(hello.clock) or self._closing:
             return False
-        state = self._peers[connection.place]
-        name = self.roster[connection.place].name
+        state = self._peers.get(connection.peer)
+        if state is None:  # it has left meanwhile
+            return False
+        name = state.member.name
         state.skew = hello.clock - self.clock()
         if abs(state.skew) > SKEW_SECONDS:
             self._warn(f"skew {name}", "clocks differ", peer=name, seconds=round(state.skew))
@@ -325,31 +374,31 @@ class Mesh:
             extra.drop("too many connections")
         state.wait, state.not_before = SHORTEST, 0.0
         if self._receiver is not None:
-            self._receiver.reached(connection.place)
-        if len(self.connected()) == len(self._peers) - 1:
+            self._receiver.reached(connection.peer)
+        if len(self.connected()) == len(self._peers):
             self._log("info", "all peers connected")
         queue, state.queue, state.queued = state.queue, deque(), 0
         for frame in queue:
             connection.send(frame)
         return True
 
-    def frame(self, place: int, frame: bytes) -> None:
+    def frame(self, peer: bytes, frame: bytes) -> None:
         """A frame of a peer."""
         if self._receiver is not None:
-            self._receiver.received(place, frame)
+            self._receiver.received(peer, frame)
 
     def closed(self, connection: Connection, why: str) -> None:
         """A connection is gone; the one who had dialled dials again."""
         self._pending.pop(connection, None)
-        place = connection.place
+        state = None if connection.peer is None else self._peers.get(connection.peer)
         if not self._closing and why not in ("lost", "closed", "leaving", "too many connections"):
             self.counts[f"refused_{why.split(':')[0].replace(' ', '_')}"] += 1
-            name = "" if place is None else self.roster[place].name
+            name = "" if state is None else state.member.name
             self._warn(f"{name} {why}", "connection refused", peer=name, address=connection.address, why=why)
-        if place is not None and connection in self._peers[place].connections:
-            self._peers[place].connections.remove(connection)
+        if state is not None and connection in state.connections:
+            state.connections.remove(connection)
             if connection.expected is not None:
-                self._dial(place)
+                self._dial(connection.expected)
 
     def _warn(self, key: str, event: str, **fields: Any) -> None:
         """Say the same once a minute, not once a frame."""

@@ -53,16 +53,16 @@ class Hub(Protocol):
     def hello(self) -> bytes:
         """The first frame of every connection."""
 
-    def identify(self, fingerprint: bytes) -> int | None:
-        """The place of a certificate in the roster."""
+    def knows(self, fingerprint: bytes) -> bool:
+        """Whether a certificate is in a roster that is held."""
 
-    def budget(self, place: int) -> Budget:
+    def budget(self, peer: bytes) -> Budget:
         """What a participant may send, over all its connections."""
 
     def greeted(self, connection: Connection, hello: m.Hello) -> bool:
         """A peer has said Hello; False if it belongs to another moot."""
 
-    def frame(self, place: int, frame: bytes) -> None:
+    def frame(self, peer: bytes, frame: bytes) -> None:
         """A frame of a peer."""
 
     def closed(self, connection: Connection, why: str) -> None:
@@ -73,9 +73,9 @@ class Connection(asyncio.Protocol):
     """One TLS connection with one peer, either way."""
 
     def __init__(
-        self, hub: Hub, context: ssl.SSLContext, limits: Limits, *, expected: int | None = None
+        self, hub: Hub, context: ssl.SSLContext, limits: Limits, *, expected: bytes | None = None
     ) -> None:
-        self.place: int | None = None  # known once the handshake is done
+        self.peer: bytes | None = None  # the fingerprint of its certificate, known once the handshake is done
         self.ready = False  # Hello has been said
         self.expected = expected  # whom we dialled; None if we were dialled
         self.since = 0.0
@@ -141,16 +141,17 @@ class Connection(asyncio.Protocol):
             return
         self._flush()
         certificate = self._tls.getpeercert(binary_form=True)
-        self.place = self._hub.identify(hashlib.sha256(certificate or b"").digest())
+        found = hashlib.sha256(certificate or b"").digest()
+        self.peer = found if self._hub.knows(found) else None
         if self._tls.selected_alpn_protocol() != m.VERSION:
             self.drop("speaks another version")
-        elif self.place is None:
+        elif self.peer is None:
             self.drop("not in the roster")
-        elif self.expected is not None and self.place != self.expected:
+        elif self.expected is not None and self.peer != self.expected:
             self.drop("is somebody else")
         else:
             self._secure = True
-            self._budget = self._hub.budget(self.place)
+            self._budget = self._hub.budget(self.peer)
             self.send(self._hub.hello())
 
     def _flush(self) -> None:
@@ -219,7 +220,7 @@ class Connection(asyncio.Protocol):
             start += 4 + length
             self.incomplete_since = None
             if self.ready:
-                self._hub.frame(cast(int, self.place), frame)
+                self._hub.frame(cast(bytes, self.peer), frame)
             else:
                 self._greet(frame)
             if self.over:

@@ -3,6 +3,9 @@
 Two implementations: ``memory`` (a virtual clock; delays, drops, partitions and crashes from a seed) and
 ``mesh`` (TLS over real sockets). The node cannot tell them apart, and one suite of tests
 holds both to what is said here.
+
+``mesh`` knows peers by the fingerprints of their certificates, which stay while rosters come and go. A node
+counts places in one roster; ``places.py`` stands between.
 """
 
 from __future__ import annotations
@@ -11,28 +14,30 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 Result = TypeVar("Result")
+Peer = TypeVar("Peer")  # how peers are known: int (a place) or bytes (a fingerprint)
+Heard = TypeVar("Heard", contravariant=True)
 
 
-class Receiver(Protocol):
+class Receiver(Protocol[Heard]):
     """Who is told what arrives: the node."""
 
-    def received(self, peer: int, frame: bytes) -> None:
+    def received(self, peer: Heard, frame: bytes) -> None:
         """A frame of this peer, whose identity the transport vouches for."""
 
-    def reached(self, peer: int) -> None:
+    def reached(self, peer: Heard) -> None:
         """There is a connection with this peer."""
 
-    def unreachable(self, peer: int) -> None:
+    def unreachable(self, peer: Heard) -> None:
         """A peer that cannot be connected to at present."""
 
 
-class Transport(Protocol):
+class Transport(Protocol[Peer]):
     """The world of one node. Frames may be lost, late or out of order; they are never forged or changed."""
 
-    def attach(self, receiver: Receiver) -> None:
+    def attach(self, receiver: Receiver[Peer]) -> None:
         """Who is told what arrives."""
 
-    def send(self, peer: int, frame: bytes) -> None:
+    def send(self, peer: Peer, frame: bytes) -> None:
         """Send a frame, or lose it; never waits."""
 
     def now(self) -> float:

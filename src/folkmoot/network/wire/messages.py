@@ -17,6 +17,8 @@ Digest: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Signature: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=64, max_length=64)]
 Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]  # in the roster
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
+MOST_OLDER: Final = 15  # earlier rosters that are told of
+MOST_PROPOSALS: Final = 64  # for the next one
 LONGEST_REASON: Final = 300  # characters
 Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)]
 
@@ -26,10 +28,14 @@ class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 
 
 class Hello(Message, frozen=True, gc=False, tag=0):
-    """The first frame of a connection, both ways: whose roster, and what time it is there."""
+    """The first frame of a connection, both ways: whose roster, and what time it is there.
+
+    ``older`` are the digests of the rosters that came before it, the newest first.
+    """
 
     moot: Digest
     clock: float
+    older: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=MOST_OLDER)] = ()
 
 
 class Announce(Message, frozen=True, gc=False, tag=1):
@@ -170,6 +176,28 @@ class Marks(Message, frozen=True, gc=False, tag=14):
     want: bool
 
 
+class Held(Message, frozen=True, gc=False, tag=16):
+    """The rosters that I have gone through, the newest first, and who has signed what is to come next.
+
+    Of each proposal its name, and a bit for every place of the newest roster whose signature I have. Whoever
+    has more tells me.
+    """
+
+    moots: Annotated[tuple[Digest, ...], msgspec.Meta(min_length=1, max_length=MOST_OLDER + 1)]
+    proposals: Annotated[
+        tuple[tuple[Digest, Annotated[bytes, msgspec.Meta(max_length=512)]], ...],
+        msgspec.Meta(max_length=MOST_PROPOSALS),
+    ]
+
+
+class Successor(Message, frozen=True, gc=False, tag=17):
+    """A roster that is to replace ``previous``, and signatures by place in that. Anybody may relay it."""
+
+    previous: Digest
+    content: bytes
+    signatures: Annotated[tuple[tuple[Place, Signature], ...], msgspec.Meta(max_length=4096)]
+
+
 AnyMessage: TypeAlias = (
     Hello
     | Announce
@@ -186,7 +214,10 @@ AnyMessage: TypeAlias = (
     | Close
     | Want
     | Refuse
+    | Held
+    | Successor
 )
+OfRosters: TypeAlias = Hello | Held | Successor  # those that belong to no motion
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(AnyMessage)

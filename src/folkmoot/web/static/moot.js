@@ -93,6 +93,15 @@ const Moot = (() => {
     }));
   }
 
+  // What is to be known of rosters: which one, whether this node is in it, and what is proposed to come next.
+  function rosters(moot) {
+    const said = moot.epoch ? [` Roster of epoch ${moot.epoch}.`] : [];
+    if (!moot.present) said.push(" NOT IN THE ROSTER IN FORCE: it cannot ask any more.");
+    for (const each of moot.proposals) said.push(` A new roster is proposed: ${each.counted} of ${each.needed} signatures.`);
+    for (const name of moot.two_successors) said.push(` EVIDENCE: ${plain(name)} signed two successors of one roster.`);
+    return said.join("");
+  }
+
   function draw(state) {
     const { moot } = state;
     const accused = accusedBy(state);
@@ -100,7 +109,7 @@ const Moot = (() => {
     document.getElementById("title").textContent = `${plain(moot.node)} in its moot`;
     document.title = `${plain(moot.node)}: folkmoot`;
     document.getElementById("about").textContent =
-      `${reached} of ${moot.participants} participants connected, a quorum needs ${moot.quorum}. Up ${time(moot.seconds + (Date.now() - state.heard) / 1000)}; folkmoot ${plain(moot.version)}.${moot.has_room ? "" : " NO ROOM on its disk for new motions."}`;
+      `${reached} of ${moot.participants} participants connected, a quorum needs ${moot.quorum}. Up ${time(moot.seconds + (Date.now() - state.heard) / 1000)}; folkmoot ${plain(moot.version)}.${moot.has_room ? "" : " NO ROOM on its disk for new motions."}${rosters(moot)}`;
     drawRing(state, accused);
     drawTable(state, accused);
     drawAccused(state, accused);

@@ -1,0 +1,74 @@
+"""A transport by places in one roster, on one that knows peers by fingerprints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.transports.transport import Receiver, Result, Transport
+
+
+class Places:
+    """The ``Transport`` of a node in one roster: what it says to a place goes to who has that place."""
+
+    def __init__(
+        self,
+        transport: Transport[bytes],
+        roster: Roster,
+        attach: Callable[[Receiver[bytes]], None] | None = None,
+    ) -> None:
+        """``attach`` is told who hears frames by fingerprint; it is the transport's if it is not given."""
+        self._transport = transport
+        self._fingerprints = [bytes.fromhex(member.fingerprint) for member in roster]
+        self._places = {fingerprint: place for place, fingerprint in enumerate(self._fingerprints)}
+        self._attach = transport.attach if attach is None else attach
+        self._receiver: Receiver[int] | None = None
+
+    def attach(self, receiver: Receiver[int]) -> None:
+        """Who is told what arrives from a place."""
+        self._receiver = receiver
+        self._attach(self)
+
+    def send(self, peer: int, frame: bytes) -> None:
+        """Send a frame to a place."""
+        self._transport.send(self._fingerprints[peer], frame)
+
+    def now(self) -> float:
+        """Seconds on a clock that never goes back."""
+        return self._transport.now()
+
+    def clock(self) -> float:
+        """The time of day."""
+        return self._transport.clock()
+
+    def later(self, when: float, call: Callable[[], None]) -> Callable[[], None]:
+        """Call at a time of ``now``."""
+        return self._transport.later(when, call)
+
+    def work(self, job: Callable[[], Result], done: Callable[[Result], None]) -> Callable[[], None]:
+        """Run a long job."""
+        return self._transport.work(job, done)
+
+    # ---- what the transport calls ------------------------------------------------------------
+
+    def place(self, peer: bytes) -> int | None:
+        """The place of a fingerprint; None if it has none in this roster."""
+        return self._places.get(peer)
+
+    def received(self, peer: bytes, frame: bytes) -> None:
+        """A frame; of somebody without a place it is not heard."""
+        place = self._places.get(peer)
+        if place is not None and self._receiver is not None:
+            self._receiver.received(place, frame)
+
+    def reached(self, peer: bytes) -> None:
+        """There is a connection."""
+        place = self._places.get(peer)
+        if place is not None and self._receiver is not None:
+            self._receiver.reached(place)
+
+    def unreachable(self, peer: bytes) -> None:
+        """There is none."""
+        place = self._places.get(peer)
+        if place is not None and self._receiver is not None:
+            self._receiver.unreachable(place)
