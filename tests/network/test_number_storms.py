@@ -13,8 +13,8 @@ import pytest
 from support.network.number_storms import DRAWN, play
 from support.network.storms import hostile_kinds
 
-COMPARED = range(24)  # beside the same storm with the hostile members switched off
-QUICK = 200
+COMPARED = range(16)  # beside the same storm with the hostile members switched off
+QUICK = 120
 REQUIRED = 0.95
 
 
