@@ -16,12 +16,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from folkmoot import Neighbours, Slush, Snowball, Trusting, deliberate
+from folkmoot.federated import Federated, QuorumSet, propose
 from folkmoot.sampling import Others
 from folkmoot.simulation.kernels import bitsliced, flip
 from folkmoot.simulation.kernels.arguments import Jobs, Results
@@ -146,6 +148,23 @@ def by_trust(votes: Any) -> dict[str, object]:
     return results
 
 
+def by_quorum_sets() -> dict[str, object]:
+    """Federated agreement of 101 participants on 1,000 inputs."""
+    rng = np.random.default_rng(2)
+    names = [str(i) for i in range(N)]
+    everyone = Federated(dict.fromkeys(names, QuorumSet(-(-2 * N // 3), names)))
+    seven = Federated(propose(rng.random((N, N)) + rng.random(N), names, most=7))
+    results: dict[str, object] = {}
+    for what, protocol in (("any 68 of 101", everyone), ("any 5 of 7", seven)):
+        for classes in (2, 10):
+            truth = rng.integers(0, classes, 1000)
+            votes = np.where(rng.random((N, 1000)) < 0.7, truth, rng.integers(0, classes, (N, 1000)))
+            seconds = best_of(3, partial(deliberate, votes, protocol))
+            name = f"federated, {what}, 1,000 inputs, {classes} classes, seconds (target 2)"
+            results[name] = round(seconds, 2)
+    return results
+
+
 def vote_file(folder: Path) -> Path:
     rng = np.random.default_rng(0)
     path = folder / "votes.csv"
@@ -198,6 +217,7 @@ def measure() -> dict[str, object]:
     two = best_of(5, lambda: play(threads=2, repeats=20))
     results["two threads over one (target 1.8 on a quiet machine)"] = round(one / two, 2)
     results |= by_trust(votes)
+    results |= by_quorum_sets()
     million = subprocess.run([sys.executable, "-c", MILLION], check=True, capture_output=True, text=True)
     seconds, megabytes = map(float, million.stdout.split())
     results["a million nodes to consensus, seconds (target 1)"] = round(seconds, 3)

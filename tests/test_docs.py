@@ -81,20 +81,6 @@ def test_pages_that_use_pandas_say_so() -> None:
             assert "`pip install pandas`" in page.read_text(), page
 
 
-def test_figures_of_theory_and_simulation_side_by_side_are_right(tmp_path: Path) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "theory.md").read_text(), flags=re.S)
-    block = next(each for each in blocks if "deliberate(" in each)
-    script = tmp_path / "side_by_side.py"
-    script.write_text(block)
-    result = run_script(script, cwd=tmp_path)
-    assert result.returncode == 0, result.stderr
-    out = result.stdout.split()
-    promised = re.findall(r"# (0\.\d+)", block)
-    assert len(promised) == len(out) == 2
-    for figure, value in zip(promised, out, strict=True):
-        assert value.startswith(figure)
-
-
 def made_from(link: str) -> str:
     """The file from which ``make docs`` makes a page that is not in the repository; else the link itself."""
     if link.startswith("gallery/"):

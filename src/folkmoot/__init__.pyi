@@ -26,6 +26,7 @@ from .clustering import cluster as cluster
 from .comparison import Report as Report
 from .comparison import compare as compare
 from .explanation import Explanation as Explanation
+from .federated import Federated as Federated
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusClusterer as ConsensusClusterer
 from .learning import ConsensusRegressor as ConsensusRegressor

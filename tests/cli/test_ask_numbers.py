@@ -84,6 +84,10 @@ def test_the_same_over_http(moot: Nodes) -> None:
     assert [float(each or "nan") for each in answer.decisions] == claims
     assert claims[0] == pytest.approx(6.1, abs=0.4)
     assert answer.details["first_numbers"][0][0] == 6.0
+    told = client._json("GET", "/v1/motions/last/rounds?input=0")
+    heard = [number for each in told["rounds"] for number in each["answers"].values()]
+    assert "6" in heard or "6.25" in heard, "what others said first"
+    assert all(each["shares"] == {} for each in told["rounds"])
 
 
 @pytest.mark.parametrize(

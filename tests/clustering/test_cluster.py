@@ -127,9 +127,7 @@ def test_two_camps_that_are_level_on_one_object_take_the_partition_most_like_wha
     said[np.arange(6), np.arange(10, 16)] = 0  # each with a mistake of its own
     said[4, 3] = 0  # four of six put object 3 where the first camp does
     held = np.stack([one, one, one, other, other, other])
-    camps = np.where(
-        np.kron(np.eye(2), np.ones((3, 3))) > 0, 1.9, 0.9
-    )  # each camp believes itself a little more
+    camps = np.where(np.kron(np.eye(2), np.ones((3, 3))) > 0, 1.9, 0.9)  # each camp believes itself more
     everybody, revealed = np.arange(6), Revealed.of(said)
     like = [sum(adjusted_rand_score(each, mine) for each in said) for mine in (one, other)]
     assert like[0] > like[1]

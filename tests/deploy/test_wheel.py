@@ -169,6 +169,12 @@ def _get(url: str, path: str, **headers: str) -> bytes:
 
 
 # What each extra promises, as a piece of Python that prints "yes"; without the extra it must name the line.
+_CUDA = """
+from folkmoot.simulation.kernels.gpu.cuda import why_not
+why = why_not()
+# CuPy is there; a driver and a GPU need not be.
+print("yes" if why is None or why.startswith("CUDA finds no ") else why)
+"""
 PROMISES: dict[ExtraName, str] = {
     "boost": """
 import numpy as np
@@ -180,9 +186,10 @@ print("yes" if [len(each) for each in answers] == [60, 60] else "no")
     "chain": """
 from folkmoot.wallets import keccak
 from folkmoot.chain.sending import Sender
-import eth_abi, eth_account
 empty = "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"  # what Keccak-256 is known to give
-print("yes" if keccak(b"").hex() == empty else "no")
+right = keccak(b"").hex() == empty
+import eth_abi, eth_account
+print("yes" if right else "no")
 """,
     "chain-local": """
 from folkmoot.chain.in_process import InProcess
@@ -198,6 +205,8 @@ votes = {"task": [1, 1, 2, 2], "worker": ["a", "b"] * 2, "label": [0, 0, 1, 1]}
 pq.write_table(pa.table(votes), "votes.parquet")
 print("yes" if len(read_votes(Path("votes.parquet")).workers) == 2 else "no")
 """,
+    "gpu": _CUDA,
+    "gpu12": _CUDA,
     "onnx": """
 import numpy as np
 from folkmoot.network.service.models import load_model
@@ -224,7 +233,8 @@ from folkmoot.network.service.operation import loop_factory
 print("yes" if loop_factory().__module__ == "uvloop" else "no")
 """,
 }
-WITHIN: dict[str, set[str]] = {"chain-local": {"chain"}}  # extras that an extra brings along
+# Extras that an extra brings along; those for a GPU differ in the CUDA that CuPy is built for.
+WITHIN: dict[str, set[str]] = {"chain-local": {"chain"}, "gpu": {"gpu12"}, "gpu12": {"gpu"}}
 WORKS_WITHOUT = {"uvloop"}  # a node then runs on asyncio, slower
 
 

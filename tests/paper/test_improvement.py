@@ -21,6 +21,7 @@ from folkmoot.paper.improvement.points import (
     NEAREST,
     OURS,
     SELF,
+    SPARING,
     Point,
     Trial,
     improve_writers,
@@ -61,6 +62,9 @@ def test_liars_are_six_of_ten_and_tell_what_their_name_says(drawn: Writers) -> N
     assert (story_of(drawn, NOBODY) == UNCOLOURED).all()
     assert (story_of(drawn, WRONG) == 1 - truth).all()
     assert 0.35 < (story_of(drawn, CLIQUE) == truth).mean() < 0.65
+    spared = story_of(drawn, SPARING)
+    assert (spared[: N * ROWS] == UNCOLOURED).all()  # honest on rows that anybody shows
+    np.testing.assert_array_equal(spared[N * ROWS :], story_of(drawn, CLIQUE)[N * ROWS :])
     struck = story_of(drawn, STEALTHY) != UNCOLOURED
     assert 0.15 < struck.mean() < 0.35
     assert (story_of(drawn, STEALTHY)[struck] != truth[struck]).all()

@@ -256,7 +256,9 @@ class TestWhereItIsTaken:
         assert result["protocol"] == "leaders"
         assert result["undecided"] == 0
         known = "protocol must be one of slush, snowflake, snowball"
-        assert_refused(f"{known}, leaders: got 'leader'", "deliberate", path, "--protocol", "leader")
+        assert_refused(
+            f"{known}, leaders, federated: got 'leader'", "deliberate", path, "--protocol", "leader"
+        )
         assert_refused(f"{known}: got 'leaders'", "ask", path, "--protocol", "leaders", "--via", tmp_path)
 
 

@@ -36,7 +36,7 @@ class Fresh:
         self._environment, self.work = folder / "environment", folder / "work"
         self.work.mkdir(parents=True)
         # Our own pip installs into it, and what is never imported is not compiled: a third of the time.
-        made = [sys.executable, "-m", "venv", "--without-pip", self._environment]
+        made = [sys.executable, "-m", "venv", "--without-pip", str(self._environment)]
         subprocess.run(made, check=True, timeout=300)
         wanted = f"{wheel}[{','.join(extras)}]" if extras else str(wheel)
         self.pip("install", "--quiet", "--no-compile", "--constraint", ROOT / "constraints.txt", wanted)

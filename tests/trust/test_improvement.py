@@ -211,3 +211,21 @@ def test_half_of_the_rows_that_tells_nothing_is_steady_in_nothing() -> None:
     agreed = agree_on_labels(votes, [lone] * 4, np.arange(3, 10), steady=True)
     assert agreed.steady is not None
     assert (agreed.steady == 0).all()  # one half has rows of one class only
+
+
+@pytest.mark.parametrize("lying", [True, False])
+def test_liars_that_recognise_check_rows_and_spare_them_have_no_voice(lying: bool) -> None:
+    """Eight of fourteen are as good as the others on every check row, and wrong together on the pool."""
+    rng = np.random.default_rng(5)
+    n, rows, inputs = 14, 25, 600
+    truth = rng.integers(0, 3, n * rows + inputs)
+    pool = np.arange(n * rows, len(truth))
+    named = np.where(rng.random((n, len(truth))) < 0.55, truth, rng.integers(0, 3, (n, len(truth))))
+    if lying:
+        named[6:, pool] = (truth[pool] + 1) % 3
+    places = [np.arange(rows * i, rows * (i + 1)) for i in range(n)]
+    own = [OwnRows(r, truth[r], np.bincount(truth[r], minlength=3).astype(np.float64)) for r in places]
+    agreed = agree_on_labels(np.eye(3)[named], own, pool)
+    assert (agreed.labels[:6] == truth[pool]).mean() > 0.85
+    assert (agreed.weights[:6, 6:] == 0).all() == lying
+    assert (agreed.weights[:6, :6] > 0).mean() > 0.9

@@ -51,7 +51,7 @@ class Members:
         own = preferred(qualified, self._scores(heard.first), self._own)
         ballots.want(own)
         at = ballots.counter.copy()
-        passed = heard.blocked_by_later(at)
+        passed = heard.blocked_by_later(at) & (at > 0)  # nobody is hurried before it has heard first votes
         for counter in range(1, len(ballots.said[0]) + 1):
             coming = (due | passed) & (at == counter - 1)
             waiting = (at == counter) & (ballots.said[0, counter - 1] == NONE)

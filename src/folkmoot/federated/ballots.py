@@ -33,8 +33,9 @@ A label *qualifies* for a node if a set that blocks it voted for it at first, or
 somebody who is not faulty voted for it at first. If none qualifies the node votes for nothing, and may vote
 later.
 
-**Timers.** A node goes on to the next counter when its time at this one is over, or when those at later
-counters block it. Time grows with the counter, so that it is long enough some day. Safety does not depend
+**Timers.** A node comes to counter 1 when it has the first votes of all whom it names, or no more are to
+come. It goes on to the next counter when its time at this one is over, or when those at later counters
+block it. Time grows with the counter, so that it is long enough some day. Safety does not depend
 on it. A node that has decided goes on no more.
 
 Everything is an array over (node, input), so that a simulation plays all nodes on all inputs at once; a
@@ -63,7 +64,7 @@ Evidence: TypeAlias = Callable[[Phase, int, int], Bools]
 
 def patience(counter: Ints) -> Ints:
     """For how many rounds a node stays at a counter; a ballot takes four if every message takes one."""
-    return 4 + 2 * counter
+    return 6 * counter
 
 
 @dataclass

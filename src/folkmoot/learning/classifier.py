@@ -21,6 +21,7 @@ from folkmoot.learning.consensus_estimator import (
     rows_by_group,
 )
 from folkmoot.learning.deliberation import SELF_ANCHORED
+from folkmoot.learning.exporting import Exporting
 from folkmoot.learning.improving import ImprovingClassifier
 from folkmoot.learning.labels import (
     as_truth,
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from folkmoot.player import Player
 
 
-class ConsensusClassifier(ImprovingClassifier):
+class ConsensusClassifier(Exporting, ImprovingClassifier):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
     ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool``, ``trim``,

@@ -4,7 +4,8 @@ Each hands in how likely it finds every class, for a pool of inputs and for chec
 participants, mixed into the pool, whose labels stay with their owners. Then each, by itself,
 
 1. weighs its peers by the probability that they give to the right class of its own check rows, beyond 1/C;
-   nobody has less than 0, and copies share one voice;
+   nobody has less than 0, copies share one voice, and those that agree with each other on the pool as they do
+   not on check rows have none: they recognise check rows, and spare them (``shift``);
 2. moves these weights by ridge regression on its own rows, strongly shrunk;
 3. scales what comes of it until the classes of the pool are as frequent as among its own rows (Sinkhorn);
 4. announces that, reviews in the same way what all have announced, and announces again;
@@ -23,18 +24,20 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from folkmoot.accuracy import softmax
-from folkmoot.arrays import Floats, Ints
+from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.trust.blend import sharpest
 from folkmoot.trust.checked import centred, targets
 from folkmoot.trust.own_rows import OwnRows
 from folkmoot.trust.panel import voices
 from folkmoot.trust.ridge import fit_rows
+from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
 
 PSEUDO_COUNTS: Final = 5.0  # of every class, added to those of one's own rows
 ITERATIONS: Final = 30  # of Sinkhorn's scaling
 _LEAST_STRENGTH: Final = 10.0**1.5  # of the ridge: a participant has hardly more rows than peers
 _UNTOLD: Final = 20.0  # sharpness where no row tells one
 _FLOOR: Final = 1e-9
+_LEAST_SHOWN: Final = 200  # check rows: below that agreement on them differs too much by chance
 
 # What is heard of answers (participant, input, class), the liars' being what these say.
 Told = Callable[[Floats], Floats]
@@ -198,12 +201,12 @@ def agree_on_labels(
     with threadpool_limits(1):  # the matrices are small
         held = spoken(votes)
         heard = heard_of(held)
-        voice = voices_in(heard)
+        voice, odd = voices_in(heard), _sparing(heard, pool)
         held = held[who]
         for turn in range(recipe.reviews):
             if turn:
                 heard = heard_of(spoken(held[:n]))
-            reviews = _reviewed_by_all(heard, held, who, views, pool, voice, recipe)
+            reviews = _reviewed_by_all(heard, held, who, views, pool, (voice, odd), recipe)
             held = np.stack([each.answers for each in reviews])
     for _ in range(recipe.talks):
         heard = heard_of(spoken(held[:n]))
@@ -237,16 +240,18 @@ def _reviewed_by_all(
     who: Ints,
     views: Sequence[OwnRows],
     pool: Ints,
-    voice: Floats,
+    voices_and_odd: tuple[Floats, Bools],
     recipe: Recipe,
 ) -> list[Reviewed]:
     """What each view makes of what is heard; ``held`` are the answers that it holds honestly."""
+    voice, odd = voices_and_odd
+    deaf = np.where(odd, 0.0, voice)
     blocks = _blocks(heard)
     reviews = []
     for i, mine, own in zip(who.tolist(), views, held, strict=True):
         public = blocks[:, :, i].copy()
         blocks[:, :, i] = _blocks(own[None])[:, :, 0]
-        reviews.append(_review(blocks, own, i, mine, pool, voice, recipe))
+        reviews.append(_review(blocks, own, i, mine, pool, voice if odd[i] else deaf, recipe))
         blocks[:, :, i] = public
     return reviews
 
@@ -255,6 +260,17 @@ def _blocks(answers: Floats) -> Floats:
     """(input, class, participant): answers less 1/C."""
     centre = centred(answers.astype(np.float32), answers.shape[2])
     return np.ascontiguousarray(np.moveaxis(centre, 1, 2), dtype=np.float64)
+
+
+def _sparing(votes: Floats, pool: Ints) -> Bools:
+    """(participant,): who, by first votes, answers the pool unlike check rows; nobody if inputs are few."""
+    n, inputs, classes = votes.shape
+    rows = np.setdiff1d(np.arange(inputs), pool)
+    if len(pool) <= LEAST_BATCH or len(rows) < _LEAST_SHOWN:
+        return np.zeros(n, dtype=np.bool_)
+    blocks = centred(votes.astype(np.float32), classes)
+    odd = shifted(agreement(blocks[rows]), agreement(blocks[pool]))
+    return np.zeros(n, dtype=np.bool_) if odd is None else odd
 
 
 def voices_in(votes: Floats) -> Floats:

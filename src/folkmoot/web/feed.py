@@ -154,6 +154,8 @@ class Feed:
             "asker": self._node.roster_of(motion.moot)[motion.asker].name,
             "inputs": motion.inputs,
             "labels": motion.labels,
+            "answers": motion.answers,
+            "tol": None if motion.is_labels else motion.tol,
             "protocol": motion.protocol,
             "rounds": motion.rounds,
             "seconds": motion.seconds,
@@ -171,6 +173,7 @@ class Feed:
             "closed": len(view.closed),
             "shares": view.shares,
             "held": view.held,
+            **({} if view.apart is None else {"apart": view.apart}),
         }
 
     def _publish_accused(self, session: Session, places: frozenset[int]) -> None:

@@ -203,7 +203,7 @@ def test_open_seats_are_refused_unless_they_are_agreed_to(town: Town) -> None:
         (["--labels", "17"], "2 <= labels <= 16"),
         (["--seats", "0"], "1 <= seats <="),
         (["--stake", "much"], "--stake must be an amount"),
-        (["--stake", "0"], "stake: 1 to 2^80 - 1"),
+        (["--stake", "0"], "--stake must be 1 wei to 2^80 - 1 wei"),
         (
             ["--confirmations", "soon"],
             "--confirmations must be safe, finalized or a number of blocks: got 'soon'",

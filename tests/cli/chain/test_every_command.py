@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,10 @@ def tried_and_done(town: Town, name: str, command: str, *arguments: object) -> d
     before = town.rpc.nonce(town.addresses[name]), town.rpc.block("latest").number
     dry = run_json(*town.by(name, command, *arguments, "--dry-run"))
     said = run(*town.by(name, command, *arguments, "--dry-run"))
-    assert said.stdout.startswith(f"{command} would take {dry['gas']:,} gas at ")
+    shown = re.match(rf"{command} would take ([\d,]+) gas at ", said.stdout)
+    assert shown is not None, said.stderr
+    # A seal is made anew each time, and a byte of it that is zero is cheaper.
+    assert abs(int(shown[1].replace(",", "")) - dry["gas"]) < 200
     assert said.stdout.endswith("; nothing was sent\n")
     assert (town.rpc.nonce(town.addresses[name]), town.rpc.block("latest").number) == before
     assert (dry["call"], dry["dry_run"]) == (command, True)
@@ -50,7 +54,7 @@ def tried_and_done(town: Town, name: str, command: str, *arguments: object) -> d
     done: dict[str, object] = town.did(name, command, *arguments)
     assert done["call"] == command
     assert isinstance(done["gas"], int)
-    assert done["gas"] <= dry["gas"] < 1.3 * done["gas"]  # refunds are not counted, and a 63rd more
+    assert done["gas"] - 200 < dry["gas"] < 1.3 * done["gas"]  # refunds are not counted, and a 63rd more
     assert town.rpc.nonce(town.addresses[name]) == before[0] + 1
     return done
 

@@ -132,7 +132,7 @@ def run(
             metrics,
             log_level,
             attack,
-            holdout,
+            holdout or told.holdout,
             most,
             told.labels,
             told.policy,
@@ -188,6 +188,7 @@ def check(
         labels=told.labels,
         schema=told.chosen_schema(schema),
         weights=told.weights,
+        policy=told.policy,
     )
 
     async def all_lines() -> list[Check]:

@@ -47,11 +47,12 @@ __all__ = ["DEFAULT_LISTEN", "Identity", "create", "load", "parse_address"]
 DEFAULT_LISTEN = "127.0.0.1:7654"
 
 KEY, CERTIFICATE, SETTINGS = "key.pem", "certificate.pem", "node.toml"
+EXPORTED = "exported.toml"  # lines that an estimator wrote for the node
 CHAIN = "chain.toml"  # the node's address on a chain, if it has one
 
 _KEYS = ("name", "organisation", "listen", "addresses")
 # service/node_file.py reads these
-_RUNNING = ("roster", "model", "schema", "weights", "labels", "allow", "policy")
+_RUNNING = ("roster", "model", "schema", "weights", "holdout", "labels", "allow", "policy")
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ def create(
     files = {
         KEY: key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
         CERTIFICATE: x509.load_der_x509_certificate(certificate).public_bytes(Encoding.PEM),
-        SETTINGS: _toml(settings).encode(),
+        SETTINGS: _toml(settings, folder).encode(),
     }
     _write(folder, files)
     return Identity(**settings, key=key, certificate=certificate, fingerprint=fingerprint_of(certificate))
@@ -280,7 +281,7 @@ def _parse_listen(listen: object) -> tuple[str, int]:
         raise ValueError(f"listen: {error}") from None
 
 
-def _toml(settings: dict[str, Any]) -> str:
+def _toml(settings: dict[str, Any], folder: Path) -> str:
     return (
         "# Made by folkmoot node init. When the node moves, change listen (where it waits for others) and\n"
         "# addresses (where they reach it) here, and addresses in everybody's roster.\n"
@@ -289,16 +290,27 @@ def _toml(settings: dict[str, Any]) -> str:
         f"listen = {toml_string(settings['listen'])}\n"
         f"addresses = {toml_strings(settings['addresses'])}\n"
         "\n"
+        f"{_exported(folder)}"
         "# What folkmoot node run needs may stand here too; paths are seen from this folder.\n"
         '# roster = "../roster.toml"\n'
         '# model = "model.skops"\n'
         '# schema = "model.schema.toml"\n'
         '# weights = "weights.json"\n'
+        '# holdout = "holdout.npz"\n'
         '# labels = ["no", "yes"]\n'
         '# allow = ["package.module.Type"]\n'
         "# [policy]\n"
         "# most_rounds = 500\n"
     )
+
+
+def _exported(folder: Path) -> str:
+    """What an estimator has exported into the folder, as lines of node.toml; nothing if it has not."""
+    path = folder / EXPORTED
+    if not path.is_file():
+        return ""
+    read_toml(path)  # says what is wrong with it
+    return path.read_text(encoding="utf-8") + "\n"
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:

@@ -38,6 +38,8 @@ class NodeFile:
         A file that declares the model's columns; None is the one beside the model, if there is one.
     weights : Path or None
         Members' past performance on a chain, as ``folkmoot chain record --weights`` writes it.
+    holdout : Path or None
+        Labelled rows, or labels and answers, that show how good the model is.
     """
 
     path: Path
@@ -48,6 +50,7 @@ class NodeFile:
     policy: Policy = field(default_factory=Policy)
     schema: Path | None = None
     weights: Path | None = None
+    holdout: Path | None = None
 
     def chosen_roster(self, option: Path | None) -> Path:
         """The roster given at the prompt, or that of the file; ValueError if there is none."""
@@ -75,8 +78,8 @@ def read_node_file(folder: Path) -> NodeFile:
         identity.load(folder)  # says what there is instead
     table = read_toml(path)
     try:
-        roster, model, schema, weights = (
-            _text(table, key) for key in ("roster", "model", "schema", "weights")
+        roster, model, schema, weights, holdout = (
+            _text(table, key) for key in ("roster", "model", "schema", "weights", "holdout")
         )
         return NodeFile(
             path,
@@ -87,6 +90,7 @@ def read_node_file(folder: Path) -> NodeFile:
             Policy.read(table.get("policy", {}), folder),
             None if schema is None else folder / schema,
             None if weights is None else folder / weights,
+            None if holdout is None else folder / holdout,
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -22,6 +22,7 @@ from folkmoot.paper.improvement.points import (
     NEAREST,
     OURS,
     SELF,
+    SPARING,
     STEPS,
     TENFOLD,
     TWICE,
@@ -95,7 +96,9 @@ def cells(config: Config, seed: int) -> Plan:
     ways = [Trial(lie, way, few=config.few) for way in config.ways for lie in lies]
     shown = [Trial(lie, rows=rows, few=config.few) for rows in config.rows for lie in lies]
     return {
-        "digits": planned(config.seeds, DIGITS, LOGISTIC, config.writers, [*map(Trial, LIES), Trial(LATE)]),
+        "digits": planned(
+            config.seeds, DIGITS, LOGISTIC, config.writers, [Trial(lie) for lie in (*LIES, LATE, SPARING)]
+        ),
         "case": planned(
             config.seeds if config.case else 0, CASE, LOGISTIC, config.writers,
             [Trial(lie, careful=True) for lie in LIES],
@@ -146,7 +149,7 @@ def _of(points: Sequence[Point], lie: str) -> list[Point]:
 
 def _digits(points: Sequence[Point]) -> list[Finding]:
     found = []
-    for lie in (*GOALS, LATE):
+    for lie in (*GOALS, LATE, SPARING):
         some = _of(points, lie)
         if not some:
             continue
@@ -256,7 +259,8 @@ def _notes(config: Config, digits: Sequence[Point]) -> tuple[str, ...]:
         "Liars know every truth and hand in their class as if sure of it, in first votes and in all that "
         "they announce. Clique: one class by dice for each input. Always wrong: the class after the right "
         "one. Stealthy: wrong together on a quarter of rows and inputs, else honest; late: the same, but "
-        "honest first votes.",
+        "honest first votes. Sparing check rows: a clique that recognises every row that anybody shows, and "
+        "answers it honestly.",
         "Prediction consensus is the method of Fan, Mendler-Duenner and Jaggi (NeurIPS 2023) for the same "
         "models: labels by the mean of all answers, weighted by their cosine with one's own, and models "
         "fitted again, three times. Self-training: labels by one's own model.",

@@ -26,6 +26,7 @@ from folkmoot.votes import UNCOLOURED
 STRUCK: Final = 0.25  # of all inputs, by stealthy liars
 HURT: Final = 0.01  # one standard error of an accuracy on 2,000 inputs
 LATE: Final = "stealthy, late"  # honest first votes
+SPARING: Final = "clique, sparing check rows"  # honest on all rows that anybody shows
 LIES: Final = (NOBODY, CLIQUE, WRONG, STEALTHY)
 OURS: Final = "the rule"
 SELF, NEAREST = "self-training alone", "prediction consensus"
@@ -103,8 +104,9 @@ def story_of(drawn: Writers, lie: str) -> Ints:
     """(row and then input,): the class that all liars name, -1 where each says what it would say honestly."""
     truth = np.concatenate([drawn.y, drawn.pool_truth])
     own = np.full(len(truth), UNCOLOURED)
-    if lie == CLIQUE:
-        return colluding_votes(len(truth), drawn.classes, seed=drawn.seed)
+    if lie in (CLIQUE, SPARING):
+        story = colluding_votes(len(truth), drawn.classes, seed=drawn.seed)
+        return np.where(np.arange(len(truth)) < len(drawn.y), own, story) if lie == SPARING else story
     if lie == WRONG:
         return (truth + 1) % drawn.classes
     if lie in (STEALTHY, LATE):

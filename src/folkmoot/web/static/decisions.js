@@ -6,6 +6,17 @@ const Decisions = (() => {
   const FIRST = 25;
   const MORE = 200;
 
+  // Numbers have no labels: what was claimed, and between what the first numbers lay.
+  function numberRow(line) {
+    const said = line.decision === null ? html("span", { class: "soft", text: bare(line.why_undecided || "undecided") }) : digits(line.claim);
+    return html("tr", {}, [
+      html("th", { scope: "row", class: "number", text: String(line.input) }),
+      cell([said]), cell(percent(line.agreement), { class: "number" }), cell((line.first_numbers || []).map(digits).join(", "), { class: "number" }),
+    ]);
+  }
+
+  const digits = (number) => String(Number(number.toPrecision(6)));
+
   function row(line, labels) {
     const votes = Object.values(line.first_votes).reduce((sum, count) => sum + count, 0);
     const shares = Object.fromEntries(Object.entries(line.first_votes).map(([label, count]) => [label, count / votes]));
@@ -23,7 +34,7 @@ const Decisions = (() => {
   async function rounds(state, motion, where) {
     const told = await Link.get(`/v1/motions/${motion.motion}/rounds`);
     const series = told.rounds.map((each) => (Object.keys(each.shares).length ? each.shares : null));
-    if (series.length < 2) return;
+    if (series.length < 2 || !motion.labels.length) return;
     const changed = told.rounds.reduce((sum, each) => sum + each.changed, 0);
     where.replaceChildren(
       html("h3", { text: "Shares among those asked, round by round" }),
@@ -70,15 +81,15 @@ const Decisions = (() => {
     const talk = html("div");
     const parts = [
       html("h3", { text: "Decisions" }),
-      html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Decisions in a table" }, [html("table", { class: "table" }, [head("input", "decision", "agree", "first votes"), body])]),
+      html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Decisions in a table" }, [html("table", { class: "table" }, [head("input", "decision", "agree", motion.labels.length ? "first votes" : "first numbers: lowest, median, highest"), body])]),
       more, talk,
     ];
-    parts.push(state.access.may === "ask" ? truths(state, motion) : html("p", { class: "soft small", text: "This token may only read: what was right can be told with the other one." }));
+    if (motion.labels.length) parts.push(state.access.may === "ask" ? truths(state, motion) : html("p", { class: "soft small", text: "This token may only read: what was right can be told with the other one." }));
     where.replaceChildren(...parts);
 
     async function load(start, most) {
       const told = await Link.get(`/v1/motions/${motion.motion}/inputs?from=${start}&most=${most}`);
-      body.append(...told.inputs.map((line) => row(line, motion.labels)));
+      body.append(...told.inputs.map((line) => (motion.labels.length ? row(line, motion.labels) : numberRow(line))));
       const shown = `${(told.next ?? told.count).toLocaleString("en")} of ${many(told.count, "input")}`;
       more.replaceChildren(`${shown} ${told.next === null ? "are shown." : "are shown. "}`);
       if (told.next !== null) more.append(button(`Show ${Math.min(MORE, told.count - told.next)} more`, () => load(told.next, MORE).catch(state.failed), { class: "small-button" }));

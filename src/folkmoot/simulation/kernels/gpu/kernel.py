@@ -54,7 +54,8 @@ def refusal(setting: Setting, options: Options) -> str | None:
         return "answers with weights"
     if not setting.fixed:
         return "adversaries whose answers depend on who asks or on what others hold"
-    return None
+    # Whatever more the table kernel comes to leave to others, this does, too.
+    return None if setting.exchangeable else f"{type(setting.protocol).__name__} as given"
 
 
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:

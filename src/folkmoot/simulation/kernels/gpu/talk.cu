@@ -21,6 +21,10 @@
 #define TOGETHER 8  // turns whose random words are made side by side
 #endif
 
+#if CHUNK % TOGETHER
+#error "CHUNK must be a multiple of TOGETHER"
+#endif
+
 typedef unsigned long long u64;
 typedef long long i64;
 typedef unsigned int u32;

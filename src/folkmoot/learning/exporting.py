@@ -1,0 +1,147 @@
+"""A fitted moot as folders, one a participant: what its node needs to take its place in a real moot."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from sklearn.dummy import DummyClassifier
+
+from folkmoot.arrays import Array
+from folkmoot.durable import replace_file
+from folkmoot.learning.participants import Participant
+from folkmoot.skops_files import told, write_skops
+
+MODEL: Final = "model.skops"
+SCHEMA: Final = "model.schema.toml"
+HOLDOUT: Final = "holdout.npz"
+EXPORTED: Final = "exported.toml"  # lines that ``folkmoot node init`` takes over into node.toml
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
+
+
+class Exporting:
+    """Adds ``export`` to an estimator with ``participants_`` and ``classes_``."""
+
+    participants_: list[Participant]
+    classes_: Array
+
+    def export(self, folder: str | PathLike[str]) -> list[Path]:
+        """Write what each participant's node needs, in a folder of its own directly below ``folder``.
+
+        Each holds ``model.skops``; ``model.schema.toml`` with the names of its columns, if they have names;
+        ``holdout.npz`` with what its model said to rows that it had not seen, if it kept any; and
+        ``exported.toml`` with its labels. ``folkmoot node init FOLDER/NAME --name NAME`` makes a node of it,
+        which finds all of that. Liars, weights and privacy are of the estimator, and are not exported.
+
+        Parameters
+        ----------
+        folder : str or path
+            Where the folders are made; it may be new, but its parent must exist.
+
+        Returns
+        -------
+        list of Path
+            The folder of each participant, in their order.
+
+        Raises
+        ------
+        ValueError
+            If a folder is there already, a participant sees only some columns and these have no names, or a
+            model cannot be written.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> from folkmoot import ConsensusClassifier, Slush
+        >>> X, y = [[i] for i in range(60)], [0] * 30 + [1] * 30
+        >>> moot = ConsensusClassifier([GaussianNB()] * 3, protocol=Slush(2, 2), random_state=0).fit(X, y)
+        >>> with TemporaryDirectory() as folder:
+        ...     made = moot.export(folder)
+        ...     print([each.name for each in made], sorted(each.name for each in made[0].iterdir()))
+        ['gaussiannb-1', 'gaussiannb-2', 'gaussiannb-3'] ['exported.toml', 'holdout.npz', 'model.skops']
+        """
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self, "participants_")
+        above = Path(folder)
+        if not above.parent.is_dir():
+            raise ValueError(f"folder must be in a folder that exists: there is no {above.parent}")
+        width = getattr(self, "n_features_in_", None)
+        names = [str(each) for each in getattr(self, "feature_names_in_", ())]
+        places = [above / name for name in folder_names([each.name for each in self.participants_])]
+        taken = next((place for place in places if place.exists()), None)
+        if taken is not None:
+            raise ValueError(f"{taken} is there already: export into another folder, or take it away")
+        for participant in self.participants_:
+            if participant.columns is not None and not names:
+                raise ValueError(
+                    f"participant {participant.name!r} sees only some columns, and they have no names by "
+                    "which its node could find them: fit on a data frame"
+                )
+        above.mkdir(exist_ok=True)
+        for participant, place in zip(self.participants_, places, strict=True):
+            _write(participant, place, names, width, self.classes_)
+        return places
+
+
+def folder_names(names: Sequence[str]) -> list[str]:
+    """Names of nodes, made of those of participants: of allowed characters only, and different."""
+    found: list[str] = []
+    for name in names:
+        plain = _UNSAFE.sub("-", name).strip(".")[:56] or "participant"
+        candidate, number = plain, 2
+        while candidate in found:
+            candidate, number = f"{plain}-{number}", number + 1
+        found.append(candidate)
+    return found
+
+
+def _write(
+    participant: Participant, place: Path, names: Sequence[str], width: int | None, classes: Array
+) -> None:
+    place.mkdir(mode=0o700)
+    model = participant.model
+    if participant.constant and width is not None:  # it was made for any number of columns, without saying so
+        seen = width if participant.columns is None else len(participant.columns)
+        model = DummyClassifier(strategy="most_frequent").fit(np.zeros((1, seen)), model.classes_[:1])
+    try:
+        write_skops(place / MODEL, model)
+    except Exception as error:  # any model may be here
+        raise ValueError(f"the model of {participant.name!r} cannot be written: {told(error)}") from error
+    columns = [str(each) for each in participant.columns] if participant.columns is not None else names
+    lines = [
+        "# Of an estimator's participant; folkmoot node init takes these lines over into node.toml.",
+        f"# The labels of the whole moot, for folkmoot ask --labels: {','.join(map(str, classes.tolist()))}",
+        f'model = "{MODEL}"',
+    ]
+    if columns:
+        text = "".join(f"[[column]]\nname = {_quoted(name)}\n\n" for name in columns)
+        replace_file(place / SCHEMA, text.rstrip("\n").encode() + b"\n")
+        lines.append(f'schema = "{SCHEMA}"')
+    if participant.confusion:
+        true, said, times = zip(*participant.confusion, strict=True)
+        np.savez(place / HOLDOUT, y=np.repeat(true, times), answers=np.repeat(said, times))
+        lines.append(f'holdout = "{HOLDOUT}"')
+    known = getattr(model, "classes_", classes)
+    if len(known) > 1:
+        lines.append(f"labels = [{', '.join(map(_value, known))}]")
+    replace_file(place / EXPORTED, "\n".join([*lines, ""]).encode())
+
+
+def _value(label: Any) -> str:
+    """A label as TOML has it; the node makes texts of labels by its own rule."""
+    value = label.item() if isinstance(label, np.generic) else label
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, int | float) else _quoted(str(value))
+
+
+def _quoted(text: str) -> str:
+    """A text of TOML."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
