@@ -24,7 +24,7 @@ from folkmoot.convergence import draw_convergence
 from folkmoot.notebook import titled
 from folkmoot.pictures import canvas
 from folkmoot.played import Played, Schedule
-from folkmoot.turns import Change, Turns
+from folkmoot.turns import Change, Turns, no_turns
 from folkmoot.votes import UNCOLOURED, Votes
 
 __all__ = ["Outcome"]
@@ -386,34 +386,13 @@ class Outcome:
         return folkmoot.explanation.why(self, i)
 
     def _turns(self, what: str, i: int) -> Turns:
-        return self.recorded_turns(what)(self._input(i))
+        return self._recorded_turns(what)(self._input(i))
 
-    def recorded_turns(self, what: str) -> Replay:
-        """Tell what plays an input once more with its turns.
-
-        Parameters
-        ----------
-        what : str
-            What asks for it, for the message.
-
-        Returns
-        -------
-        callable
-            What ``turns`` calls.
-
-        Raises
-        ------
-        ValueError
-            If the deliberation was not recorded, or its protocol has no turns.
-        """
-        if self.replay is not None:
-            return self.replay
-        if self.history is None:
-            raise ValueError(f"{what} needs the record: deliberate(..., record=True)")
-        raise ValueError(
-            f"{what} shows participants that ask each other: {type(self.protocol).__name__} has no turns; "
-            "history and plot() show how it went"
-        )
+    def _recorded_turns(self, what: str) -> Replay:
+        """What ``turns`` calls; ValueError where nothing was recorded, or there are no turns."""
+        if self.replay is None:
+            raise no_turns(what, self.protocol, recorded=self.history is not None)
+        return self.replay
 
     def plot(self, ax: Any = None) -> Figure:
         """Draw how fast the participants came to agree.

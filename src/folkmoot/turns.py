@@ -208,3 +208,13 @@ class Turns(Sequence[Turn]):
         """
         new = np.asarray(numbers, dtype=np.int64)
         return replace(self, participant=new[self.participant], asked=new[self.asked])
+
+
+def no_turns(what: str, protocol: object, *, recorded: bool) -> ValueError:
+    """What to say where ``what`` needs the turns of a talk and there are none."""
+    if not recorded:
+        return ValueError(f"{what} needs the record: deliberate(..., record=True)")
+    return ValueError(
+        f"{what} shows participants that ask each other: {type(protocol).__name__} has no turns; "
+        "history and plot() show how it went"
+    )

@@ -206,7 +206,7 @@ def _named(outcomes: Outcome | Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 def _first_votes(outcome: Outcome) -> Votes:
     """The first votes of a recorded talk; a line that says what to type for any other."""
-    outcome.recorded_turns("play")
+    outcome._recorded_turns("play")
     if outcome.votes is None:
         raise ValueError("play needs the first votes, which an outcome of deliberate(...) has")
     return outcome.votes

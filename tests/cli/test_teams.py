@@ -68,7 +68,6 @@ def test_refused_files(
     ("options", "message"),
     [
         (["--play", "x.html"], "--play is about one talk, and --teams makes several: leave one out"),
-        (["--plot", "x.png"], "--plot is about one talk"),
         (
             ["--protocol", "hierarchy"],
             "--protocol must be one of slush, snowflake, snowball, leaders, federated",
@@ -127,5 +126,25 @@ class TestEstimator:
         moot, X, _ = self.fitted(protocol=Hierarchy(TEAMS, Slush(2, 2), Slush(2, 2)), trust="self-anchored")
         with pytest.raises(ValueError, match="Hierarchy is not played by trust or peer review"):
             moot.predict(X)
-        with pytest.raises(ValueError, match="Hierarchy takes no record=True"):
-            moot.set_params(trust=None).deliberate(X, record=True)
+        recorded = moot.set_params(trust=None).deliberate(X[:5], record=True)
+        with pytest.raises(ValueError, match="Hierarchy has no turns; history and plot"):
+            recorded.turns(0)
+
+
+def test_learn_and_predict_by_teams(tmp_path: Path) -> None:
+    generator = np.random.default_rng(6)
+    right = generator.integers(2, size=120)
+    rows = [
+        f"{x:.3f},s{i % 6},{'ny'[y]}"
+        for i, (x, y) in enumerate(zip(right + generator.normal(0, 0.4, 120), right, strict=True))
+    ]
+    table = tmp_path / "table.csv"
+    table.write_text("\n".join(["x,site,label", *rows]))
+    teams = written(tmp_path / "teams.csv", [(f"s{i}", f"t{i % 2}") for i in range(6)])
+    typed = ["learn", table, "--target", "label", "--group", "site", "--model", "bayes", "--teams", teams]
+    typed += ["--test-rows", "0.3", "--repeats", "2", "--byzantine", "0", "--out", tmp_path / "out"]
+    assert_refused("--alpha local is about one talk, and --teams makes several", *typed, "--alpha", "local")
+    learnt = run(*typed)
+    assert "Hierarchy of 2 teams" in learnt.stdout
+    answers = run("predict", tmp_path / "out" / "moot.skops", table)
+    assert answers.returncode == 0

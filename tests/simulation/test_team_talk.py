@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Hierarchy, Leaders, Slush, Snowball, deliberate
+from folkmoot import Hierarchy, Leaders, Others, Slush, Snowball, deliberate
 from folkmoot.adversaries import Adversary, ConstantColour, Copycat, PerfectlyMalicious, Silent
 from folkmoot.federated import Federated, QuorumSet
 from folkmoot.protocols import leader_order
@@ -128,6 +128,25 @@ def test_any_protocol_at_each_level() -> None:
     assert deliberate([[1], [1], [1], [1]], own).decision.tolist() == [1]
 
 
+def test_a_record_counts_holders_until_they_are_told() -> None:
+    votes = np.array([[1, 0], [1, 0], [0, 0], [0, 1], [0, 1], [0, 1], [1, 1]])
+    rule = Hierarchy([[0, 1, 2], [3, 4, 5], [6]], TWO, TWO)
+    outcome = deliberate(votes, rule, record=True, rounds=40, seed=3)
+    assert outcome.history is not None
+    for i in range(2):
+        history, last = outcome.history[i], int(outcome.rounds[i])
+        assert history[0].tolist() == [int((votes[:, i] == c).sum()) for c in range(2)]
+        assert (history.sum(axis=1) == 7).all()
+        # Before the end each team holds its verdict: those of the first input are 1, 0 and 1.
+        assert history[last - 1].tolist() == [[3, 4], [3, 4]][i]
+        assert (history[last:] == outcome.counts[i]).all()
+    assert outcome.decision.tolist() == [1, 1]
+    both = deliberate(votes, rule, record=True, rounds=40, repeats=2)
+    assert both.history is not None
+    assert both.history.shape == (2, 2, 81, 2)
+    outcome.plot()
+
+
 def test_thresholds_by_participant_go_with_them() -> None:
     # Participants 1 and 4 can be turned by two answers of four, the others by four only.
     alpha = [4, 3, 4, 4, 3, 4, 4, 4, 4, 4]
@@ -174,7 +193,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: deliberate([[0]], Hierarchy([["a"]], TWO, TWO)), "give numbers, or protocol.named"),
     (lambda: Hierarchy([["a", "c"]], TWO, TWO).named(["a", "b"]), "names 'c', who is no participant: a, b"),
     (lambda: Hierarchy([["a"]], TWO, TWO).named(["a", "b"]), "in one team: 'b' is in none"),
-    (lambda: deliberate([[0]], Hierarchy([[0]], TWO, TWO), record=True), "Hierarchy takes no record"),
+    (lambda: deliberate([[0]], Hierarchy([[0]], TWO, TWO), sampling=Others()), "Hierarchy takes no sampling"),
 ]
 
 

@@ -213,19 +213,28 @@ def test_half_of_the_rows_that_tells_nothing_is_steady_in_nothing() -> None:
     assert (agreed.steady == 0).all()  # one half has rows of one class only
 
 
-@pytest.mark.parametrize("lying", [True, False])
-def test_liars_that_recognise_check_rows_and_spare_them_have_no_voice(lying: bool) -> None:
-    """Eight of fourteen are as good as the others on every check row, and wrong together on the pool."""
+@pytest.mark.parametrize("since", [0, 1, 2, None])
+def test_liars_that_recognise_check_rows_and_spare_them_are_not_heard(since: int | None) -> None:
+    """Eight of fourteen are as good as the others on every check row, and wrong together on the pool.
+
+    They begin with it in their first votes, in the first announcement, or in the last.
+    """
     rng = np.random.default_rng(5)
     n, rows, inputs = 14, 25, 600
     truth = rng.integers(0, 3, n * rows + inputs)
     pool = np.arange(n * rows, len(truth))
     named = np.where(rng.random((n, len(truth))) < 0.55, truth, rng.integers(0, 3, (n, len(truth))))
-    if lying:
-        named[6:, pool] = (truth[pool] + 1) % 3
     places = [np.arange(rows * i, rows * (i + 1)) for i in range(n)]
     own = [OwnRows(r, truth[r], np.bincount(truth[r], minlength=3).astype(np.float64)) for r in places]
-    agreed = agree_on_labels(np.eye(3)[named], own, pool)
+    turn = iter(range(3))
+
+    def told(answers: Any) -> Any:
+        heard = answers.copy()
+        if since is not None and next(turn) >= since:
+            heard[6:, pool] = np.eye(3)[(truth[pool] + 1) % 3]
+        return heard
+
+    agreed = agree_on_labels(np.eye(3)[named], own, pool, told)
     assert (agreed.labels[:6] == truth[pool]).mean() > 0.85
-    assert (agreed.weights[:6, 6:] == 0).all() == lying
+    assert (agreed.weights[:6, 6:] == 0).all() == (since in (0, 1))  # after that, weights are made
     assert (agreed.weights[:6, :6] > 0).mean() > 0.9

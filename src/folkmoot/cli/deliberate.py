@@ -171,7 +171,6 @@ def deliberate(
         table.workers,
         trust=trust,
         peer_review=peer_review,
-        plot=plot is not None,
         play=play is not None,
     )
     with collected_warnings() as lines, progress_bar("deliberating") as progress:

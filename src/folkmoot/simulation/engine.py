@@ -49,9 +49,8 @@ def deliberate(
         Everybody's first votes: colours 0..C-1, -1 for none.
     protocol : SnowProtocol, Hierarchy or Federated
         ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; ``Hierarchy``, in which teams talk first; or
-        ``folkmoot.federated.Federated``, which sends messages to all at once, has no queries, and a
-        record without turns. The last two take no ``sampling``, ``least_likeness`` or ``device``, a
-        hierarchy no ``record``.
+        ``folkmoot.federated.Federated``, which sends messages to all at once, without queries. The last
+        two take no ``sampling``, ``least_likeness`` or ``device``; their records have no turns.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional

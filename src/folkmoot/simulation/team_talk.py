@@ -7,7 +7,7 @@ team. What it would answer to a query there it tells its own team as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, get_args
@@ -38,6 +38,7 @@ class _Talk:
     settled: Bools  # (repetition, input)
     rounds: Ints  # (repetition, input)
     queries: Ints  # (repetition,)
+    history: Array | None = None  # (repetition, input, round, colour): honest members; None unless recorded
 
 
 def deliberate_in_teams(
@@ -64,8 +65,6 @@ def deliberate_in_teams(
 
     ``there`` (participant,) are those who can answer, by default all: the others are left out of their teams.
     """
-    if record:
-        raise ValueError("Hierarchy takes no record=True: it is several talks, and a record is of one")
     if leaning is not None:
         raise ValueError(
             "Hierarchy is not played by trust or peer review: give trust=None, or another protocol"
@@ -76,7 +75,7 @@ def deliberate_in_teams(
         return _without(
             cast, protocol, there, adversaries or {}, truth=truth, rounds=rounds, schedule=schedule,
             batch=batch, repeats=repeats, seed=seed, threads=threads, classes=count, keys=keys,
-            missing=missing, progress=progress,
+            missing=missing, record=record, progress=progress,
         )  # fmt: skip
     n, inputs = cast.shape
     protocol.check(n)
@@ -95,7 +94,8 @@ def deliberate_in_teams(
         own = {place: liars[i] for place, i in enumerate(members) if i in liars}
         moved = {place: _inside(own[place], members, name) for place in own}
         rule = protocol.within(name)
-        inside.append(_talk(cast[list(members)], rule, moved, times, _seed(start, 0, at), options))
+        more = options | {"record": record}
+        inside.append(_talk(cast[list(members)], rule, moved, times, _seed(start, 0, at), more))
         if progress:
             progress(at + 1, len(protocol.names) + 1)
 
@@ -140,6 +140,7 @@ def deliberate_in_teams(
         settled=settled[one],
         rounds=lasted[one],
         queries=np.asarray(asked)[one],
+        history=_history(inside, decisions[:, honest], lasted, int(rounds), count)[one] if record else None,
         present=None,
         played=Played(
             protocol=protocol,
@@ -215,6 +216,7 @@ def _talk(
             settled=np.ones((repeats, inputs), dtype=np.bool_),
             rounds=none,
             queries=np.zeros(repeats, dtype=np.int64),
+            history=np.repeat(_counted(votes[honest], options["classes"])[None, :, None], repeats, axis=0),
         )
     scaled = rule.scaled(n) if isinstance(rule, SnowProtocol) else rule
     if isinstance(rule, SnowProtocol) and options["missing"] == "absent" and options["batch"] == "shared":
@@ -228,7 +230,25 @@ def _talk(
         settled=outcome.settled[axis],
         rounds=outcome.rounds[axis],
         queries=np.atleast_1d(outcome.queries),
+        history=None if outcome.history is None else outcome.history[axis],
     )
+
+
+def _counted(votes: Array, classes: int) -> Array:
+    """(..., input, colour): how many of (..., member, input) hold each."""
+    return np.stack([(votes == colour).sum(axis=-2) for colour in range(classes)], axis=-1)
+
+
+def _history(inside: Sequence[_Talk], held: Array, lasted: Ints, rounds: int, classes: int) -> Any:
+    """(repetition, input, round, colour): honest holders; delegates change nobody until they are done."""
+    known = [team.history for team in inside if team.history is not None]
+    most = 2 * rounds + 1
+    now = np.zeros((*lasted.shape, most, classes), dtype=np.int32)
+    for each in known:
+        now += each[:, :, np.minimum(np.arange(most), each.shape[2] - 1)]
+    over = (np.arange(most) >= lasted[..., None]) & (np.arange(most) > 0)
+    now[over] = np.broadcast_to(_counted(held, classes)[:, :, None], now.shape)[over]
+    return now
 
 
 def _lying_delegates(

@@ -206,12 +206,19 @@ def agree_on_labels(
         for turn in range(recipe.reviews):
             if turn:
                 heard = heard_of(spoken(held[:n]))
-            reviews = _reviewed_by_all(heard, held, who, views, pool, (voice, odd), recipe)
+                odd = odd | _sparing(heard, pool)
+            deaf = _deaf(heard, held, who, pool, odd, announced=turn > 0)
+            reviews = _reviewed_by_all(heard, held, who, views, pool, np.where(deaf, 0.0, voice), recipe)
             held = np.stack([each.answers for each in reviews])
     for _ in range(recipe.talks):
         heard = heard_of(spoken(held[:n]))
+        odd = odd | _sparing(heard, pool)
+        deaf = _deaf(heard, held, who, pool, odd, announced=True)
         held = np.stack(
-            [talked(heard, held[view], each.weights, int(who[view])) for view, each in enumerate(reviews)]
+            [
+                talked(heard, held[view], _heeded(each.weights, deaf[view], int(who[view])), int(who[view]))
+                for view, each in enumerate(reviews)
+            ]
         )
     chances, labels = held[:n, pool], held[:, pool].argmax(axis=2)
     same: Floats | None = None
@@ -240,18 +247,16 @@ def _reviewed_by_all(
     who: Ints,
     views: Sequence[OwnRows],
     pool: Ints,
-    voices_and_odd: tuple[Floats, Bools],
+    voice: Floats,
     recipe: Recipe,
 ) -> list[Reviewed]:
-    """What each view makes of what is heard; ``held`` are the answers that it holds honestly."""
-    voice, odd = voices_and_odd
-    deaf = np.where(odd, 0.0, voice)
+    """What each view makes of what is heard, by voices (view, participant); ``held`` is its own answer."""
     blocks = _blocks(heard)
     reviews = []
-    for i, mine, own in zip(who.tolist(), views, held, strict=True):
+    for i, mine, own, loud in zip(who.tolist(), views, held, voice, strict=True):
         public = blocks[:, :, i].copy()
         blocks[:, :, i] = _blocks(own[None])[:, :, 0]
-        reviews.append(_review(blocks, own, i, mine, pool, voice if odd[i] else deaf, recipe))
+        reviews.append(_review(blocks, own, i, mine, pool, loud, recipe))
         blocks[:, :, i] = public
     return reviews
 
@@ -262,8 +267,33 @@ def _blocks(answers: Floats) -> Floats:
     return np.ascontiguousarray(np.moveaxis(centre, 1, 2), dtype=np.float64)
 
 
+def _heeded(weights: Floats, deaf: Bools, own: int) -> Floats:
+    """The weights of those that are heard; oneself where nobody is left."""
+    kept = np.where(deaf, 0.0, weights)
+    return kept if kept.any() else (np.arange(len(weights)) == own).astype(np.float64)
+
+
+def _deaf(heard: Floats, held: Floats, who: Ints, pool: Ints, odd: Bools, *, announced: bool) -> Bools:
+    """(view, participant): whom each does not hear, because it spares check rows.
+
+    The odd, unless one is odd oneself; and in what is announced also those that say what one holds half as
+    often on the pool as on check rows, or less.
+    """
+    deaf = odd[None, :] & ~odd[who, None]
+    rows = np.setdiff1d(np.arange(heard.shape[1]), pool)
+    if not announced or len(rows) < _LEAST_SHOWN:
+        return deaf
+    said, own = heard.argmax(axis=2), held.argmax(axis=2)
+    shown, there = (
+        np.array([(said[:, part] == view[part]).mean(axis=1) for view in own]) for part in (rows, pool)
+    )
+    apart = there <= shown / 2
+    apart[np.arange(len(who)), who] = False
+    return np.asarray(deaf | apart)
+
+
 def _sparing(votes: Floats, pool: Ints) -> Bools:
-    """(participant,): who, by first votes, answers the pool unlike check rows; nobody if inputs are few."""
+    """(participant,): who answers or announces the pool unlike check rows; nobody if inputs are few."""
     n, inputs, classes = votes.shape
     rows = np.setdiff1d(np.arange(inputs), pool)
     if len(pool) <= LEAST_BATCH or len(rows) < _LEAST_SHOWN:

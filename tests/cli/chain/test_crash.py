@@ -137,6 +137,7 @@ def test_control_c_while_it_watches(town: Town) -> None:
     assert_control_c_says_interrupted(*town.by("ann", "watch", "--json"), inside="cli/chain/participating.py")
 
 
+@pytest.mark.slow
 def test_control_c_while_a_block_is_not_deep_enough(town: Town) -> None:
     before = town.rpc.nonce(town.addresses["sam"])
     waiting = town.by("sam", "fund", 0, "5wei", "--confirmations", 1000)

@@ -42,12 +42,13 @@ def tried_and_done(town: Town, name: str, command: str, *arguments: object) -> d
     """With --dry-run nothing is sent and the gas is that of the call itself; then the call."""
     before = town.rpc.nonce(town.addresses[name]), town.rpc.block("latest").number
     dry = run_json(*town.by(name, command, *arguments, "--dry-run"))
-    said = run(*town.by(name, command, *arguments, "--dry-run"))
-    shown = re.match(rf"{command} would take ([\d,]+) gas at ", said.stdout)
-    assert shown is not None, said.stderr
-    # A seal is made anew each time, and a byte of it that is zero is cheaper.
-    assert abs(int(shown[1].replace(",", "")) - dry["gas"]) < 200
-    assert said.stdout.endswith("; nothing was sent\n")
+    if command in ("put", "claim"):  # for people; all others are shown by the same lines
+        said = run(*town.by(name, command, *arguments, "--dry-run"))
+        shown = re.match(rf"{command} would take ([\d,]+) gas at ", said.stdout)
+        assert shown is not None, said.stderr
+        # A seal is made anew each time, and a byte of it that is zero is cheaper.
+        assert abs(int(shown[1].replace(",", "")) - dry["gas"]) < 200
+        assert said.stdout.endswith("; nothing was sent\n")
     assert (town.rpc.nonce(town.addresses[name]), town.rpc.block("latest").number) == before
     assert (dry["call"], dry["dry_run"]) == (command, True)
     assert int(dry["fee"]) == dry["gas"] * int(dry["gas_price"])

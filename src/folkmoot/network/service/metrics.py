@@ -80,13 +80,14 @@ def metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay) -> str:
     counts = dict.fromkeys(_COUNTED, 0) | dict(node.counts) | dict(mesh.counts)
     refused = {name: count for name, count in sorted(counts.items()) if name.startswith("refused_")}
     skew = max((abs(skew) for skew in mesh.skews().values()), default=0.0)
+    members = {bytes.fromhex(member.fingerprint) for member in node.roster}  # others may be about to leave
     samples: dict[str, Mapping[str, float]] = {
         **{f"folkmoot_{name}_total": {"": counts[name]} for name in _COUNTED},
         "folkmoot_refused_total": {name.removeprefix("refused_"): count for name, count in refused.items()},
         "folkmoot_participants": {"": node.seat.n},
         "folkmoot_quorum": {"": quorum(node.seat.n)},
         **_of_rosters(node),
-        "folkmoot_peers_connected": {"": len(mesh.connected())},
+        "folkmoot_peers_connected": {"": len(members.intersection(mesh.connected()))},
         "folkmoot_peers_benched": {"": len(node.health.benched(mesh.now()))},
         "folkmoot_motions_open": {"": node.open_motions},
         "folkmoot_motion_seconds_total": {"": node.counts["motion_milliseconds"] / 1000},
