@@ -286,7 +286,10 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--protocol", "paxos"], "protocol must be one of slush, snowflake, snowball: got 'paxos'"),
+        (
+            ["--protocol", "paxos"],
+            "one of slush, snowflake, snowball, leaders, federated: got 'paxos'",
+        ),
         (["--attack", "ddos"], "--attack must be one of malicious, constant"),
         (["--byzantine", "21"], "0 <= byzantine < n: got --byzantine 21, n=21"),
         (["--byzantine", "3"], "--attack malicious must know the truth: give --truth TRUTH.csv"),

@@ -152,7 +152,12 @@ def test_bad_places(learnt: Path, new: Path, tmp_path: Path) -> None:
     assert_refused("moot.skops: No such file or directory", "predict", tmp_path, new)
     assert_refused("--out must name a file", "predict", learnt, new, "--out", tmp_path)
     assert_refused(
-        "--out must be in a folder that there is", "predict", learnt, new, "--out", tmp_path / "a" / "b"
+        "--out must name a file in a folder that exists",
+        "predict",
+        learnt,
+        new,
+        "--out",
+        tmp_path / "a" / "b",
     )
     (tmp_path / "there.csv").write_text("mine")
     assert_refused("--out would overwrite", "predict", learnt, new, "--out", tmp_path / "there.csv")

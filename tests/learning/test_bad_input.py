@@ -208,7 +208,7 @@ def test_an_answer_that_is_no_class_is_no_vote() -> None:
     models = [("a", Threshold()), ("b", Threshold()), ("odd", Threshold(0, (0, 1)))]
     agreed = ConsensusClassifier(models, prefit=True, protocol=Slush(2, 2)).fit()
     models[2][1].classes = (0, 7)
-    with pytest.warns(ParticipantWarning, match="'odd': answers that are none of the classes"):
+    with pytest.warns(ParticipantWarning, match="'odd': some answers are none of the classes"):
         votes = agreed.votes(np.array([[1.0], [-1.0]]))
     assert votes.tolist() == [[1, 0], [1, 0], [-1, 0]]
 

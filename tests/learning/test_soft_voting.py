@@ -220,8 +220,8 @@ class Odd(Told):
         (lambda X: 1 / 0, "ZeroDivisionError"),  # noqa: ARG005
         (lambda X: np.full((len(X), 3), 1 / 3), r"the shape \(5, 3\)"),
         (lambda X: np.full(len(X), 0.5), r"the shape \(5,\)"),
-        (lambda X: np.full((len(X), 2), np.nan), "no probability"),
-        (lambda X: np.tile([1.5, -0.5], (len(X), 1)), "no probability"),
+        (lambda X: np.full((len(X), 2), np.nan), "not probabilities"),
+        (lambda X: np.tile([1.5, -0.5], (len(X), 1)), "not probabilities"),
     ],
 )
 def test_one_whose_probabilities_fail_is_left_out(answer: Any, why: str) -> None:

@@ -237,7 +237,7 @@ def test_without_an_anchor_it_says_so_and_stays_uncoloured(anchor: Anchor | None
 def test_few_inputs_mean_equal_trust_and_a_warning() -> None:
     votes, _, _ = moot(14)
     few = votes[:, : LEAST_INPUTS - 1]
-    with pytest.warns(TrustWarning, match=r"at least 50 inputs .* got 49, by which .* known to 0\.\d\d"):
+    with pytest.warns(TrustWarning, match=r"at least 50 inputs .* got 49, so .* known to 0\.\d\d"):
         trust = listen(0, few, GOOD)
     assert not trust.anchored
     assert trust.weight.tolist() == [1.0] * len(votes)

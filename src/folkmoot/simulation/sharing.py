@@ -7,7 +7,7 @@ kernels look at between rounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from folkmoot.arrays import Array, Progress
 
 # Jobs in a piece at most: progress should move, and Ctrl-C should not have to wait.
 LARGEST = 4096
+_LOOK = 0.2  # seconds after which Ctrl-C is looked for
 
 
 class Piece(NamedTuple):
@@ -46,8 +47,11 @@ def share(pieces: Sequence[Piece], threads: int, progress: Progress | None) -> N
     done, whole = 0, sum(piece.jobs for piece in pieces)
     pool = ThreadPoolExecutor(threads)
     try:
-        for jobs in pool.map(do, pieces):
-            done += jobs
+        for future in [pool.submit(do, piece) for piece in pieces]:
+            # A signal may reach another thread, such as a driver's: we see it only if we run now and then.
+            while not wait([future], timeout=_LOOK).done:
+                pass
+            done += future.result()
             if progress:
                 progress(done, whole)
     except BaseException:

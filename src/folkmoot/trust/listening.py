@@ -342,7 +342,7 @@ def _alike(own: int, heard: Heard, anchor: Anchor, inputs: int) -> Trust:
     known = peers[np.isfinite(peers)]
     typical = f"known to {np.median(known):.2f}" if known.size else "not known at all"
     why = (
-        f"trust needs at least {LEAST_INPUTS} inputs on which it voted: got {inputs}, so a peer's "
+        f"trust needs at least {LEAST_INPUTS} inputs on which this one voted: got {inputs}, so a peer's "
         f"accuracy is {typical}; everybody is trusted alike"
     )
     warnings.warn(why, TrustWarning, stacklevel=4)

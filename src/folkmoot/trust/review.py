@@ -250,7 +250,7 @@ def review_all(
     >>> votes = np.where(rng.random((6, 60)) < 0.8, truth, (truth + 1) % 3)
     >>> reviews = review_all(check_answers(votes, truth, np.arange(60) % 6, classes=3))
     >>> print(reviews[0].why)
-    anchored: learnt from 60 rows of 6 publishers; without its own 10 rows it knows them (z 3...)
+    anchored: learnt from 60 rows of 6 publishers; without its own 10 rows it predicts them (z 3...)
     """
     who = range(checked.participants) if judges is None else judges
     for own in who:

@@ -156,7 +156,7 @@ class Cuda:
 
     def any_busy(self, jobs: There) -> bool:
         """Whether some lane has a job in hand."""
-        return bool((jobs >= 0).any())
+        return bool((self.back(jobs) >= 0).any())  # CuPy would first compile it, for seconds
 
     def free(self) -> int:
         """Bytes that can be had: free ones, and those that CuPy keeps for us."""
