@@ -6,7 +6,6 @@ of them.
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,15 +23,14 @@ from folkmoot.comparison.who import ParticipantTable, describe_participants
 from folkmoot.datasets import MootData, load_digits_moot
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.learning.participants import Task, fit_classifier
-from folkmoot.network import Account, Asker, Terms
-from folkmoot.network.service.control import MotionProgress
+from folkmoot.network import Account, Terms
 from folkmoot.network.service.operation import adversary_of
 from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.verdict import first_votes, last_votes
 from folkmoot.protocols import Slush
 from folkmoot.runs.local_page import ANY, LocalPage
-from folkmoot.runs.processes import Nodes, name_of, prepare
+from folkmoot.runs.processes import Nodes, ask_while_some_fail, name_of, prepare
 from folkmoot.votes import UNCOLOURED, Votes
 
 
@@ -200,20 +198,7 @@ def _ask(
         trust=config.trust,
         labels=[str(digit) for digit in range(10)],
     )
-    broken = False
-
-    def progress(state: MotionProgress) -> None:
-        nonlocal broken
-        if report is not None:
-            report("rounds of the talk", min(state.rounds, config.rounds), config.rounds)
-        if state.phase == "talking" and not broken:
-            broken = True
-            for place in killed:
-                nodes.kill(place)
-            for place in paused:
-                nodes.signal(place, signal.SIGSTOP)
-
-    return Asker(nodes.settings[0].folder).ask(inputs, terms, progress)
+    return ask_while_some_fail(nodes, inputs, terms, killed, paused, report)
 
 
 def _result(

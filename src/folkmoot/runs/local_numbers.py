@@ -6,7 +6,6 @@ median of them.
 
 from __future__ import annotations
 
-import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +16,13 @@ import numpy as np
 from folkmoot import checks
 from folkmoot.aggregation import Mean, Median, Rule, TrimmedMean
 from folkmoot.arrays import Array, Floats, PartProgress
-from folkmoot.network import Account, Asker, Terms
-from folkmoot.network.service.control import MotionProgress
+from folkmoot.network import Account, Terms
 from folkmoot.network.session.drill import PLAYABLE_IN_NUMBERS
 from folkmoot.network.session.number_drill import number_adversary_of
 from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.number_verdict import NumberVerdict
-from folkmoot.runs.processes import Nodes, name_of, prepare
+from folkmoot.runs.processes import Nodes, ask_while_some_fail, name_of, prepare
 from folkmoot.simulation import agree
 
 MOST_INPUTS = 142  # of the 442 patients; the others are shared out
@@ -161,20 +159,7 @@ def _ask(
     report: PartProgress | None,
 ) -> Account:
     terms = Terms(rounds=config.rounds, seconds=config.deadline, regression=True, tol=config.tol)
-    broken = False
-
-    def progress(state: MotionProgress) -> None:
-        nonlocal broken
-        if report is not None:
-            report("rounds of the talk", min(state.rounds, config.rounds), config.rounds)
-        if state.phase == "talking" and not broken:
-            broken = True
-            for place in killed:
-                nodes.kill(place)
-            for place in paused:
-                nodes.signal(place, signal.SIGSTOP)
-
-    return Asker(nodes.settings[0].folder).ask(inputs, terms, progress)
+    return ask_while_some_fail(nodes, inputs, terms, killed, paused, report)
 
 
 def _lines(

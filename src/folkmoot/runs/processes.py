@@ -11,9 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
+from folkmoot.arrays import PartProgress
+from folkmoot.network import Account, Asker, Terms
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.door import DOOR, remove_door
 from folkmoot.network.service.operation import Settings, run
 from folkmoot.network.storage.journal import Journal
@@ -156,3 +160,28 @@ def prepare(
 def name_of(place: int) -> str:
     """The name of a node, its folder and its files, by its place."""
     return f"node{place:03d}"
+
+
+def ask_while_some_fail(
+    nodes: Nodes,
+    inputs: Any,
+    terms: Terms,
+    killed: Sequence[int],
+    paused: Sequence[int],
+    report: PartProgress | None,
+) -> Account:
+    """The first node asks; as soon as the talk has begun some nodes are killed, others paused."""
+    broken = False
+
+    def progress(state: MotionProgress) -> None:
+        nonlocal broken
+        if report is not None:
+            report("rounds of the talk", min(state.rounds, terms.rounds), terms.rounds)
+        if state.phase == "talking" and not broken:
+            broken = True
+            for place in killed:
+                nodes.kill(place)
+            for place in paused:
+                nodes.signal(place, signal.SIGSTOP)
+
+    return Asker(nodes.settings[0].folder).ask(inputs, terms, progress)
