@@ -122,7 +122,7 @@ def _start_server() -> None:
     """Start what forks the nodes, deaf to Ctrl-C from its first moment.
 
     It ignores Ctrl-C only after it has loaded what it preloads, which takes seconds; until then it would
-    print where it was interrupted. A blocked signal is inherited, and what came meanwhile reaches us after it.
+    print where it was interrupted. A blocked signal is inherited; ours waits until it runs.
     """
     resource_tracker.ensure_running()  # first: to start it unblocks the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
