@@ -16,8 +16,11 @@ from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.invitation import Invitation, read_invitation
 from folkmoot.network.wire.motion import Motion, read_header
 from folkmoot.network.wire.packing import pack, unpack
+from folkmoot.network.wire.review import Review
+from folkmoot.network.wire.schema import Column
 from support.network.moot_in_memory import Moot, keys_and_roster
 from support.network.mutated import mutated
 from support.network.number_moot import NumberMoot
@@ -31,6 +34,7 @@ def samples() -> list[bytes]:
     heard = m.Heard(3, 1 << 40, bytes(32), bytes(64))
     motion, name = Moot(np.zeros((6, INPUTS), np.int8), 0).motion()[0], bytes(range(32))
     votes = pack(np.zeros(INPUTS, np.int8), 2)
+    given = m.Contribution(5, 10, bytes(32), bytes(32), bytes(64))
     return [m.encode(each) for each in (
         m.Hello(name, 1.5e9), m.Announce(motion.encoded(), bytes(64), 3.0), m.Unknown(name), m.Fetch(name, 3),
         m.Chunk(name, 3, bytes(100)), m.Commit(name, 5, bytes(32), bytes(64), want=True), m.Pending(name),
@@ -42,7 +46,15 @@ def samples() -> list[bytes]:
         m.Marks(name, bytes(16), bytes(48), bytes(64), True),
         m.Held((name, bytes(32)), ((name, b"\x05"),)),
         m.Successor(name, b"\x94" + bytes(40), ((0, bytes(64)), (5, bytes(range(64))))),
+        m.Invite(invitation().encoded(), bytes(64)), m.Rows(name, bytes(40), given),
+        m.Owners(name, 5, bytes(32), (m.Owned(given, (1, 7)),), bytes(64)),
+        m.Labels(name, bytes(32), 5, bytes(32), votes, bytes(64)), m.Unopened(name, b"\x05"),
     )]  # fmt: skip
+
+
+def invitation() -> Invitation:
+    moot, columns = bytes.fromhex(keys_and_roster(6)[1].digest), (Column("age", "years", 0.0, 120.0),)
+    return Invitation(moot, 5, bytes(16), 1e9, 3.0, ("a", "b"), INPUTS, 1, "<i4", columns)
 
 
 def test_every_kind_of_message_is_among_the_samples() -> None:
@@ -169,11 +181,16 @@ def evidence_samples() -> list[bytes]:
     heard = m.Heard(3, 9, bytes(32), bytes(64))
     commit = m.Commit(bytes(32), 5, bytes(32), bytes(64), want=True)
     close = m.Close(bytes(32), 5, b"1", bytes(32), b"2", "", bytes(64))
+    given = m.Contribution(5, 10, bytes(32), bytes(32), bytes(64))
     return [statements.write_evidence(each) for each in (
         statements.TwoStates(bytes(32), heard, heard), statements.TwoCommits(commit, commit),
         statements.TwoCloses(close, close), statements.BrokenCommitment(commit, close, bytes(32)),
         statements.BrokenReveal(
             commit, m.Reveal(bytes(32), bytes(32), b"2", bytes(64), want=True), bytes(32)
+        ),
+        statements.BrokenOwners(header_samples()[-1], m.Owners(bytes(32), 5, bytes(32), (), bytes(64))),
+        statements.BrokenLabels(
+            given, m.Labels(bytes(32), bytes(32), 5, bytes(32), b"2", bytes(64)), bytes(32)
         ),
     )]  # fmt: skip
 
@@ -181,6 +198,7 @@ def evidence_samples() -> list[bytes]:
 def header_samples() -> list[bytes]:
     hall = Moot(np.zeros((6, INPUTS), np.int8), 0)
     changes: list[dict[str, Any]] = [{}, {"protocol": "snowball"}, {"alpha": 0}, {"weighted": True}]
+    changes += [{"trust": True, "review": Review(20, bytes(32), bytes(32))}]
     numbers = NumberMoot(np.zeros((6, INPUTS)), 0)
     chances = NumberMoot(np.zeros((6, INPUTS, 3), np.int16), 0)
     others = [moot.motion()[0].encoded() for moot in (numbers, chances)]
@@ -189,11 +207,15 @@ def header_samples() -> list[bytes]:
 
 @pytest.mark.parametrize(
     ("read", "pool"),
-    [(read_header, header_samples()), (statements.read_evidence, evidence_samples())],
-    ids=["headers", "evidence"],
+    [
+        (read_header, header_samples()),
+        (statements.read_evidence, evidence_samples()),
+        (read_invitation, [invitation().encoded()]),
+    ],
+    ids=["headers", "evidence", "invitations"],
 )
 def test_mutated_headers_and_evidence_are_refused_or_whole(
-    read: Callable[[bytes], Motion | statements.Evidence], pool: list[bytes]
+    read: Callable[[bytes], Motion | Invitation | statements.Evidence], pool: list[bytes]
 ) -> None:
     rng, key = random.Random(24), keys_and_roster(6)[1][5].public_key
     for _ in range(15_000):
@@ -202,7 +224,10 @@ def test_mutated_headers_and_evidence_are_refused_or_whole(
             found = read(data)
         except (ValueError, TypeError, RecursionError):
             continue
-        if isinstance(found, Motion):
+        if isinstance(found, Invitation):
+            assert found.encoded() == data
+            assert 1 <= found.row_bytes <= m.MOST_BYTES * 8
+        elif isinstance(found, Motion):
             assert found.encoded() == data
             assert found.rule(found.alpha or found.k // 2 + 1) if found.is_labels else found.aggregation()
             assert found.form.held_bytes < m.MOST_BYTES / 2

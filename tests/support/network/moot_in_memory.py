@@ -23,6 +23,7 @@ from folkmoot.adversaries import Adversary, NumberAdversary, Sleeper
 from folkmoot.arrays import Array, Colours
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
+from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.driver import AnyVoter, Parts, Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.node import Node
@@ -143,6 +144,7 @@ class Moot:
         voters: Mapping[int, AnyVoter] | None = None,
         number_adversaries: Mapping[int, NumberAdversary] | None = None,  # of those that are adversaries
         past: PastPerformance | None = None,
+        rows: Mapping[int, LabelledRows] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -154,7 +156,7 @@ class Moot:
         self.holdouts = {p: h for p, h in (holdouts or {}).items() if p not in without}
         self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
-        self.disk, self.past = disk, past
+        self.disk, self.past, self.rows = disk, past, dict(rows or {})
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(range(self.n), seed, weather)
@@ -183,8 +185,9 @@ class Moot:
         voter = self.voters.get(place, ChunkVotes(self.votes[place]))
         adversary, holdout = self.adversaries.get(place), self.holdouts.get(place, Holdout())
         lies = self.number_adversaries.get(place)
+        rows = self.rows.get(place)
         node = Node(
-            Parts(seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies),
+            Parts(seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies, rows),
             policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node

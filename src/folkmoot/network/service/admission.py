@@ -22,6 +22,7 @@ from folkmoot.network.storage.retention import DISK, stored_bytes
 from folkmoot.network.transports.budget import Allowances, Budget
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.invitation import Invitation
 from folkmoot.network.wire.motion import OLD, Motion, motion_name, read_header
 from folkmoot.network.wire.schema import MismatchError
 
@@ -126,6 +127,13 @@ class Admission:
         except MismatchError as error:
             return Objection(COLUMNS, self._remembered(self.no(name, error.why)), str(error))
         return None
+
+    def withholds_rows(self, wanted: Invitation, clock: float) -> str | None:
+        """Why an asker is shown no check rows: it may not ask here, or no more today. None if it may."""
+        name = self._names[wanted.asker]
+        return self._policy.access.objection(name, wanted) or self.spent.objection(
+            wanted.asker, wanted.inputs, clock
+        )
 
     def _remembered(self, refuse: m.Refuse) -> m.Refuse:
         if len(self._refused) >= MOST_REMEMBERED:

@@ -157,7 +157,9 @@ async def _serve(
 
     def make(roster: Roster, places: Places, lasting: Lasting) -> Node:
         seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
-        parts = Parts(seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies)
+        parts = Parts(
+            seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies, known.rows
+        )
         return Node(
             parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels, lasting=lasting
         )

@@ -116,7 +116,7 @@ def status(node: AnyNode, mesh: Mesh, disk: int) -> Status:
                 motion=session.name.hex(),
                 asker=node.roster_of(session.motion.moot)[session.motion.asker].name,
                 phase=session.phase.value,
-                inputs=session.motion.inputs,
+                inputs=session.motion.asked,
                 round=session.rounds,
                 rounds=session.motion.rounds,
                 closes=len(session.closes),
