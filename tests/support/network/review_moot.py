@@ -28,6 +28,7 @@ class ReviewMoot(Moot):
         each: int = 10,
         accuracy: float = 0.8,
         classes: int = 2,
+        shown: int | None = None,
         **more: Any,
     ) -> None:
         rng = np.random.default_rng(seed)
@@ -39,7 +40,8 @@ class ReviewMoot(Moot):
         for liar in more.get("adversaries") or {}:
             votes[liar] = self.truth  # its model knows the answers, so that it can avoid them
         rows = {place: self._rows_of(place) for place in range(n)}
-        policies = {place: Policy(check_rows=each, least_alpha=1, least_k=1) for place in range(n)}
+        most = each if shown is None else shown
+        policies = {place: Policy(check_rows=most, least_alpha=1, least_k=1) for place in range(n)}
         given: dict[str, Any] = {"rows": rows, "policies": policies} | more
         super().__init__(votes, seed, **given)
 

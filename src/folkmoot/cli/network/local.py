@@ -39,6 +39,21 @@ def local(
     trust: Annotated[
         bool, typer.Option("--trust", help="Each learns whom to trust, from rows that it held out.")
     ] = False,
+    peer_review: Annotated[
+        bool,
+        typer.Option(
+            "--peer-review", help="Each shows some labelled rows; what all learn from them, beside --trust."
+        ),
+    ] = False,
+    check_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--check-rows",
+            metavar="N",
+            help="With --peer-review: rows that each shows.",
+            show_default="10",
+        ),
+    ] = None,
     regression: Annotated[
         bool, typer.Option("--regression", help="Numbers instead: each fits a regressor on some patients.")
     ] = False,
@@ -79,7 +94,13 @@ def local(
     from folkmoot.runs.local_moot import LocalMoot, play
 
     if regression:
-        taken = {"--trust": trust, "--page": page, "--participants": participants, "--k": k is not None}
+        taken = {
+            "--trust": trust,
+            "--peer-review": peer_review,
+            "--page": page,
+            "--participants": participants,
+            "--k": k is not None,
+        }
         for option in (name for name, given in taken.items() if given):
             raise ValueError(f"{option} must not be given with --regression: it is for labels")
         _local_numbers(
@@ -88,6 +109,8 @@ def local(
         return
     if tol is not None:
         raise ValueError("--tol must be given with --regression: labels are the same or not")
+    if check_rows is not None and (not peer_review or check_rows < 2):
+        raise ValueError(f"--check-rows must be 2 or more, and given with --peer-review: got {check_rows}")
     config = LocalMoot(
         nodes,
         byzantine,
@@ -99,6 +122,7 @@ def local(
         rounds,
         seconds_of(deadline, "--deadline"),
         trust,
+        check_rows=(10 if check_rows is None else check_rows) if peer_review else 0,
     )
     config.check()
     if page_at is not None and not page:
@@ -287,6 +311,9 @@ def _as_dict(result: LocalResult) -> dict[str, Any]:
         "silent": account.silent,
         "evidence": account.evidence,
         "trust": account.trust,
+        "by_trust": result.by_trust,
+        "check_rows": account.check_rows,
+        "vanished": account.vanished,
         "anchored": account.anchored,
         "queries": account.queries,
         "bytes_sent": account.bytes_sent,
@@ -303,6 +330,9 @@ def _print(result: LocalResult, kept: Path | None) -> None:
 
     account = result.account
     rows = [["the moot", f"{result.accuracy:.3f}", str(account.undecided)]]
+    if result.by_trust is not None:
+        rows[0][0] = "the moot, by peer review"
+        rows.append(["the same nodes, by trust", f"{result.by_trust:.3f}", ""])
     rows.append(
         [
             "simulation of the same votes" if account.trust is None else "simulation without trust",
@@ -332,6 +362,9 @@ def _print(result: LocalResult, kept: Path | None) -> None:
         f"the asking node sent {account.queries:,} queries and {account.bytes_sent:,} bytes; the motion took "
         f"{account.seconds:.1f} s, everything {result.seconds:.1f} s",
     ]
+    if account.check_rows is not None:
+        shown, whole = sum(account.check_rows.values()), len(account.check_rows)
+        notes.append(f"learnt from: {account.why} ({shown} check rows of {whole} were opened)")
     if any(line.tied for line in result.lines):
         notes.append(f"undecided inputs count as wrong here; at a centre {TIES_SHARE}")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
