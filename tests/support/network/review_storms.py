@@ -161,11 +161,11 @@ KINDS: Final[dict[str, Callable[..., Change]]] = {
 LIES: Final = "lies"
 
 
-def play(seed: int, kind: str | None = None) -> Counter[str]:
+def play(seed: int, kind: str | None = None, motions: int = 2) -> Counter[str]:
     """One storm and its promises; returns what happened."""
     try:
-        moot, bad, early = stormy(seed, kind)
-        moot.network.run(until=2 * SECONDS + 8.0)
+        moot, bad, early = stormy(seed, kind, motions)
+        moot.network.run(until=motions * SECONDS + 8.0)
         return assert_promises_hold(moot, bad, early)
     except Exception as error:
         these = [] if kind is None else [shlex.quote(kind)]
@@ -174,7 +174,7 @@ def play(seed: int, kind: str | None = None) -> Counter[str]:
         raise
 
 
-def stormy(seed: int, kind: str | None) -> tuple[ReviewMoot, int, list[tuple[int, int]]]:
+def stormy(seed: int, kind: str | None, motions: int) -> tuple[ReviewMoot, int, list[tuple[int, int]]]:
     """A hostile member, losses, delays, crashes, and two motions, all from the seed."""
     rng = random.Random(f"review storm {seed}")
     bad = rng.randrange(NODES)
@@ -192,7 +192,7 @@ def stormy(seed: int, kind: str | None) -> tuple[ReviewMoot, int, list[tuple[int
         elif place != bad:
             between(moot, place, _watching(moot, early, place))
     others = [place for place in range(NODES) if place != bad]
-    for number in range(2):
+    for number in range(motions):
         asker = bad if rng.random() < 0.35 else rng.choice(others)
         at = number * (SECONDS + 2.0)
         moot.put_review(

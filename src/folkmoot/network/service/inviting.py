@@ -20,6 +20,7 @@ from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.driver import Inputs
 from folkmoot.network.session.minutes import MAP, Opened, Seat
 from folkmoot.network.session.patience import Health
+from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.budget import Budget
 from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
@@ -81,13 +82,14 @@ class Reviews:
         health: Health,
         admission: Admission,
         contributor: Contributor,
+        storage: Storage,
         transmit: Callable[[int, bytes], None],
         randbytes: Callable[[int], bytes],
         log: Callable[..., None],
         counts: Counter[str],
     ) -> None:
         self._seat, self._moot, self._transport, self._health = seat, moot, transport, health
-        self._admission, self.contributor = admission, contributor
+        self._admission, self.contributor, self._storage = admission, contributor, storage
         self._transmit, self._randbytes, self._log = transmit, randbytes, log
         self._under_way: dict[bytes, Invited] = {}
         self._maps: dict[bytes, m.Owners] = {}  # by motion, until it is put
@@ -105,6 +107,7 @@ class Reviews:
                 f"{size / 2**20:.1f} MB; put them in several motions"
             )
         seconds = min(LONGEST, INVITE_SHARE * draft.seconds)
+        self._admission.check_terms(replace(draft, seconds=draft.seconds - seconds))
         invitation = Invitation(
             self._moot, self._seat.place, self._randbytes(16), self._transport.clock(), seconds,
             draft.labels, draft.inputs, draft.columns, draft.dtype, draft.schema,
@@ -235,7 +238,11 @@ class Reviews:
     def _given(self, wanted: Invitation) -> m.Rows:
         known = self.contributor.knows(wanted)
         rows = self.contributor.rows_for(wanted)
-        self._counts["check_rows_shown"] += 0 if known else rows.contribution.rows
+        if not known:
+            what = rows.contribution
+            self._counts["check_rows_shown"] += what.rows
+            asker = self._admission.name_of(wanted.asker)
+            self._storage.showed(wanted.name, asker, what.rows, what.digest, self._transport.clock())
         return rows
 
 

@@ -104,7 +104,8 @@ class Node:
         shows = Contributor(seat, parts.storage, parts.rows, allowed.check_rows, parts.rng, lies=liar)
         self._driver.contributor = shows
         self.reviews = Reviews(
-            seat, self._moot, self.transport, self.health, self._admission, shows, self._driver.transmit,
+            seat, self._moot, self.transport, self.health, self._admission, shows, self.storage,
+            self._driver.transmit,
             parts.rng.randbytes, self._log, self.counts,
         )  # fmt: skip
         self._running = self._driver.running

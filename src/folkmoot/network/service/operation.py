@@ -118,6 +118,7 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
     with locked(settings.folder):
         model = model_of(settings)
         holdout = None if settings.holdout is None else read_holdout(settings.holdout, model)
+        check_shown(settings.policy, holdout, settings.folder)
         storage = Storage(settings.folder / DATABASE)
         try:
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
@@ -341,6 +342,15 @@ def seat_of(me: Identity, roster: Roster, place: int, incarnation: int) -> Seat:
     """Who a node is among the others."""
     fingerprints = [bytes.fromhex(participant.fingerprint) for participant in roster]
     return Seat(place, me.key, [participant.public_key for participant in roster], fingerprints, incarnation)
+
+
+def check_shown(policy: Policy, holdout: Holdout | None, folder: Path) -> None:
+    """ValueError, with what is wrong, unless a node that is to show check rows has some."""
+    if policy.check_rows and (holdout is None or holdout.rows is None):
+        raise ValueError(
+            f"check_rows in [policy] of {folder / SETTINGS} must be 0 unless the node has labelled rows to "
+            "show: give --holdout FILE with rows and their labels, which the model has not seen"
+        )
 
 
 def adversary_of(name: str | None) -> Adversary | None:

@@ -146,15 +146,18 @@ class Opening:
     def on_owners(self, message: m.Owners) -> bool:
         """A map, from whoever relays it; whether it is new and the one of the header."""
         minutes, review = self._minutes, self._minutes.motion.review
-        if review is None or not review.asked or minutes.voted is None or self._map is not None:
+        if review is None or not review.asked or minutes.voted is None:
             return False
         if message.node != minutes.motion.asker or message.node == minutes.seat.place:
+            return False
+        right = owners_digest(message.seed, message.owned) == review.owners
+        if self._map is not None if right else message.node in minutes.cheats:
             return False
         if not statements.holds(
             minutes.seat.keys[message.node], message.signature, statements.opens_owners(message)
         ):
             return False
-        if owners_digest(message.seed, message.owned) != review.owners:
+        if not right:
             minutes.accuse(message.node, statements.BrokenOwners(self._header, message))
             return True
         if not self._take_map(message):

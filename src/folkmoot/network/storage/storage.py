@@ -169,6 +169,13 @@ class Storage:
         with self._db.writing():
             self.audit.add("refused", clock, motion=motion.hex(), asker=asker, why=why)
 
+    def showed(self, invitation: bytes, asker: str, rows: int, digest: bytes, clock: float) -> None:
+        """Note that check rows were given to an asker; ``invitation`` is what it had sent."""
+        with self._db.writing():
+            self.audit.add(
+                "showed", clock, invitation=invitation.hex(), asker=asker, rows=rows, digest=digest.hex()
+            )
+
     def check_audit(self) -> list[Entry]:
         """The audit log, if it is a chain that tells of every motion here; TamperedError if it is not."""
         with self._db.reading():
