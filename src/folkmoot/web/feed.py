@@ -21,6 +21,7 @@ from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
 from folkmoot.network.wire import statements
 from folkmoot.web.ledger import Ledger
+from folkmoot.web.shapes import accusation
 
 Kind: TypeAlias = Literal["moot", "opened", "progress", "silent", "accused", "over", "ping"]
 KEPT: Final = 1000  # events
@@ -187,14 +188,9 @@ class Feed:
     def _publish_accused(self, session: Session, places: frozenset[int]) -> None:
         kinds = {place: statements.kind(proof) for place, proof in self._node.storage.evidence(session.name)}
         for place in sorted(places):
-            self._publish(
-                "accused",
-                {
-                    "motion": session.name.hex(),
-                    "participant": self._node.roster_of(session.motion.moot)[place].name,
-                    "what": kinds.get(place, ""),
-                },
-            )
+            name = self._node.roster_of(session.motion.moot)[place].name
+            told = accusation(session.name.hex(), name, kinds.get(place, ""))
+            self._publish("accused", msgspec.to_builtins(told))
 
     async def _publish_over(self, name: bytes) -> None:
         account = await self._ledger.account(self._ledger.motion(name))
