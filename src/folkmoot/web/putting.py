@@ -57,7 +57,7 @@ def asked_in_text(body: bytes, query: Mapping[str, str]) -> Asked:
     said: dict[str, Any] = dict(query)
     if "labels" in said:
         said["labels"] = [label.strip() for label in said["labels"].split(",")]
-    for name in ("trust", "regression"):
+    for name in ("trust", "regression", "improve"):
         if name in said:
             said[name] = {"true": True, "false": False}.get(said[name].lower(), said[name])
     try:

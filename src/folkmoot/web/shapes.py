@@ -130,6 +130,7 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     voting: Voting = Terms.voting
     regression: bool = False
     tol: float | None = None
+    improve: bool = False
 
 
 class Access(msgspec.Struct, frozen=True):

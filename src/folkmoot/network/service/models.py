@@ -328,6 +328,13 @@ def _onnx(spec: str) -> Model:
 
 def _function(spec: str) -> Model:
     """A function of a module, of an installed package or in the current folder."""
+    function = imported(spec, "model")
+    columns = _columns(spec, getattr(function, "columns", None))
+    return Model(spec, function, labels=getattr(function, "labels", None), columns=columns)
+
+
+def imported(spec: str, what: str) -> Callable[..., Any]:
+    """The function that ``package.module:function`` names; ValueError, with ``what`` it is, if none does."""
     name, _, attribute = spec.partition(":")
     _make_current_folder_importable()
     try:
@@ -335,21 +342,22 @@ def _function(spec: str) -> Model:
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
             raise ValueError(
-                f"model {spec} must name a module that can be imported: there is no {error.name}, neither "
+                f"{what} {spec} must name a module that can be imported: there is no {error.name}, neither "
                 "installed nor in the current folder"
             ) from None
-        raise ValueError(f"model {spec} must name a module that can be imported: {told(error)}") from error
+        raise ValueError(f"{what} {spec} must name a module that can be imported: {told(error)}") from error
     try:
         function = functools.reduce(getattr, attribute.split("."), module)
     except AttributeError:
-        raise ValueError(f"model {spec} must name a function of {name}: there is no {attribute}") from None
+        raise ValueError(f"{what} {spec} must name a function of {name}: there is no {attribute}") from None
     if not callable(function):
-        hint = f"; give {spec}.predict" if callable(getattr(function, "predict", None)) else ""
+        predicts = what == "model" and callable(getattr(function, "predict", None))
+        hint = f"; give {spec}.predict" if predicts else ""
         raise ValueError(
-            f"model {spec} must name a function: {attribute} is a {type(function).__name__}{hint}"
+            f"{what} {spec} must name a function: {attribute} is a {type(function).__name__}{hint}"
         )
-    columns = _columns(spec, getattr(function, "columns", None))
-    return Model(spec, function, labels=getattr(function, "labels", None), columns=columns)
+    found: Callable[..., Any] = function
+    return found
 
 
 def _columns(spec: str, value: object) -> int | None:

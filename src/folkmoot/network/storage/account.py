@@ -160,7 +160,7 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
 def account_of(stored: StoredMotion, held: Held) -> Account:
     """The same, of what was read already: no database is needed, so that a thread may do it."""
     motion, names, said = stored.motion, stored.names, stored.summary
-    proofs, outcome = held.evidence, _outcome(stored, held)
+    proofs, outcome = held.evidence, outcome_in(stored, held)
     first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)
     claims = _claims(motion, outcome)
     return Account(
@@ -230,10 +230,11 @@ def _decisions(motion: Motion, outcome: Verdict, claims: Sequence[object]) -> li
 
 def outcome_of(storage: Storage, stored: StoredMotion) -> Verdict:
     """The verdict of the closes that are stored."""
-    return _outcome(stored, storage.held(stored.name))
+    return outcome_in(stored, storage.held(stored.name))
 
 
-def _outcome(stored: StoredMotion, held: Held) -> Verdict:
+def outcome_in(stored: StoredMotion, held: Held) -> Verdict:
+    """The same, of what was read already."""
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("trust")
     return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust)
