@@ -58,6 +58,7 @@ def test_ask_by_peer_review(moot: tuple[Nodes, Path]) -> None:
         (["--trust"], "give peer review or trust, not both"),
         (["--weights", "record"], "give peer review or --weights 'record', not both"),
         (["--regression", "--tol", "1"], "peer review is for labels, and not for numbers"),
+        (["--improve"], "give peer review or improve, not both"),
         (["--least-voters", "3"], "--least-voters must not be given with peer review"),
         (["--weights", "mine"], "--weights must be 'equal', 'record' or 'learnt': got 'mine'"),
     ],

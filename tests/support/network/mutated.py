@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 
+from folkmoot.network.wire.messages import AnyMessage
+
+KINDS = 1 + max(each.__struct_config__.tag for each in AnyMessage.__args__)
 HEADS = [
     b"\xdd\xff\xff\xff\xff",
     b"\xdf\x7f\xff\xff\xff",
@@ -11,7 +14,6 @@ HEADS = [
     b"\xdb\x80\x00\x00\x00",
     b"\xdc\xff\xff",
 ]
-TAGS = [*range(18), *range(30, 35)]  # of messages
 NUMBERS = [
     b"\xcf" + b"\xff" * 8, b"\xd3\x80" + bytes(7), b"\xcb\x7f\xf0" + bytes(6), b"\xcb\x7f\xf8" + bytes(6),
     b"\xcf\x40" + bytes(7), b"\xce\x80\x00\x00\x00", b"\xff", b"\xc0", b"\xc2", b"\xd4\x00\x00",
@@ -46,5 +48,5 @@ def mutated(rng: random.Random, data: bytes, pool: list[bytes]) -> bytes:
                 found[where:where] = rng.randbytes(rng.randrange(1, 20))
             case _:  # another kind of message
                 if len(found) > 1:
-                    found[1] = rng.choice(TAGS)
+                    found[1] = rng.randrange(KINDS)
     return bytes(found)

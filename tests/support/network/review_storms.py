@@ -279,4 +279,4 @@ def _are_right(moot: ReviewMoot, node: int, bad: int, opened: m.Labels, owners: 
 
 
 if __name__ == "__main__":
-    print(dict(play(int(sys.argv[1]), *sys.argv[2:3])), "and all promises hold")
+    print(dict(play(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None)), "and all promises hold")

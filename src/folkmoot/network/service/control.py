@@ -64,6 +64,7 @@ class Put(msgspec.Struct, frozen=True, tag=True):
     schema: Schema = ()
     answers: Answers = "labels"
     tol: float = 0.0
+    improve: bool = False
     peer_review: bool = False
     learnt: bool = False  # from truths told of former motions
     token: str = ""  # put shows that of the door
@@ -174,6 +175,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         schema=put.schema,
         answers=put.answers,
         tol=put.tol,
+        improve=put.improve,
         review=Review(learnt=True) if put.learnt else None,
     )
     motion.check()

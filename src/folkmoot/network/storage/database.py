@@ -26,6 +26,7 @@ CHILDREN: Final = (
     "evidence",
     "truths",
     "series",
+    "models",
     "opened",
 )  # tables with rows of a motion
 _SCHEMA: Final = """
@@ -71,6 +72,11 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_motion ON audit (motion)
 """
+# ``models`` says which adopted model votes in a motion; one without a row has that of node.toml.
+_MODELS: Final = """
+CREATE TABLE models (motion BLOB PRIMARY KEY, model TEXT NOT NULL);
+CREATE TABLE adoptions (place INTEGER PRIMARY KEY, model TEXT NOT NULL, base TEXT NOT NULL, at REAL NOT NULL)
+"""
 # By the place of who opened its labels; -1 is the map of owners.
 _OPENED: Final = """
 CREATE TABLE opened (motion BLOB, node INTEGER, frame BLOB NOT NULL, PRIMARY KEY (motion, node))
@@ -81,6 +87,7 @@ _STEPS: Final = (
     _SERIES,
     _ROSTERS,
     _AUDIT,
+    _MODELS,
     _OPENED,
 )  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)

@@ -65,6 +65,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     schema: Schema = ()  # what the columns are; empty: they have no names
     answers: Answers = "labels"
     tol: float = 0.0  # of probabilities and numbers: how far apart the closes of a quorum may be
+    improve: bool = False  # a pool: nodes that want to may fit their models again to what is decided
     review: Review | None = None  # of rows whose truth becomes known, if there are any
 
     def encoded(self) -> bytes:
@@ -139,6 +140,8 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         if self.review is not None:
             if not self.is_labels or not self.trust or self.weighted:
                 raise ValueError("a motion with a review must be about labels, with trust and equal weights")
+            if self.review.asked and self.improve:
+                raise ValueError("a pool to improve models with must hold no check rows")
             self.review.check(self.inputs)
         if len(self.moot) != 32 or len(self.nonce) != 16:
             raise ValueError("a motion must name its moot in 32 bytes and hold a nonce of 16")
@@ -149,6 +152,8 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             check_labels(self.labels)
         elif self.labels:
             raise ValueError(f"a motion about numbers must name no labels: got {len(self.labels)}")
+        if self.improve and not self.is_labels:
+            raise ValueError(f"a pool to improve models with must be about labels: got {self.answers}")
         if self.is_labels:
             if self.tol != 0.0:
                 raise ValueError(f"tol must be 0 in a motion about labels: got tol={self.tol:g}")
