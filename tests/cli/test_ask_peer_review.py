@@ -67,3 +67,29 @@ def test_what_does_not_go_with_it_is_said(moot: tuple[Nodes, Path], options: lis
     nodes, folder = moot
     via = nodes.settings[0].folder
     assert_refused(words, "ask", folder / "rows.csv", "--via", via, "--peer-review", *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--peer-review", "--trust"], "give --peer-review or --trust, not both"),
+        (["--check-rows", "10"], "--check-rows must be 2 or more, and given with --peer-review: got 10"),
+        (["--peer-review", "--check-rows", "1"], "--check-rows must be 2 or more"),
+        (["--peer-review", "--check-rows", "1001"], "--check-rows must satisfy 0 <= check_rows <= 1000"),
+        (["--peer-review", "--regression"], "--peer-review must not be given with --regression"),
+    ],
+)
+def test_a_local_moot_that_cannot_be_is_refused(options: list[str], words: str) -> None:
+    assert_refused(words, "local", *options)
+
+
+@pytest.mark.slow
+def test_fourteen_liars_of_twenty_five_beside_trust_and_majority() -> None:
+    """Real processes on one machine."""
+    found = run_json("local", "--byzantine", 14, "--peer-review", "--inputs", 300, "--deadline", "90s")
+    assert found["majority"] < 0.3
+    assert found["consensus"] > 0.8
+    assert found["by_trust"] > 0.7
+    assert found["anchored"] is True
+    assert sum(found["check_rows"].values()) > 200
+    assert found["evidence"] == {}
