@@ -149,7 +149,7 @@ def test_the_page_puts_a_motion_of_numbers_and_shows_value_and_window(browser: B
         (["--regression", "--tol", "0"], "--tol must be a number above 0: got 0.0"),
         (["--regression", "--tol", "-2"], "--tol must be a number above 0: got -2.0"),
         (["--regression", "--tol", "nan"], "--tol must be a number above 0: got nan"),
-        (["--regression", "--tol", "wide"], "--tol"),
+        (["--regression", "--tol", "wide"], "'--tol': expected a number, got 'wide'"),
         (["--tol", "0.5"], "--tol must be given with"),
         (["--voting", "ranks"], "--voting must be 'labels' or 'probabilities': got 'ranks'"),
         (["--regression", "--tol", "1", "--trust"], "trust must not be given for numbers"),
