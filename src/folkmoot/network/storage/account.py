@@ -99,6 +99,8 @@ class Account(msgspec.Struct, frozen=True):
         numbers only.
     columns : list of str
         What the columns of the inputs are called; none if they have no names, and nobody could check them.
+    improve : bool
+        Whether the inputs are a pool, to which nodes may fit their models.
 
     Examples
     --------
@@ -146,6 +148,7 @@ class Account(msgspec.Struct, frozen=True):
     tol: float | None = None
     claims: list[float | list[float] | None] = []
     first_numbers: list[list[float]] = []
+    improve: bool = False
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -198,6 +201,7 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         tol=None if motion.is_labels else motion.tol,
         claims=claims,
         first_numbers=first_numbers(motion, held.closes, outcome.closed),
+        improve=motion.improve,
     )
 
 
