@@ -127,18 +127,27 @@ class Model:
             raise another_number(self.columns, columns)
         return align(self.schema, schema, columns)
 
+    def kinds(self) -> list[Answers]:
+        """With what the model can answer: labels, probabilities, numbers; the likeliest kind first.
+
+        A model that does not say which labels it knows may be a regressor, or one that is told of them.
+        """
+        found: list[Answers] = ["numbers", "labels"] if self.labels is None else ["labels"]
+        return [*found, "probabilities"] if self.labels is not None and self._chances is not None else found
+
     def check_answers(self, answers: Answers) -> None:
         """MismatchError if the model cannot answer so: with labels, probabilities or numbers."""
-        if answers == "numbers" and self.labels is not None:
+        if answers in self.kinds():
+            return
+        if answers == "numbers":
             raise MismatchError(
                 "its model gives labels, not numbers",
-                f"model {self.spec} gives labels, not numbers: {shortened(self.labels)}",
+                f"model {self.spec} gives labels, not numbers: {shortened(self.labels or [])}",
             )
-        if answers == "probabilities" and (self._chances is None or self.labels is None):
-            raise MismatchError(
-                "its model gives no probabilities",
-                f"model {self.spec} gives no probabilities: it must be an estimator with predict_proba",
-            )
+        raise MismatchError(
+            "its model gives no probabilities",
+            f"model {self.spec} gives no probabilities: it must be an estimator with predict_proba",
+        )
 
     def predict(self, X: npt.ArrayLike) -> list[str]:
         """One label a row."""

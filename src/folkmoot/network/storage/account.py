@@ -97,6 +97,9 @@ class Account(msgspec.Struct, frozen=True):
     first_numbers : list of list of float
         For each input the lowest, the median and the highest of the first numbers of those who closed; with
         numbers only.
+    windows : list of (list of float) or None
+        For each input the ends of the window that the claim is the middle of: the lowest and the highest of a
+        quorum's numbers, at most ``tol`` apart; None where nothing is claimed. With numbers only.
     columns : list of str
         What the columns of the inputs are called; none if they have no names, and nobody could check them.
     improve : bool
@@ -148,6 +151,7 @@ class Account(msgspec.Struct, frozen=True):
     tol: float | None = None
     claims: list[float | list[float] | None] = []
     first_numbers: list[list[float]] = []
+    windows: list[list[float] | None] = []
     improve: bool = False
 
 
@@ -201,6 +205,7 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         tol=None if motion.is_labels else motion.tol,
         claims=claims,
         first_numbers=first_numbers(motion, held.closes, outcome.closed),
+        windows=_windows(motion, outcome),
         improve=motion.improve,
     )
 
@@ -211,6 +216,14 @@ def _claims(motion: Motion, outcome: Verdict) -> list[float | list[float] | None
     claimed = zip(outcome.claimed.tolist(), outcome.claims.tolist(), strict=True)
     single = motion.answers == "numbers"
     return [(each[0] if single else each) if there else None for there, each in claimed]
+
+
+def _windows(motion: Motion, outcome: Verdict) -> list[list[float] | None]:
+    if motion.answers != "numbers" or not isinstance(outcome, NumberVerdict):
+        return []
+    middles, halves = outcome.claims[:, 0].tolist(), (outcome.widths[:, 0] / 2).tolist()
+    there = zip(outcome.claimed.tolist(), middles, halves, strict=True)
+    return [[middle - half, middle + half] if claimed else None for claimed, middle, half in there]
 
 
 def _decisions(motion: Motion, outcome: Verdict, claims: Sequence[object]) -> list[str | None]:
