@@ -250,6 +250,7 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
     notes += more
     rule = f"{account.protocol}, k={account.k}, "
     rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
+    rule += ", a pool to improve models with" if account.improve else ""
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
     first = "first numbers: lowest, median, highest" if account.answers == "numbers" else "first votes"
     print_table(title, ["input", "decision", "agreement", first], rows, notes)
