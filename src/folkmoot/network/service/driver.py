@@ -15,22 +15,26 @@ from typing import Any, Final, Protocol, TypeAlias
 from folkmoot.adversaries import Adversary, NumberAdversary
 from folkmoot.arrays import Colours
 from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.check_rows import Contributor, LabelledRows
 from folkmoot.network.service.drawing import answer_size
 from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.improve.interfaces import Choosing, Keeping, Learning
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.drill import Liar, LyingSession
 from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
 from folkmoot.network.session.minutes import Ended, Memory, Save, Seat
+from folkmoot.network.session.opening import ShownRows
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
+from folkmoot.network.session.reviewing import judge_by_review
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.records import TrackRecords
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import LOCAL, Motion
+from folkmoot.network.wire.motion import LOCAL, Motion, motion_name
 from folkmoot.network.wire.schema import Schema
 from folkmoot.trust import Anchor
 
@@ -77,8 +81,12 @@ class Running:
     started: float
     confirmed: bool  # has its asker itself told us of it?
     answer_size: int  # bytes of what a peer is told, at most
+    votes: AnyVoter  # the model that votes in it, whatever is adopted meanwhile
+    holdout: Holdout
+    pool: Keeping | None = None
     inputs: Inputs | None = None
     over: Callable[[Session, dict[str, Any]], None] | None = None
+    shown: ShownRows | None = None  # the check rows that this node has sent for it
     wake: float = float("inf")
     cancel: Callable[[], None] | None = None
     sent: int = 0
@@ -103,6 +111,9 @@ class Parts:
     holdout: Holdout = field(default_factory=Holdout)
     past: PastPerformance | None = None  # on a chain; instead of this node's own records
     number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
+    choice: Choosing | None = None  # of models; None: there is only that of ``votes``
+    improving: Learning | None = None
+    rows: LabelledRows | None = None  # own labelled rows, of which check rows may be shown
 
 
 class Driver:
@@ -128,9 +139,10 @@ class Driver:
         if parts.adversary is not None:
             liar = Liar(parts.adversary, parts.rng, parts.number_adversary)
             self._session = partial(LyingSession, liar)
-        self._holdout = parts.holdout
+        self._holdout, self._choice, self._improving = parts.holdout, parts.choice, parts.improving
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past
+        self.contributor: Contributor | None = None  # of check rows
 
     def stop(self) -> None:
         """Store what others have said lately."""
@@ -154,9 +166,17 @@ class Driver:
         memory: Memory | None = None,
     ) -> Running:
         """Begin a session, or take one up again with what it remembers."""
-        now = self._transport.now()
+        now, name = self._transport.now(), motion_name(announce.header)
+        votes, holdout = self._votes, self._holdout
+        if self._choice is not None:
+            votes, holdout = self._choice.of(name)
+        pool: Keeping | None = None
+        if self._improving is not None:
+            asker, again = self._roster[motion.asker].name, memory is not None
+            pool = self._improving.pool(name, motion, asker, again=again)
         local = motion.is_labels and motion.alpha == LOCAL
-        alpha = LocalThreshold.of(self._anchor(motion), motion.k) if local else motion.alpha
+        alpha = LocalThreshold.of(self._anchor(motion, holdout), motion.k) if local else motion.alpha
+        shown = None if self.contributor is None else self.contributor.shown_for(motion)
         session = self._session(
             announce.header,
             motion,
@@ -168,8 +188,21 @@ class Driver:
             alpha=alpha,
             weights=self._weighing.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
+            shown=shown,
         )
-        running = Running(session, announce, now, confirmed, answer_size(session), inputs, over)
+        running = Running(
+            session,
+            announce,
+            now,
+            confirmed,
+            answer_size(session),
+            votes,
+            holdout,
+            pool,
+            inputs,
+            over,
+            shown,
+        )
         self.running[session.name] = running
         if len(self.running) > MOST_KEPT:
             ended = [name for name, each in self.running.items() if each.session.phase is Phase.OVER]
@@ -262,9 +295,13 @@ class Driver:
                 if chunk is None:
                     raise ValueError("the inputs of this motion are gone")
                 rows = motion.read_chunk(index, chunk)
+                if running.pool is not None:
+                    running.pool.keep(index, chunk)
+                if running.shown is not None:
+                    running.shown.look(index * motion.chunk_rows, rows)
                 if not motion.is_labels:
-                    return self._votes.numbers(rows, motion, wanted)
-                return self._votes.vote(rows, motion.labels, wanted, motion.schema)
+                    return running.votes.numbers(rows, motion, wanted)
+                return running.votes.vote(rows, motion.labels, wanted, motion.schema)
             except (ValueError, OSError) as error:
                 none = motion.form.nothing(motion.rows(index))
                 return ChunkVotes(none, "the inputs did not arrive as they were announced", str(error))
@@ -287,7 +324,7 @@ class Driver:
     def _listen(self, running: Running, votes: Colours) -> None:
         """Learn whom to trust from the first votes of all, in the model's thread."""
         session, motion = running.session, running.session.motion
-        anchor = self._anchor(motion)
+        anchor = self._anchor(motion, running.holdout)
 
         def done(judgement: Judgement) -> None:
             self._log(
@@ -297,13 +334,26 @@ class Driver:
             session.judged(self._transport.now(), judgement)
             self.settle(running)
 
-        study = self._transport.work(lambda: judge(self._seat.place, votes, anchor, motion.classes), done)
+        learns = motion.review is not None and motion.review.learnt
+        before = self._records.checked(self._members, motion.labels) if learns else None
+
+        def job() -> Judgement:
+            if motion.review is None:
+                return judge(self._seat.place, votes, anchor, motion.classes)
+            checked, owners = session.checked, session.minutes.owners
+            return judge_by_review(self._seat.place, votes, motion, checked, owners, before)
+
+        study = self._transport.work(job, done)
         running.jobs.append((session.phase, study))
 
-    def _anchor(self, motion: Motion) -> Anchor | None:
+    def model(self) -> str:
+        """The adopted model that votes in motions that are opened now; "" if it is that of ``node.toml``."""
+        return "" if self._choice is None else self._choice.current()
+
+    def _anchor(self, motion: Motion, holdout: Holdout) -> Anchor | None:
         """What this node knows of its own model: its holdout, and the truths it was told."""
         own = self._members[self._seat.place]
-        return self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
+        return holdout.with_more(self._records.answers(own)).anchor(motion.labels)
 
     def _report(self, session: Session, evidence: statements.Evidence) -> None:
         self._counts["evidence"] += 1
@@ -313,26 +363,42 @@ class Driver:
 
     def _summary(self, running: Running) -> dict[str, Any]:
         session = running.session
-        return {
-            "place": self._seat.place,
-            "changes": session.changes,
-            "rounds": session.rounds,
-            "queries": session.queries,
-            "bytes_sent": running.sent,
-            "bytes_received": running.received,
-            "seconds": round(self._transport.now() - running.started, 6),
-            "late": sorted(session.late),
-            "refused": {str(place): why for place, why in sorted(session.refusals.items())},
-        } | self._learnt(session.judgement)
+        return (
+            {
+                "place": self._seat.place,
+                "changes": session.changes,
+                "rounds": session.rounds,
+                "queries": session.queries,
+                "bytes_sent": running.sent,
+                "bytes_received": running.received,
+                "seconds": round(self._transport.now() - running.started, 6),
+                "late": sorted(session.late),
+                "refused": {str(place): why for place, why in sorted(session.refusals.items())},
+            }
+            | self._learnt(session.judgement)
+            | self._opened(session)
+        )
 
     def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:
         if judgement is None:
             return {}
         weights = [round(weight, 6) for weight in judgement.weights.tolist()]
+        learnt = {"trust": weights, "anchored": judgement.anchored, "why": judgement.why}
+        if judgement.believed is not None:
+            learnt["believed"] = [round(weight, 6) for weight in judgement.believed.tolist()]
+        return learnt
+
+    def _opened(self, session: Session) -> dict[str, Any]:
+        """How many check rows of whom were opened, and whose were not."""
+        checked = session.checked
+        if checked is None:
+            return {}
+        rows = Counter(checked.publisher.tolist())
+        self._counts["check_rows_learnt_from"] += rows.total()
+        self._counts["check_rows_vanished"] += len(checked.vanished)
         return {
-            "trust": weights,
-            "anchored": judgement.anchored,
-            "why": judgement.why,
+            "check_rows": {str(place): count for place, count in sorted(rows.items())},
+            "vanished": list(checked.vanished),
         }
 
     def _end(self, running: Running, summary: dict[str, Any]) -> None:
@@ -354,6 +420,8 @@ class Driver:
         # Slower nodes may still ask us, so it stays for a while.
         linger = max(session.end, self._transport.now()) + LINGER
         self._transport.later(linger, lambda: self._forget(session.name))
+        if self._improving is not None:
+            self._improving.over(session.name)
         if running.over is not None:
             over, running.over = running.over, None
             over(session, summary)

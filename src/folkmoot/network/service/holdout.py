@@ -7,21 +7,26 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from folkmoot.arrays import Floats
+from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.models import Model, as_labels
 from folkmoot.network.wire.schema import Column, MismatchError
 from folkmoot.tabular import open_table, shortened
 from folkmoot.trust import Anchor
 
+LABEL: Final = "label"  # the column of a table that holds the truth
+
 
 class Holdout:
     """How often this node's model answered what to which truth."""
 
-    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, pairs: Iterable[tuple[str, str]] = (), rows: LabelledRows | None = None) -> None:
         self._pairs = Counter(pairs)  # (truth, answer)
+        self.rows = rows  # to be shown as check rows; none if only answers are known
 
     def __len__(self) -> int:
         return self._pairs.total()
@@ -66,12 +71,33 @@ def read_holdout(path: Path, model: Model) -> Holdout:
             fit = model.fit(tuple(Column(name) for name in names), rows.shape[1])
         except MismatchError as error:
             raise ValueError(f"{path} must have the columns of the model, and the label: {error}") from None
-        answers = model.predict(fit.arranged(rows))
-    elif len(answers) != len(truths) or not truths:
+        arranged = fit.arranged(rows)
+        shown = LabelledRows(arranged.astype(np.float64), truths, model.fit)
+        return Holdout(zip(truths, model.predict(arranged), strict=True), shown)
+    if len(answers) != len(truths) or not truths:
         raise ValueError(
             f"{path} must hold an answer for every label: got {len(answers)} answers, {len(truths)} labels"
         )
     return Holdout(zip(truths, answers, strict=True))
+
+
+def read_labelled(path: Path, target: str = LABEL) -> tuple[Floats, list[str], list[str]]:
+    """Labelled rows, their labels, and the names of their columns, if they have names.
+
+    They are an .npz file with X and y, or a table whose column ``target`` holds the labels.
+    """
+    names: list[str] = []
+    if path.suffix.lower() == ".npz":
+        rows, truths, answers = _read_npz(path)
+    else:
+        rows, truths, answers, names = _read_table(path, target)
+    if answers is not None:
+        raise ValueError(f"{path} must hold rows and labels: it holds labels and answers alone")
+    if len(rows) != len(truths) or not len(rows):
+        raise ValueError(
+            f"{path} must hold a label for every row: got {len(rows)} rows, {len(truths)} labels"
+        )
+    return rows, truths, names
 
 
 def _read_npz(path: Path) -> tuple[Floats, list[str], list[str] | None]:
@@ -92,14 +118,14 @@ def _read_npz(path: Path) -> tuple[Floats, list[str], list[str] | None]:
     return rows, as_labels(truths), None
 
 
-def _read_table(path: Path) -> tuple[Floats, list[str], list[str] | None, list[str]]:
+def _read_table(path: Path, target: str = LABEL) -> tuple[Floats, list[str], list[str] | None, list[str]]:
     rows, truths, answers = [], [], []
     with open_table(path) as table:
-        if "label" not in table.columns:
-            raise ValueError(f"{path} must have a column 'label': it has {shortened(table.columns)}")
-        features = [name for name in table.columns if name != "label"]
-        told = features == ["answer"]
-        for line, cells in table.rows([*features, "label"]):
+        if target not in table.columns:
+            raise ValueError(f"{path} must have a column {target!r}: it has {shortened(table.columns)}")
+        features = [name for name in table.columns if name != target]
+        told = features == ["answer"] and target == LABEL
+        for line, cells in table.rows([*features, target]):
             if told:
                 answers.append(cells[0])
             else:

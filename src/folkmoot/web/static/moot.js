@@ -80,14 +80,14 @@ const Moot = (() => {
     fresh(where, [...accused].map(([name, all]) => {
       const lines = all.slice(-20).reverse().map((each) => {
         const motion = state.motions.find((one) => one.motion === each.motion);
-        const file = `${short(each.motion)}-${name.replace(/[^\w.-]/g, "_")}.evidence`;
-        const path = `/v1/motions/${each.motion}/evidence/${encodeURIComponent(name)}`;
-        return html("li", {}, [html("b", { text: plain(each.what) }), ` in motion ${short(each.motion)}${motion ? `, ${clock(motion.created)}` : ""} `, saving("Download evidence", path, file, state.tell)]);
+        const file = `${short(each.motion || each.roster)}-${name.replace(/[^\w.-]/g, "_")}.evidence`;
+        const where = each.motion ? ` in motion ${short(each.motion)}${motion ? `, ${clock(motion.created)}` : ""} ` : ` of the roster of epoch ${each.epoch} `;
+        return html("li", {}, [html("b", { text: plain(each.what) }), where, saving("Download evidence", each.file, file, state.tell)]);
       });
       const made = html("details", { class: "evidence", "data-who": name, open: open.has(name) ? "" : null }, [
-        html("summary", { "data-key": `evidence ${name}` }, [html("b", { class: "bad", text: plain(name) }), ` contradicted itself in ${many(all.length, "motion")}`]),
+        html("summary", { "data-key": `evidence ${name}` }, [html("b", { class: "bad", text: plain(name) }), ` contradicted itself ${many(all.length, "time")}`]),
         html("ul", {}, lines),
-        html("p", { class: "soft small", text: "Its own signatures prove it: folkmoot evidence FILE --roster ROSTER.toml checks that, anywhere. What it says is not counted any more in that motion. A restored back-up, or two nodes with one key, look like this, too." }),
+        html("p", { class: "soft small", text: "Its own signatures prove it: folkmoot evidence FILE --roster ROSTER.toml checks that, anywhere. What it says is not counted any more in that motion. Two successors of a roster: only one of them can come into force. A restored back-up, or two nodes with one key, look like this, too." }),
       ]);
       return made;
     }));
@@ -102,6 +102,14 @@ const Moot = (() => {
     return said.join("");
   }
 
+  // Which adopted model votes, and how many that were made of pools wait for the operator.
+  function models(moot) {
+    const waiting = moot.candidates.filter((each) => each.refused === null && !each.adopted).length;
+    const said = moot.model ? [` An adopted model votes, of motion ${moot.model.slice(0, 8)}.`] : [];
+    if (waiting) said.push(` ${many(waiting, "model")} made of pools ${waiting === 1 ? "waits" : "wait"}: folkmoot node adopt shows ${waiting === 1 ? "it" : "them"}.`);
+    return said.join("");
+  }
+
   function draw(state) {
     const { moot } = state;
     const accused = accusedBy(state);
@@ -109,7 +117,7 @@ const Moot = (() => {
     document.getElementById("title").textContent = `${plain(moot.node)} in its moot`;
     document.title = `${plain(moot.node)}: folkmoot`;
     document.getElementById("about").textContent =
-      `${reached} of ${moot.participants} participants connected, a quorum needs ${moot.quorum}. Up ${time(moot.seconds + (Date.now() - state.heard) / 1000)}; folkmoot ${plain(moot.version)}.${moot.has_room ? "" : " NO ROOM on its disk for new motions."}${rosters(moot)}`;
+      `${reached} of ${moot.participants} participants connected, a quorum needs ${moot.quorum}. Up ${time(moot.seconds + (Date.now() - state.heard) / 1000)}; folkmoot ${plain(moot.version)}.${moot.has_room ? "" : " NO ROOM on its disk for new motions."}${rosters(moot)}${models(moot)}`;
     drawRing(state, accused);
     drawTable(state, accused);
     drawAccused(state, accused);
