@@ -26,6 +26,9 @@ def test_a_header_is_read_as_it_was_written_and_named_by_its_content() -> None:
     assert read_header(header) == motion
     assert motion_name(header) == hashlib.sha256(header).digest()
     assert motion_name(motion_of(5, inputs=6, nonce=b"x" * 16).encoded()) != motion_name(header)
+    pool = motion_of(5, inputs=6, improve=True).encoded()  # that it is one is signed, too
+    assert motion_name(pool) != motion_name(header)
+    assert read_header(pool) == msgspec.structs.replace(motion, improve=True)
 
 
 def test_a_header_has_one_form_only() -> None:
@@ -86,6 +89,7 @@ def test_a_header_has_one_form_only() -> None:
         ({"review": Review(2, bytes(31), bytes(32)), "trust": True}, "in 32 bytes each"),
         ({"review": Review(2, bytes(32), b""), "trust": True}, "in 32 bytes each"),
         ({"review": Review(2, bytes(32), bytes(32)), "trust": True, "improve": True}, "no check rows"),
+        ({"improve": True, "answers": "numbers", "labels": ()}, "must be about labels: got numbers"),
     ],
 )
 def test_what_no_node_could_play_is_refused(changes: dict[str, Any], why: str) -> None:

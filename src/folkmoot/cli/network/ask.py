@@ -17,9 +17,11 @@ from folkmoot.cli.options import (
     KOrAll,
     Protocol,
     RoundsEach,
+    real_number,
     whole_alpha,
+    whole_number,
 )
-from folkmoot.cli.output import print_json, progress_bar, warn
+from folkmoot.cli.output import new_file, print_json, progress_bar, warn
 
 if TYPE_CHECKING:
     from folkmoot.network import Account, Batch, Terms
@@ -109,6 +111,7 @@ def ask(
         int | None,
         typer.Option(
             "--least-voters",
+            parser=whole_number,
             metavar="N",
             help="How many first votes a label needs to be decided.",
             show_default="one more than may lie",
@@ -125,6 +128,7 @@ def ask(
         float | None,
         typer.Option(
             "--tol",
+            parser=real_number,
             metavar="WIDTH",
             help="How far apart the numbers signed by a quorum may be, in the unit of the answers.",
             show_default="0.01 with --voting probabilities",
@@ -156,8 +160,7 @@ def ask(
     from folkmoot.network import Asker, Terms
     from folkmoot.network.service.input_files import read_inputs
 
-    if out is not None and not out.parent.is_dir():
-        raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
+    new_file("--out", out)
     terms = Terms(
         protocol=protocol,
         k=k,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from folkmoot.cli.network.durations import seconds_of
-from folkmoot.cli.options import INT, Json, KOrAll, Participants, RoundsEach, Seed
+from folkmoot.cli.options import INT, Json, KOrAll, Participants, RoundsEach, Seed, real_number
 from folkmoot.cli.output import json_key, print_json, print_table, progress_bars, say, say_secret
 from folkmoot.cli.participant_output import print_participants
 
@@ -62,6 +62,7 @@ def local(
         float | None,
         typer.Option(
             "--tol",
+            parser=real_number,
             metavar="WIDTH",
             help="With --regression: how far apart the numbers signed by a quorum may be.",
             show_default="1.0",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.options import Everything, Json, Play, whole_number
-from folkmoot.cli.output import page_path, print_json, print_table, say, warn
+from folkmoot.cli.output import new_file, page_path, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
     from folkmoot.explanation import Explanation
@@ -37,7 +37,11 @@ def motions(
     last: Annotated[
         int | None,
         typer.Option(
-            "--last", metavar="N", help="List the N newest only.", show_default="20, and with --json all"
+            "--last",
+            parser=whole_number,
+            metavar="N",
+            help="List the N newest only.",
+            show_default="20, and with --json all",
         ),
     ] = None,
     out: Annotated[
@@ -246,6 +250,7 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
     notes += more
     rule = f"{account.protocol}, k={account.k}, "
     rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
+    rule += ", a pool to improve models with" if account.improve else ""
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
     first = "first numbers: lowest, median, highest" if account.answers == "numbers" else "first votes"
     print_table(title, ["input", "decision", "agreement", first], rows, notes)
@@ -338,8 +343,7 @@ def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> No
     from folkmoot.durable import replace_file
     from folkmoot.network.storage.certificate import write_certificate
 
-    if not path.parent.is_dir():
-        raise ValueError(f"--certificate must name a file in a folder that exists: there is no {path.parent}")
+    new_file("--certificate", path)
     replace_file(path, write_certificate(stored, storage.held(stored.name)))
     say(f"wrote {path}: anybody can check it with folkmoot verify {path} --roster ROSTER.toml", error=True)
 

@@ -107,6 +107,8 @@ class Account(msgspec.Struct, frozen=True):
         Whose check rows were dropped, since it did not open their labels.
     columns : list of str
         What the columns of the inputs are called; none if they have no names, and nobody could check them.
+    improve : bool
+        Whether the inputs are a pool, to which nodes may fit their models.
 
     Examples
     --------
@@ -157,6 +159,7 @@ class Account(msgspec.Struct, frozen=True):
     windows: list[list[float] | None] = []
     check_rows: dict[str, int] | None = None
     vanished: list[str] = []
+    improve: bool = False
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -212,6 +215,7 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         windows=_windows(motion, outcome),
         check_rows=_check_rows(names, said),
         vanished=[names[place] for place in said.get("vanished", [])],
+        improve=motion.improve,
     )
 
 
