@@ -248,7 +248,8 @@ class Driver:
 
     def _keep(self, running: Running, saves: list[Save]) -> None:
         """Store at once what this node says itself, and all at the end; what others signed soon."""
-        foreign = all(isinstance(x, m.Commit | m.Close) and x.node != self._seat.place for x in saves)
+        signed = m.Commit | m.Close | m.Owners | m.Labels
+        foreign = all(isinstance(x, signed) and x.node != self._seat.place for x in saves)
         if not running.unsaved and foreign:
             when = self._transport.now() + BATCH_SECONDS
             self._transport.later(when, lambda: self._store(running, None))

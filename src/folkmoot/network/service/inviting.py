@@ -36,7 +36,8 @@ LONGEST: Final = 30.0  # seconds for them
 TRIES: Final = 4  # times that those who have not answered are invited
 GRACE: Final = 0.5  # seconds in which those who seem to be gone may still answer
 MOST_BYTES: Final = 64 << 20  # of the inputs of a motion with check rows: they are shuffled in memory
-INVITATIONS: Final = (1 / 60, 10.0)  # of one asker that are answered: a second, and at once
+INVITATIONS: Final = (1 / 60, 10.0)  # of one asker that get rows: a second, and at once
+TOO_OFTEN: Final = f"it shows a member rows for {INVITATIONS[1]:g} motions at once, and for one a minute"
 
 
 @dataclass
@@ -219,7 +220,7 @@ class Reviews:
         except (ValueError, TypeError):
             return
         now, clock = self._transport.now(), self._transport.clock()
-        if wanted.asker != peer or wanted.moot != self._moot or self._budgets[peer].pay(now):
+        if wanted.asker != peer or wanted.moot != self._moot or not self._admission.favour(peer, now):
             return
         if not abs(clock - wanted.created) < wanted.seconds + OLD:
             return
@@ -227,6 +228,8 @@ class Reviews:
         if not statements.holds(self._seat.keys[peer], message.signature, statements.invites(name, peer)):
             return
         why = self._admission.withholds_rows(wanted, clock)
+        if why is None and not self.contributor.knows(wanted) and self._budgets[peer].pay(now):
+            why = TOO_OFTEN
         if why is None:
             try:
                 self._transmit(peer, m.encode(self._given(wanted)))
