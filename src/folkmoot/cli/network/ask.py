@@ -69,13 +69,23 @@ def ask(
     weights: Annotated[
         str,
         typer.Option(
-            "--weights", help="'equal', or 'record': answers weigh by the track record each node keeps."
+            "--weights",
+            help="'equal'; 'record': answers weigh by the track record each node keeps; 'learnt': each node "
+            "learns from truths it was told whom to believe.",
         ),
     ] = "equal",
     trust: Annotated[
         bool,
         typer.Option(
             "--trust", help="First votes are revealed before the talk; each node learns whom to ask."
+        ),
+    ] = False,
+    peer_review: Annotated[
+        bool,
+        typer.Option(
+            "--peer-review",
+            help="Participants are invited to mix in labelled rows of their own; each node learns from the "
+            "answers to these whom to believe.",
         ),
     ] = False,
     deadline: Annotated[str, typer.Option("--deadline", help="When it must be over: 30s, 2m, 1h.")] = "30s",
@@ -167,6 +177,7 @@ def ask(
         regression=regression,
         tol=tol,
         improve=improve,
+        peer_review=peer_review,
     )
     batch = read_inputs(inputs, schema)
     missing = batch.missing

@@ -243,15 +243,28 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
         notes.append(f"voted late: {_names(account.late)}")
     notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
     notes += [f"refused: {name}: {why}" for name, why in account.refused.items()]
+    notes += _check_rows(account)
     if not account.columns:
         notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     notes += more
     rule = f"{account.protocol}, k={account.k}, "
     rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
+    rule += ", a pool to improve models with" if account.improve else ""
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
     first = "first numbers: lowest, median, highest" if account.answers == "numbers" else "first votes"
     print_table(title, ["input", "decision", "agreement", first], rows, notes)
+
+
+def _check_rows(account: Account) -> list[str]:
+    """What was learnt from, in a motion by peer review."""
+    if account.check_rows is None:
+        return []
+    each = ", ".join(f"{name} {rows}" for name, rows in account.check_rows.items())
+    notes = [f"check rows: {sum(account.check_rows.values())} ({each})"]
+    if account.vanished:
+        notes.append(f"check rows dropped, since their labels were not opened: {_names(account.vanished)}")
+    return notes
 
 
 def _answer(account: Account, i: int) -> str:
@@ -296,6 +309,8 @@ def _by_whom(account: Account) -> str:
             f"a quorum of {account.quorum} of {account.participants} signed the same, and "
             f"{account.least_voters} or more had voted so"
         )
+    if account.check_rows is not None:
+        return f"by this node's own review; {account.why}"
     trusted = sum(weight > 0 for weight in account.trust.values())
     return f"by this node's own trust, in {trusted} of {account.participants}; {account.why}"
 
