@@ -18,6 +18,7 @@ from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, read_header
 from folkmoot.network.wire.packing import pack, unpack
+from support.network.federated_moot import FederatedMoot
 from support.network.moot_in_memory import Moot, keys_and_roster
 from support.network.mutated import mutated
 from support.network.number_moot import NumberMoot
@@ -42,6 +43,8 @@ def samples() -> list[bytes]:
         m.Marks(name, bytes(16), bytes(48), bytes(64), True),
         m.Held((name, bytes(32)), ((name, b"\x05"),)),
         m.Successor(name, b"\x94" + bytes(40), ((0, bytes(64)), (5, bytes(range(64))))),
+        m.Choice(name, 5, m.SetForm(2, ("p000", "p001"), (m.SetForm(1, ("p002",), ()),)), bytes(64)),
+        m.Ballot(name, 5, 3, bytes(32), bytes(40), bytes(64)), m.Lacking(name, bytes(96)),
     )]  # fmt: skip
 
 
@@ -143,6 +146,36 @@ def test_a_node_gets_mutated_frames_in_a_motion_about_numbers_and_finishes_it() 
         assert found.cheats <= {5}, "nobody is accused of what p5 made up"
 
 
+def test_a_node_gets_mutated_frames_in_a_federated_motion_and_finishes_it() -> None:
+    rng, votes = random.Random(41), np.tile(np.array([0, 1, 1, 0], np.int8), (6, 1))
+    hall = FederatedMoot(votes, 42)
+    victim = hall.nodes[1]
+    assert victim is not None
+    pool, carry, left = samples(), hall.network.carry, 6000
+
+    def carried(sender: int, peer: int, frame: bytes) -> None:
+        nonlocal left
+        if len(pool) < 900:
+            pool.append(frame)
+        carry(sender, peer, frame)
+        for _ in range(min(left, 30)):
+            left -= 1
+            data = mutated(rng, rng.choice(pool[-300:]), pool)
+            hall.at(hall.network.time + rng.random() * 0.01, lambda data=data: victim.received(5, data))  # type: ignore[misc]
+
+    hall.network.carry = carried  # type: ignore[method-assign]
+    hall.put(0)
+    hall.network.run(60.0)
+    assert left == 0
+    ((session, _),) = hall.over.values()
+    own = victim.session(session.name)
+    assert own is not None
+    for found in (session, own):
+        assert found.phase.value == "over"
+        assert found.verdict().decisions.tolist() == [0, 1, 1, 0]
+        assert found.cheats <= {5}, "nobody is accused of what p5 made up"
+
+
 def test_mutated_votes_are_what_pack_makes_or_refused() -> None:
     rng, generator = random.Random(23), np.random.default_rng(23)
     pool = []
@@ -169,12 +202,16 @@ def evidence_samples() -> list[bytes]:
     heard = m.Heard(3, 9, bytes(32), bytes(64))
     commit = m.Commit(bytes(32), 5, bytes(32), bytes(64), want=True)
     close = m.Close(bytes(32), 5, b"1", bytes(32), b"2", "", bytes(64))
+    choice = m.Choice(bytes(32), 5, m.SetForm(1, ("p000",), ()), bytes(64))
+    ballot = m.Ballot(bytes(32), 5, 3, bytes(32), bytes(40), bytes(64))
     return [statements.write_evidence(each) for each in (
         statements.TwoStates(bytes(32), heard, heard), statements.TwoCommits(commit, commit),
         statements.TwoCloses(close, close), statements.BrokenCommitment(commit, close, bytes(32)),
         statements.BrokenReveal(
             commit, m.Reveal(bytes(32), bytes(32), b"2", bytes(64), want=True), bytes(32)
         ),
+        statements.TwoQuorumSets(choice, choice), statements.TwoQuorumSets(choice, ballot),
+        statements.TwoBallots(ballot, ballot),
     )]  # fmt: skip
 
 
@@ -183,7 +220,8 @@ def header_samples() -> list[bytes]:
     changes: list[dict[str, Any]] = [{}, {"protocol": "snowball"}, {"alpha": 0}, {"weighted": True}]
     numbers = NumberMoot(np.zeros((6, INPUTS)), 0)
     chances = NumberMoot(np.zeros((6, INPUTS, 3), np.int16), 0)
-    others = [moot.motion()[0].encoded() for moot in (numbers, chances)]
+    federated = FederatedMoot(np.zeros((6, INPUTS), np.int8), 0)
+    others = [moot.motion()[0].encoded() for moot in (numbers, chances, federated)]
     return [*others, *(hall.motion(**each)[0].encoded() for each in changes)]
 
 
@@ -204,7 +242,8 @@ def test_mutated_headers_and_evidence_are_refused_or_whole(
             continue
         if isinstance(found, Motion):
             assert found.encoded() == data
-            assert found.rule(found.alpha or found.k // 2 + 1) if found.is_labels else found.aggregation()
+            if not found.federated:
+                assert found.rule(found.alpha or found.k // 2 + 1) if found.is_labels else found.aggregation()
             assert found.form.held_bytes < m.MOST_BYTES / 2
         else:
             assert statements.accused(found) >= 0

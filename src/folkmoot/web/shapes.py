@@ -11,6 +11,7 @@ from folkmoot.network.storage.account import Account
 
 PER_INPUT: Final = (
     "decisions", "agreement", "first_votes", "majority", "why_undecided", "claims", "first_numbers",
+    "ballots", "signers",
 )  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from cryptography.x509.oid import NameOID
 
 from folkmoot.adversaries import Adversary, NumberAdversary, Sleeper
 from folkmoot.arrays import Array, Colours
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.driver import AnyVoter, Parts, Running
@@ -143,6 +144,7 @@ class Moot:
         voters: Mapping[int, AnyVoter] | None = None,
         number_adversaries: Mapping[int, NumberAdversary] | None = None,  # of those that are adversaries
         past: PastPerformance | None = None,
+        quorum_sets: Mapping[int, QuorumSet | None] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -155,6 +157,7 @@ class Moot:
         self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
         self.disk, self.past = disk, past
+        self.quorum_sets = dict(quorum_sets or {})
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(range(self.n), seed, weather)
@@ -184,7 +187,10 @@ class Moot:
         adversary, holdout = self.adversaries.get(place), self.holdouts.get(place, Holdout())
         lies = self.number_adversaries.get(place)
         node = Node(
-            Parts(seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies),
+            Parts(
+                seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies,
+                quorum_set=self.quorum_sets.get(place),
+            ),
             policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node

@@ -45,5 +45,5 @@ def mutated(rng: random.Random, data: bytes, pool: list[bytes]) -> bytes:
                 found[where:where] = rng.randbytes(rng.randrange(1, 20))
             case _:  # another kind of message
                 if len(found) > 1:
-                    found[1] = rng.randrange(18)
+                    found[1] = rng.randrange(27)
     return bytes(found)

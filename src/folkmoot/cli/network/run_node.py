@@ -138,6 +138,7 @@ def run(
             told.policy,
             told.chosen_schema(schema),
             told.weights,
+            quorum_set=told.quorum_set,
         ),
         faces=faces,
     )
@@ -189,6 +190,7 @@ def check(
         schema=told.chosen_schema(schema),
         weights=told.weights,
         policy=told.policy,
+        quorum_set=told.quorum_set,
     )
 
     async def all_lines() -> list[Check]:

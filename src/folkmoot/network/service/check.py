@@ -17,6 +17,7 @@ from folkmoot.network.membership.roster import Roster, quorum
 from folkmoot.network.service.operation import (
     Settings,
     check_access,
+    check_quorum_set,
     is_running,
     labels_of,
     model_of,
@@ -64,6 +65,8 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
         check_access(settings.policy, roster, settings.folder)
     except ValueError as error:
         yield Check("policy", False, str(error))
+    if settings.quorum_set is not None:
+        yield _quorum_set(settings, roster)
     if settings.weights is not None:
         yield _weights(settings.weights, roster)
     async for line in _peers(settings.folder, roster, place):
@@ -95,6 +98,14 @@ def _model(settings: Settings) -> Check:
     labels = "unknown (give --labels when asking)" if known is None else ", ".join(known[:12])
     named = "checked by name" if model.schema else "unchecked, as they have no names (give --schema)"
     return Check("model", True, f"takes {columns} columns, {named}; labels {labels}")
+
+
+def _quorum_set(settings: Settings, roster: Roster) -> Check:
+    try:
+        chosen = check_quorum_set(settings, roster)
+    except ValueError as error:
+        return Check("quorum set", False, str(error))
+    return Check("quorum set", True, f"{chosen}, for federated motions")
 
 
 def _weights(path: Path, roster: Roster) -> Check:

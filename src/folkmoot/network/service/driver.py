@@ -14,12 +14,14 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from folkmoot.adversaries import Adversary, NumberAdversary
 from folkmoot.arrays import Colours
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.drawing import answer_size
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.drill import Liar, LyingSession
+from folkmoot.network.session.federating import Federation
 from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
 from folkmoot.network.session.minutes import Ended, Memory, Save, Seat
 from folkmoot.network.session.patience import Health
@@ -103,6 +105,7 @@ class Parts:
     holdout: Holdout = field(default_factory=Holdout)
     past: PastPerformance | None = None  # on a chain; instead of this node's own records
     number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
+    quorum_set: QuorumSet | None = None  # by which it decides in federated motions; by names of the roster
 
 
 class Driver:
@@ -128,6 +131,7 @@ class Driver:
         if parts.adversary is not None:
             liar = Liar(parts.adversary, parts.rng, parts.number_adversary)
             self._session = partial(LyingSession, liar)
+        self._federation = Federation([participant.name for participant in parts.roster], parts.quorum_set)
         self._holdout = parts.holdout
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past
@@ -155,7 +159,7 @@ class Driver:
     ) -> Running:
         """Begin a session, or take one up again with what it remembers."""
         now = self._transport.now()
-        local = motion.is_labels and motion.alpha == LOCAL
+        local = motion.is_labels and motion.alpha == LOCAL and not motion.federated
         alpha = LocalThreshold.of(self._anchor(motion), motion.k) if local else motion.alpha
         session = self._session(
             announce.header,
@@ -168,6 +172,7 @@ class Driver:
             alpha=alpha,
             weights=self._weighing.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
+            federation=self._federation if motion.federated else None,
         )
         running = Running(session, announce, now, confirmed, answer_size(session), inputs, over)
         self.running[session.name] = running
@@ -215,7 +220,8 @@ class Driver:
 
     def _keep(self, running: Running, saves: list[Save]) -> None:
         """Store at once what this node says itself, and all at the end; what others signed soon."""
-        foreign = all(isinstance(x, m.Commit | m.Close) and x.node != self._seat.place for x in saves)
+        signed = m.Commit | m.Close | m.Choice | m.Ballot
+        foreign = all(isinstance(x, signed) and x.node != self._seat.place for x in saves)
         if not running.unsaved and foreign:
             when = self._transport.now() + BATCH_SECONDS
             self._transport.later(when, lambda: self._store(running, None))

@@ -20,9 +20,12 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from folkmoot.adversaries import ATTACKS, Adversary
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
+from folkmoot.network.membership.quorum_choice import KEY as QUORUM_SET
+from folkmoot.network.membership.quorum_choice import by_names, check_named
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
@@ -73,6 +76,7 @@ class Settings:
     policy: Policy = field(default_factory=Policy)  # which motions it plays
     schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
     weights: Path | None = None  # members' past performance on a chain
+    quorum_set: QuorumSet | None = None  # by which it decides in federated motions
 
 
 class Face(Protocol):
@@ -147,6 +151,7 @@ async def _serve(
     # Whom a policy names may have left, or joined, since the roster in the file.
     everybody = [member for roster in chronicle.rosters for member in roster]
     check_access(settings.policy, everybody, settings.folder)
+    check_quorum_set(settings, everybody)
     roster = newest_with(me, chronicle, settings)
     place = place_of(me, roster, settings)
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
@@ -157,7 +162,10 @@ async def _serve(
 
     def make(roster: Roster, places: Places, lasting: Lasting) -> Node:
         seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
-        parts = Parts(seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies)
+        chosen = None if settings.quorum_set is None else by_names(settings.quorum_set, roster)
+        parts = Parts(
+            seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies, chosen
+        )
         return Node(
             parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels, lasting=lasting
         )
@@ -319,6 +327,13 @@ def check_access(policy: Policy, members: Iterable[Member], folder: Path) -> Non
             f"[policy] in {folder / SETTINGS} must name members of the roster, "
             f"{shortened(names)}: got {strangers[0]!r}"
         )
+
+
+def check_quorum_set(settings: Settings, members: Iterable[Member]) -> QuorumSet | None:
+    """The node's quorum set by names; ValueError if it names others than these members."""
+    if settings.quorum_set is None:
+        return None
+    return check_named(settings.quorum_set, members, f"[{QUORUM_SET}] in {settings.folder / SETTINGS}")
 
 
 def labels_of(model: Model, settings: Settings) -> list[str] | None:

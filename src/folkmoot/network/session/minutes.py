@@ -53,7 +53,7 @@ class Ended:
     series: bytes = b""  # its rounds, packed
 
 
-Save: TypeAlias = Voted | m.Commit | m.Close | Evidence | Ended
+Save: TypeAlias = Voted | m.Commit | m.Close | m.Choice | m.Ballot | Evidence | Ended
 
 
 @dataclass
@@ -64,6 +64,8 @@ class Memory:
     commits: dict[int, m.Commit] = field(default_factory=dict)
     closes: dict[int, m.Close] = field(default_factory=dict)
     cheats: set[int] = field(default_factory=set)
+    choices: dict[int, m.Choice] = field(default_factory=dict)
+    ballots: dict[int, m.Ballot] = field(default_factory=dict)
 
 
 class Minutes:
@@ -76,6 +78,7 @@ class Minutes:
         self.voted: Voted | None = None
         self.commits, self.closes = dict(memory.commits), dict(memory.closes)
         self.cheats = set(memory.cheats)
+        self.choices, self.ballots = dict(memory.choices), dict(memory.ballots)  # of federated motions
         self.late: set[int] = set()  # who committed when it may have heard others
         self.refusals: dict[int, str] = {}  # who said that it takes no part, and why
         self.judgement: Judgement | None = None
@@ -85,6 +88,7 @@ class Minutes:
         self.out: list[tuple[int, m.Message]] = []
         self.work: list[tuple[int, bytes | None]] = []  # chunks to vote on; the asker's own are not sent
         self.study: Colours | None = None  # first votes of all, to be listened to
+        self.shown: Colours | None = None  # first votes of all, once they are revealed
 
     @property
     def own(self) -> Voted:

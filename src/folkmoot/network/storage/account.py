@@ -7,8 +7,11 @@ from typing import Any
 
 import msgspec
 
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.ballots import read_set
+from folkmoot.network.wire.federated_verdict import FederatedVerdict, federated_verdict
 from folkmoot.network.wire.motion import LOCAL, Motion
 from folkmoot.network.wire.number_verdict import NumberVerdict, first_numbers
 from folkmoot.network.wire.tally import majorities, tallies
@@ -97,6 +100,12 @@ class Account(msgspec.Struct, frozen=True):
     first_numbers : list of list of float
         For each input the lowest, the median and the highest of the first numbers of those who closed; with
         numbers only.
+    quorum_sets : dict
+        In a federated motion: the quorum set that each has chosen, in words.
+    ballots : list of str
+        In a federated motion: how far this node is with each input, such as "prepared" or "decided".
+    signers : list of int
+        In a federated motion: for each input how many are in the quorum that has accepted the decision.
     columns : list of str
         What the columns of the inputs are called; none if they have no names, and nobody could check them.
 
@@ -146,6 +155,9 @@ class Account(msgspec.Struct, frozen=True):
     tol: float | None = None
     claims: list[float | list[float] | None] = []
     first_numbers: list[list[float]] = []
+    quorum_sets: dict[str, str] = {}
+    ballots: list[str] = []
+    signers: list[int] = []
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -153,10 +165,13 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
     return account_of(stored, storage.held(stored.name))
 
 
-def account_of(stored: StoredMotion, held: Held) -> Account:
-    """The same, of what was read already: no database is needed, so that a thread may do it."""
+def account_of(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) -> Account:
+    """The same, of what was read already: no database is needed, so that a thread may do it.
+
+    ``mine`` is the quorum set by which a federated motion is looked at; by default the node's own.
+    """
     motion, names, said = stored.motion, stored.names, stored.summary
-    proofs, outcome = held.evidence, _outcome(stored, held)
+    proofs, outcome = held.evidence, _outcome(stored, held, mine)
     first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)
     claims = _claims(motion, outcome)
     return Account(
@@ -198,6 +213,9 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         tol=None if motion.is_labels else motion.tol,
         claims=claims,
         first_numbers=first_numbers(motion, held.closes, outcome.closed),
+        quorum_sets={names[place]: str(read_set(each.quorum_set)) for place, each in held.choices.items()},
+        ballots=outcome.phases if isinstance(outcome, FederatedVerdict) else [],
+        signers=outcome.signed.tolist() if isinstance(outcome, FederatedVerdict) else [],
     )
 
 
@@ -220,15 +238,19 @@ def outcome_of(storage: Storage, stored: StoredMotion) -> Verdict:
     return _outcome(stored, storage.held(stored.name))
 
 
-def _outcome(stored: StoredMotion, held: Held) -> Verdict:
+def _outcome(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) -> Verdict:
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("trust")
+    if stored.motion.federated:
+        return federated_verdict(
+            stored.motion, stored.names, held.closes, held.choices, held.ballots, cheats, mine, place
+        )
     return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust)
 
 
 def why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:
     """Why each input has no decision; None where it has one."""
-    if not stored.motion.trust:
+    if not stored.motion.trust or stored.motion.federated:
         return outcome.why_undecided()
     anchored = stored.summary.get("anchored", False)
     why = "those whom it trusts do not hold the same" if anchored else "this node trusts nobody"

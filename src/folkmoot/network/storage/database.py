@@ -26,6 +26,7 @@ CHILDREN: Final = (
     "evidence",
     "truths",
     "series",
+    "ballots",
 )  # tables with rows of a motion
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL);
@@ -70,12 +71,18 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_motion ON audit (motion)
 """
+# Of federated motions: the quorum set that each has chosen, and its last statement.
+_BALLOTS: Final = (
+    "CREATE TABLE ballots (motion BLOB, node INTEGER, kind TEXT, frame BLOB NOT NULL, "
+    "PRIMARY KEY (motion, node, kind))"
+)
 _STEPS: Final = (
     _SCHEMA,
     _SEALS,
     _SERIES,
     _ROSTERS,
     _AUDIT,
+    _BALLOTS,
 )  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)
 

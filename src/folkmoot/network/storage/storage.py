@@ -12,9 +12,9 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, read_header
 from folkmoot.network.wire.statements import Evidence
 
+_Kind = TypeVar("_Kind", bound=m.Message)
 DATABASE: Final = "moot.db"  # in the node's folder
 PRUNED_AT_ONCE: Final = 5  # motions in one transaction: 30 ms of a processor with the longest headers
 
@@ -62,6 +63,8 @@ class Held:
     evidence: list[tuple[int, Evidence]]
     truths: dict[int, str]
     series: bytes = b""  # this node's own rounds, packed
+    choices: dict[int, m.Choice] = field(default_factory=dict)  # of a federated motion
+    ballots: dict[int, m.Ballot] = field(default_factory=dict)
 
     @property
     def rounds(self) -> Rounds:
@@ -144,6 +147,8 @@ class Storage:
         elif isinstance(record, m.Commit | m.Close):
             table = "commits" if isinstance(record, m.Commit) else "closes"
             self._db.add(table, motion, record.node, m.encode(record), verb="INSERT OR IGNORE")
+        elif isinstance(record, m.Choice | m.Ballot):
+            self._save_ballot(motion, record)
         elif isinstance(record, Ended):
             query = "UPDATE motions SET closed = ?, summary = ? WHERE name = ? AND closed IS NULL"
             self._db.change_motion(motion, query, time.time(), json.dumps(dict(summary or {})), motion)
@@ -154,6 +159,16 @@ class Storage:
                 "evidence", motion, statements.accused(record), statements.kind(record),
                 statements.write_evidence(record), time.time(), verb="INSERT OR IGNORE",
             )  # fmt: skip
+
+    def _save_ballot(self, motion: bytes, record: m.Choice | m.Ballot) -> None:
+        """A choice is there once; of the ballots of a node the last one is kept."""
+        kind = "choice" if isinstance(record, m.Choice) else "ballot"
+        query = "SELECT * FROM ballots WHERE motion = ? AND node = ? AND kind = ?"
+        old = self._db.one(query, motion, record.node, kind)
+        if old is not None and kind == "ballot":
+            self._db.toggle(motion, "ballots", old)
+        verb = "INSERT OR REPLACE" if kind == "ballot" else "INSERT OR IGNORE"
+        self._db.add("ballots", motion, record.node, kind, m.encode(record), verb=verb)
 
     # ---- the audit log -----------------------------------------------------------------------
 
@@ -278,20 +293,25 @@ class Storage:
         if not self.knows(motion):
             return Held(None, {}, {}, [], {})
         _, rows = self._db.verified(motion)
-        voted = [Voted(_commit(frame), salt, first, why) for _, frame, salt, first, why in rows["voted"]]
+        voted = [
+            Voted(_read(frame, m.Commit), salt, first, why) for _, frame, salt, first, why in rows["voted"]
+        ]
         return Held(
             voted[0] if voted else None,
-            {node: _commit(frame) for _, node, frame in rows["commits"]},
-            {node: _close(frame) for _, node, frame in rows["closes"]},
+            {node: _read(frame, m.Commit) for _, node, frame in rows["commits"]},
+            {node: _read(frame, m.Close) for _, node, frame in rows["closes"]},
             [(node, statements.read_evidence(data)) for _, node, _, data, _ in rows["evidence"]],
             {place: label for _, place, label in rows["truths"]},
             b"".join(data for _, data in rows["series"]),
+            {node: _read(frame, m.Choice) for _, node, kind, frame in rows["ballots"] if kind == "choice"},
+            {node: _read(frame, m.Ballot) for _, node, kind, frame in rows["ballots"] if kind == "ballot"},
         )
 
     def memory(self, motion: bytes) -> Memory:
         """What the session of a motion had said and heard."""
         held = self.held(motion)
-        return Memory(held.voted, held.commits, held.closes, {node for node, _ in held.evidence})
+        cheats = {node for node, _ in held.evidence}
+        return Memory(held.voted, held.commits, held.closes, cheats, held.choices, held.ballots)
 
     def closes(self, motion: bytes) -> dict[int, m.Close]:
         """The signed closes of a motion, by place."""
@@ -408,13 +428,7 @@ class Storage:
         return self.held(motion).truths
 
 
-def _commit(frame: bytes) -> m.Commit:
-    commit = m.decode(frame)
-    assert isinstance(commit, m.Commit)  # noqa: S101
-    return commit
-
-
-def _close(frame: bytes) -> m.Close:
-    close = m.decode(frame)
-    assert isinstance(close, m.Close)  # noqa: S101
-    return close
+def _read(frame: bytes, kind: type[_Kind]) -> _Kind:
+    message = m.decode(frame)
+    assert isinstance(message, kind)  # noqa: S101
+    return message

@@ -20,6 +20,7 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 MOST_OLDER: Final = 15  # earlier rosters that are told of
 MOST_PROPOSALS: Final = 64  # for the next one
 LONGEST_REASON: Final = 300  # characters
+MOST_NAMED: Final = 4096  # in a quorum set
 Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)]
 
 
@@ -198,6 +199,51 @@ class Successor(Message, frozen=True, gc=False, tag=17):
     signatures: Annotated[tuple[tuple[Place, Signature], ...], msgspec.Meta(max_length=4096)]
 
 
+class SetForm(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A quorum set: any so many of these members, by name, and inner sets; in the one order of its hash."""
+
+    threshold: Annotated[int, msgspec.Meta(ge=1, le=MOST_NAMED)]
+    members: Annotated[
+        tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=64)], ...],
+        msgspec.Meta(max_length=MOST_NAMED),
+    ]
+    inner: Annotated[tuple[SetForm, ...], msgspec.Meta(max_length=MOST_NAMED)]
+
+
+class Choice(Message, frozen=True, gc=False, tag=24):
+    """In a federated motion: ``node`` decides by this quorum set. Anybody may relay it."""
+
+    motion: Digest
+    node: Place
+    quorum_set: SetForm
+    signature: Signature
+
+
+class Ballot(Message, frozen=True, gc=False, tag=25):
+    """In a federated motion: all that ``node`` says so far, packed. Anybody may relay it.
+
+    ``number`` is higher with every change; ``quorum_set`` is the hash of the set that it has chosen.
+    """
+
+    motion: Digest
+    node: Place
+    number: Annotated[int, msgspec.Meta(ge=1, lt=1 << 32)]
+    quorum_set: Digest
+    ballots: bytes
+    signature: Signature
+
+
+class Lacking(Message, frozen=True, gc=False, tag=26):
+    """In a federated motion: send me the choices and ballots that I lack.
+
+    ``have`` holds sixteen bytes for every place of the roster: eight of the hash of the quorum set that I
+    know of it, four of the number of its last ballot, four of that one's hash; or zeros.
+    """
+
+    motion: Digest
+    have: Annotated[bytes, msgspec.Meta(max_length=1 << 16)]
+
+
 AnyMessage: TypeAlias = (
     Hello
     | Announce
@@ -216,6 +262,9 @@ AnyMessage: TypeAlias = (
     | Refuse
     | Held
     | Successor
+    | Choice
+    | Ballot
+    | Lacking
 )
 OfRosters: TypeAlias = Hello | Held | Successor  # those that belong to no motion
 

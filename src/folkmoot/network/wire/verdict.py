@@ -96,7 +96,7 @@ def verdict(
             count += each == colour
         leader[count > most] = colour
         np.maximum(most, count, out=most)
-    voters = _voters(motion, closes, counted, leader)
+    voters = voters_of(motion, closes, counted, leader)
     decided = (most >= needed) & (voters >= least)
     return Verdict(
         decisions=np.where(decided, leader, UNCOLOURED).astype(np.int8),
@@ -136,7 +136,7 @@ def _by_trust(
         decisions=np.where(share > 0.5, held, UNCOLOURED).astype(np.int8),
         agreement=share,
         signed=np.zeros(motion.inputs, dtype=np.int64),
-        voters=_voters(motion, closes, counted, held),
+        voters=voters_of(motion, closes, counted, held),
         participants=n,
         quorum=0,
         least_voters=0,
@@ -146,7 +146,7 @@ def _by_trust(
     )
 
 
-def _voters(motion: Motion, closes: Mapping[int, Close], counted: Sequence[int], colours: Colours) -> Ints:
+def voters_of(motion: Motion, closes: Mapping[int, Close], counted: Sequence[int], colours: Colours) -> Ints:
     """(input,): how many of those who closed had voted for this colour at first."""
     voters = np.zeros(motion.inputs, dtype=np.int64)
     for place in counted:
