@@ -124,7 +124,7 @@ class ImprovingClassifier(KeepingEstimator, ExplainingEstimator):
         why_not: list[str | None] = [
             f"its model cannot answer: {faults[i]}"
             if i in faults
-            else _too_few(unseen[i], tasks[i]) or agreed.why_not[i]
+            else too_few(unseen[i], tasks[i]) or agreed.why_not[i]
             for i in range(len(tasks))
         ]
         refitted = self._everybody(
@@ -140,10 +140,8 @@ class ImprovingClassifier(KeepingEstimator, ExplainingEstimator):
         changes, people = [], []
         for i, done in enumerate(refitted):
             old, before = self.participants_[i], _right(unseen[i], tasks[i].y, self.classes_)
-            why = why_not[i] or done.fault
-            right = None if why else done.right
-            if right is not None and agreed.steady is not None:
-                why = speaks_against(before, right, len(self.classes_), float(agreed.steady[i]))
+            steady = None if agreed.steady is None else float(agreed.steady[i])
+            why, right = judged(why_not[i], done, before, len(self.classes_), steady)
             changes.append(
                 Change(
                     old.name, len(tasks[i].y), len(shown[i]), int(before.sum()),
@@ -300,7 +298,23 @@ def refit(task: Task, old: Participant, X: Any, labels: Array | None, *, measure
     return Refitted(person, without, right)
 
 
-def _too_few(unseen: Floats | None, task: Task) -> str | None:
+def judged(
+    why_not: str | None, done: Refitted, before: Bools, classes: int, steady: float | None
+) -> tuple[str | None, Bools | None]:
+    """Why a participant keeps its old model, if it does, and which own rows the new one answers right.
+
+    ``before`` are the rows that the old one answers right. Own rows are listened to (``safe``) unless
+    ``steady``, the share of the labels that either half of the check rows comes to as well, is None.
+    """
+    why = why_not or done.fault
+    right = None if why else done.right
+    if right is not None and steady is not None:
+        why = speaks_against(before, right, classes, steady)
+    return why, right
+
+
+def too_few(unseen: Floats | None, task: Task) -> str | None:
+    """Why a participant has too few rows to improve its model; None if it has enough."""
     if len(task.y) < 2:
         return "it has one row only"
     return "its model cannot be fitted on some of its rows" if unseen is None else None

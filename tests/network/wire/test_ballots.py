@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -22,7 +20,6 @@ from folkmoot.network.wire.ballots import (
     unpack_statement,
 )
 from support.network.moot_in_memory import keys_and_roster
-from support.network.mutated import mutated
 
 NAME = bytes(range(32))
 
@@ -53,27 +50,6 @@ def test_a_statement_comes_back_as_it_was() -> None:
 def test_no_statement_of_a_motion_is_longer_than_half_a_frame() -> None:
     for classes in range(2, 128):
         assert statement_bytes(64_000 // classes.bit_length(), classes) < m.MOST_BYTES * 0.6
-
-
-@pytest.mark.parametrize("times", [15_000, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_mutated_statements_are_what_pack_makes_or_refused(times: int) -> None:
-    rng, generator = random.Random(1), np.random.default_rng(1)
-    pool = [
-        pack_statement(statement(generator, 6, classes, counters), classes)
-        for classes in (2, 3, 10) for counters in (0, 1, 3)
-    ]  # fmt: skip
-    read = 0
-    for _ in range(times):
-        data = mutated(rng, rng.choice(pool), pool)[:2000]
-        try:
-            found, classes = unpack_statement(data, bytes(32))
-        except ValueError:
-            continue
-        read += 1
-        assert pack_statement(found, classes) == data, "one encoding each"
-        assert -1 <= found.said.min(initial=0) <= found.said.max(initial=0) < classes
-        assert 0 <= found.counter.min() <= found.counter.max() <= 16
-    assert read > times / 100
 
 
 def test_a_statement_with_a_length_that_lies_is_refused_before_it_is_made() -> None:

@@ -100,6 +100,9 @@ class Account(msgspec.Struct, frozen=True):
     first_numbers : list of list of float
         For each input the lowest, the median and the highest of the first numbers of those who closed; with
         numbers only.
+    windows : list of (list of float) or None
+        For each input the ends of the window that the claim is the middle of: the lowest and the highest of a
+        quorum's numbers, at most ``tol`` apart; None where nothing is claimed. With numbers only.
     quorum_sets : dict
         In a federated motion: the quorum set that each has chosen, in words.
     ballots : list of str
@@ -155,6 +158,7 @@ class Account(msgspec.Struct, frozen=True):
     tol: float | None = None
     claims: list[float | list[float] | None] = []
     first_numbers: list[list[float]] = []
+    windows: list[list[float] | None] = []
     quorum_sets: dict[str, str] = {}
     ballots: list[str] = []
     signers: list[int] = []
@@ -171,7 +175,7 @@ def account_of(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
     ``mine`` is the quorum set by which a federated motion is looked at; by default the node's own.
     """
     motion, names, said = stored.motion, stored.names, stored.summary
-    proofs, outcome = held.evidence, _outcome(stored, held, mine)
+    proofs, outcome = held.evidence, outcome_in(stored, held, mine)
     first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)
     claims = _claims(motion, outcome)
     return Account(
@@ -213,6 +217,7 @@ def account_of(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
         tol=None if motion.is_labels else motion.tol,
         claims=claims,
         first_numbers=first_numbers(motion, held.closes, outcome.closed),
+        windows=_windows(motion, outcome),
         quorum_sets={names[place]: str(read_set(each.quorum_set)) for place, each in held.choices.items()},
         ballots=outcome.phases if isinstance(outcome, FederatedVerdict) else [],
         signers=outcome.signed.tolist() if isinstance(outcome, FederatedVerdict) else [],
@@ -227,6 +232,14 @@ def _claims(motion: Motion, outcome: Verdict) -> list[float | list[float] | None
     return [(each[0] if single else each) if there else None for there, each in claimed]
 
 
+def _windows(motion: Motion, outcome: Verdict) -> list[list[float] | None]:
+    if motion.answers != "numbers" or not isinstance(outcome, NumberVerdict):
+        return []
+    middles, halves = outcome.claims[:, 0].tolist(), (outcome.widths[:, 0] / 2).tolist()
+    there = zip(outcome.claimed.tolist(), middles, halves, strict=True)
+    return [[middle - half, middle + half] if claimed else None for claimed, middle, half in there]
+
+
 def _decisions(motion: Motion, outcome: Verdict, claims: Sequence[object]) -> list[str | None]:
     if motion.answers == "numbers":
         return [None if each is None else str(each) for each in claims]
@@ -235,10 +248,11 @@ def _decisions(motion: Motion, outcome: Verdict, claims: Sequence[object]) -> li
 
 def outcome_of(storage: Storage, stored: StoredMotion) -> Verdict:
     """The verdict of the closes that are stored."""
-    return _outcome(stored, storage.held(stored.name))
+    return outcome_in(stored, storage.held(stored.name))
 
 
-def _outcome(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) -> Verdict:
+def outcome_in(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) -> Verdict:
+    """The same, of what was read already."""
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("trust")
     if stored.motion.federated:

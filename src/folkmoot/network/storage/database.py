@@ -26,6 +26,7 @@ CHILDREN: Final = (
     "evidence",
     "truths",
     "series",
+    "models",
     "ballots",
 )  # tables with rows of a motion
 _SCHEMA: Final = """
@@ -71,6 +72,11 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_motion ON audit (motion)
 """
+# ``models`` says which adopted model votes in a motion; one without a row has that of node.toml.
+_MODELS: Final = """
+CREATE TABLE models (motion BLOB PRIMARY KEY, model TEXT NOT NULL);
+CREATE TABLE adoptions (place INTEGER PRIMARY KEY, model TEXT NOT NULL, base TEXT NOT NULL, at REAL NOT NULL)
+"""
 # Of federated motions: the quorum set that each has chosen, and its last statement.
 _BALLOTS: Final = (
     "CREATE TABLE ballots (motion BLOB, node INTEGER, kind TEXT, frame BLOB NOT NULL, "
@@ -82,6 +88,7 @@ _STEPS: Final = (
     _SERIES,
     _ROSTERS,
     _AUDIT,
+    _MODELS,
     _BALLOTS,
 )  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)
