@@ -365,7 +365,11 @@ class Driver:
     def _end(self, running: Running, summary: dict[str, Any]) -> None:
         session = running.session
         self._counts["motions_over"] += 1
-        self._counts["queries_sent"] += session.queries
+        if session.motion.federated:
+            self._counts["federated_motions_over"] += 1
+            self._counts["statements_made"] += session.queries
+        else:
+            self._counts["queries_sent"] += session.queries
         if running.inputs is not None:
             running.inputs.discard()
             running.inputs = None
