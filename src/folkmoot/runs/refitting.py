@@ -195,8 +195,14 @@ def _written(job: Job, report: Report, model: Any, unseen: Any, X: Floats) -> Re
         return msgspec.structs.replace(report, why=f"its new model cannot be kept in a file: {what}")
     if loaded.predict(X) != as_labels(np.asarray(model.predict(X))):
         return msgspec.structs.replace(report, why="its new model answers otherwise once it was in a file")
+    knows = list(loaded.labels or ())
+    now = load_model(job.model, allow=job.allow, trust_pickle=job.trust_pickle).labels or ()
     return msgspec.structs.replace(
-        report, knows=list(loaded.labels or ()), digests=digests_in(out), anchor=_anchor(job, unseen)
+        report,
+        knows=knows,
+        lost=[label for label in now if label not in knows],
+        digests=digests_in(out),
+        anchor=_anchor(job, unseen),
     )
 
 

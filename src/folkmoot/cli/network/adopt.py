@@ -149,6 +149,8 @@ def _print(report: Report) -> None:
             rows,
             [f"and {rest} more kinds of change (--json has all)"] if rest else [],
         )
+    if report.lost:
+        say(f"labels that the new model does not know any more: {', '.join(report.lost)}")
     say(
         f"{report.asker} chose the inputs of the pool. A model can answer your rows well and still hold a "
         "backdoor: adopt it only if you trust who chose them"

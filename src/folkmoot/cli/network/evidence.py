@@ -25,6 +25,8 @@ _MEANING = {
     "two quorum sets": "it signed two different quorum sets in one motion",
     "two ballots": "it signed two ballots, of which the later takes back what the earlier says",
     "broken reveal": "the first votes that it revealed are not those it had committed to",
+    "broken map of owners": "the map of check rows that it opened is not the one of its motion's header",
+    "broken labels": "the labels of its check rows that it opened are not those it had committed to",
 }
 
 

@@ -20,11 +20,13 @@ from folkmoot.network.session.federated_stance import FederatedStance
 from folkmoot.network.session.federating import Federating, Federation
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
-from folkmoot.network.session.minutes import Ended, Memory, Minutes, Seat
+from folkmoot.network.session.minutes import CheckRows, Ended, Memory, Minutes, Seat
 from folkmoot.network.session.numbers import NumberStance, NumberTalking
+from folkmoot.network.session.opening import Opening, ShownRows
 from folkmoot.network.session.patience import Health, Patience
 from folkmoot.network.session.phases import WITH_TRUST, WITHOUT_TRUST, Event, Part, Phase, Table
 from folkmoot.network.session.revealing import Revealing
+from folkmoot.network.session.reviewing import Reviewing
 from folkmoot.network.session.series import Rounds
 from folkmoot.network.session.stance import Holding, Stance
 from folkmoot.network.session.talking import Talking
@@ -52,8 +54,10 @@ class Session:
         alpha: int | LocalThreshold,
         weights: Sequence[float] | None = None,
         memory: Memory | None = None,
+        shown: ShownRows | None = None,
         federation: Federation | None = None,
     ) -> None:
+        """``shown`` are the check rows that this node has sent for the motion."""
         known = memory or Memory()
         self.minutes = Minutes(header, motion, seat, health, known)
         self.name, self.motion, self.seat = self.minutes.name, motion, seat
@@ -68,6 +72,8 @@ class Session:
         if isinstance(alpha, LocalThreshold):
             self.minutes.local, alpha = alpha, alpha.alpha()
         self._federation = federation
+        self._opening = Opening(header, self.minutes, shown)
+        self._opening.remember(known.opened)
         self._take_places(alpha, weights)
         self._parts: dict[Phase, Part] = {
             Phase.VOTING: self._voting,
@@ -97,6 +103,8 @@ class Session:
             stance = Stance(minutes, self.motion.rule(alpha))
             self._stance = stance
             self._revealing = Revealing(minutes, patience, stance, self._comparing)
+            if self.motion.review is not None:
+                self._revealing = Reviewing(minutes, patience, stance, self._comparing, self._opening)
             self._talking = Talking(minutes, patience, stance, self._rng, weights)
         else:
             numbers = self._stance = NumberStance(minutes)
@@ -138,6 +146,11 @@ class Session:
         return self.minutes.judgement
 
     @property
+    def checked(self) -> CheckRows | None:
+        """The check rows that it learnt from, if the motion has any and they were opened."""
+        return self.minutes.checked
+
+    @property
     def refusals(self) -> dict[int, str]:
         """Who said that it takes no part, and why; without those who have closed all the same."""
         return {place: why for place, why in self.minutes.refusals.items() if place not in self.closes}
@@ -152,7 +165,7 @@ class Session:
             motion=self.name.hex(),
             asker=motion.asker,
             phase=self.phase.value,
-            inputs=motion.inputs,
+            inputs=motion.asked,
             round=self.rounds,
             rounds=motion.rounds,
             end=self.end,
@@ -181,17 +194,16 @@ class Session:
 
     def verdict(self) -> Verdict:
         """What the closes that this node holds come to; in a federated motion, the statements."""
+        own, owners, minutes = self.seat.place, self.minutes.owners, self.minutes
         if self.motion.federated:
             names = [str(place) for place in range(self.seat.n)]
             if self._federation is not None:
                 names = list(self._federation.names)
-            minutes = self.minutes
             return federated_verdict(
-                self.motion, names, self.closes, minutes.choices, minutes.ballots, self.cheats,
-                own=self.seat.place,
-            )  # fmt: skip
-        weights = None if self.judgement is None else self.judgement.weights
-        return verdict(self.motion, self.seat.n, self.closes, self.cheats, self.seat.place, weights)
+                self.motion, names, self.closes, minutes.choices, minutes.ballots, self.cheats, own=own
+            )
+        weights = None if self.judgement is None else self.judgement.counts
+        return verdict(self.motion, self.seat.n, self.closes, self.cheats, own, weights, owners)
 
     def prepare(self) -> None:
         """What the talk needs and takes long: to be called in the model's thread, before the talk."""
@@ -243,6 +255,12 @@ class Session:
                 self._patience.still_there(peer)
             case m.Reveal():
                 due = self._revealing is not None and self._revealing.on_reveal(peer, message)
+            case m.Owners():
+                due = self._opening.on_owners(message)
+            case m.Labels():
+                due = self._opening.on_labels(message)
+            case m.Unopened():
+                self._opening.on_unopened(peer, message)
             case m.Unready():
                 due = self._talking.on_unready(now, peer, message)
             case m.Close():

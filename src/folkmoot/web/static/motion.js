@@ -107,7 +107,7 @@ const Motion = (() => {
   }
 
   const about = (motion) =>
-    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : many(motion.labels.length, "label")}${motion.tol ? ` within ${motion.tol}` : ""}.` });
+    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : `${motion.answers === "probabilities" ? "probabilities of " : ""}${many(motion.labels.length, "label")}`}${motion.tol ? ` within ${motion.tol}` : ""}.` });
 
   function drawList(state) {
     const rows = [...state.motions].reverse().slice(0, 40).map((motion) => {
