@@ -79,6 +79,15 @@ def test_who_lies_need_not_be_known(setting: tuple[Ints, Ints]) -> None:
     assert (result.likeness[7:] < 0.05).all()
 
 
+def test_honest_participants_that_are_alike_are_no_copies_to_a_reader_from_outside() -> None:
+    """Ten of fifteen are nearly right, so that they are alike; five reveal noisy copies of one lie."""
+    partitions, truth = planted(N, 400, 5, 0.1, seed=7)
+    liars = dict.fromkeys(range(10, N), CliquePartition(noise=0.2))
+    result = cluster(partitions_handed_in(partitions, liars, clusters=5, seed=3), 5)
+    assert result.voices[:10].sum() < result.voices[10:].sum()  # as participants listen
+    assert adjusted_rand_score(truth, result.labels) > 0.95
+
+
 def test_names_of_clusters_and_participants_mean_nothing(setting: tuple[Ints, Ints]) -> None:
     partitions, _ = setting
     rng = np.random.default_rng(8)

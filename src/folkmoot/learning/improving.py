@@ -72,8 +72,9 @@ class ImprovingClassifier(KeepingEstimator, ExplainingEstimator):
             none, and then everybody counts alike. Labels are not shown.
         safe : bool, default False
             Whether a participant keeps its old model unless its own rows bear out the new one: this must be
-            right on them more often than chance, a sign test must not speak against it, and either half of
-            the check rows must come to nearly the same labels.
+            right on them more often than chance, a sign test must not speak against it, either half of the
+            check rows must come to nearly the same labels, so must those that count for the participant, and
+            the labels must promise a gain that a few rows can bear out.
         y : array-like, shape (input,), optional
             The right labels of the pool, for ``adversaries`` that must know them; nobody else is told.
         progress : callable, optional
@@ -142,8 +143,8 @@ class ImprovingClassifier(KeepingEstimator, ExplainingEstimator):
             old, before = self.participants_[i], _right(unseen[i], tasks[i].y, self.classes_)
             why = why_not[i] or done.fault
             right = None if why else done.right
-            if right is not None and agreed.steady is not None:
-                why = speaks_against(before, right, len(self.classes_), float(agreed.steady[i]))
+            if right is not None and safe:
+                why = speaks_against(before, right, len(self.classes_), *agreed.footing(i))
             changes.append(
                 Change(
                     old.name, len(tasks[i].y), len(shown[i]), int(before.sum()),
