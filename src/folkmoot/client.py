@@ -142,7 +142,7 @@ class Client:
             False returns at once, with nothing decided yet.
         **terms : object
             protocol, k, alpha, beta, rounds, seconds, pace, weights, trust, labels, least_voters, voting,
-            regression, tol.
+            regression, tol, improve.
 
         Returns
         -------
@@ -175,9 +175,13 @@ class Client:
                 for key in ("agreement", "first_votes", "majority", "why_undecided")
             },
             "claims": [] if told.get("tol") is None else [line["claim"] for line in lines],
-            "first_numbers": [line["first_numbers"] for line in lines if told.get("answers") == "numbers"],
+            **{
+                key: [line[each] for line in lines if told.get("answers") == "numbers"]
+                for key, each in (("first_numbers", "first_numbers"), ("windows", "window"))
+            },
         }
-        details = {key: value for key, value in told.items() if key not in ("live", "decided")} | lists
+        own = ("live", "decided", "certificate")  # of HTTP alone
+        details = {key: value for key, value in told.items() if key not in own} | lists
         return Answer(told["motion"], lists["decisions"], lists["agreement"], told["undecided"], details)
 
     def moot(self) -> dict[str, Any]:

@@ -22,16 +22,17 @@ def replace_file(path: Path, data: bytes, *, new_mode: int = 0o644) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    _sync(place.parent)
+    sync_folder(place.parent)
 
 
 def remove_file(path: Path) -> None:
     """Remove a file for good; nothing happens if it is gone."""
     path.unlink(missing_ok=True)
-    _sync(path.parent)
+    sync_folder(path.parent)
 
 
-def _sync(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make sure that the names in a folder are on the disk."""
     handle = os.open(folder, os.O_RDONLY)  # names are on the disk only after this
     try:
         os.fsync(handle)

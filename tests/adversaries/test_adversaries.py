@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from folkmoot.adversaries import ATTACKS, Adversary, Knows, Sees, Sleeper, handed_in
+from folkmoot.adversaries import ATTACKS, BALLOT_ATTACKS, Adversary, Knows, Sees, Sleeper, handed_in
 from folkmoot.adversaries.adversary import wrong
 from folkmoot.simulation.kernels.liars import tabulated
 
@@ -22,12 +22,14 @@ ANSWERS: dict[str, Callable[[int, int, int], int]] = {
     "equivocating": lambda seen, _vote, _truth: seen % 3,
     "copycat": lambda seen, _vote, _truth: seen,
     "sleeper": lambda _seen, _vote, truth: (truth + 1) % 3,
+    "misstating": lambda seen, _vote, _truth: seen,
 }
+KINDS = ATTACKS | BALLOT_ATTACKS
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", KINDS)
 def test_answers(name: str) -> None:
-    adversary = ATTACKS[name]()
+    adversary = KINDS[name]()
     for seen in range(6 if adversary.sees is Sees.ASKER else 3):
         for vote in range(3):
             for truth in range(3):
@@ -36,9 +38,9 @@ def test_answers(name: str) -> None:
                 assert -1 <= said < 3
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", KINDS)
 def test_nobody_uses_what_it_does_not_declare(name: str) -> None:
-    adversary = ATTACKS[name]()
+    adversary = KINDS[name]()
 
     def table(vote: int, truth: int) -> list[int]:
         return [adversary.answer(seen, vote=vote, truth=truth, classes=3) for seen in range(3)]

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from folkmoot.client import Client
 from folkmoot.runs.processes import Nodes, prepare
+from support.browser import browser, opened
 from support.command import assert_refused, run, run_json
+from support.live_page import LIVE, dropped, ready, table
+from support.network.paged import Paged
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+__all__ = ["browser"]
 
 MODELS = """
 import numpy
@@ -62,6 +71,9 @@ def test_numbers_are_claimed_and_who_cannot_answer_says_so(moot: Nodes, tmp_path
     for i, claim in enumerate(found["claims"]):
         assert 2 * i - 0.25 <= claim <= 2 * i + 0.5  # within tol/2 of what the four say
         assert found["first_numbers"][i][0] == 2 * i
+        low, high = found["windows"][i]
+        assert claim == pytest.approx((low + high) / 2)
+        assert 2 * i <= low <= high <= low + 0.5  # nobody said less at first
     lines = out.read_text().splitlines()
     assert lines[0] == "input,label,agreement"
     assert [float(line.split(",")[1]) for line in lines[1:]] == found["claims"]
@@ -84,11 +96,50 @@ def test_the_same_over_http(moot: Nodes) -> None:
     assert [float(each or "nan") for each in answer.decisions] == claims
     assert claims[0] == pytest.approx(6.1, abs=0.4)
     assert answer.details["first_numbers"][0][0] == 6.0
+    shown = run_json("motions", "last", "--via", moot.settings[0].folder)
+    assert answer.details == shown
     told = client._json("GET", "/v1/motions/last/rounds?input=0")
     heard = [float(said) for each in told["rounds"] for said in each["answers"].values()]
     assert heard
     assert min(heard) >= 6.0, "nobody says less, at first or later"
     assert all(each["shares"] == {} for each in told["rounds"])
+
+
+def test_the_page_puts_a_motion_of_numbers_and_shows_value_and_window(browser: Browser, moot: Nodes) -> None:
+    from playwright.sync_api import expect
+
+    paged = Paged(moot.settings[0].folder)
+    before = paged.get("/v1/motions")["count"]
+    with opened(browser, f"{paged.url}/#token={paged.token}") as page:
+        ready(page)
+        kinds = page.locator("[data-kinds]")
+        assert kinds.locator("option").all_inner_texts() == ["numbers", "labels"]
+        assert kinds.input_value() == "numbers"  # the model says no labels
+        kinds.select_option("labels")
+        assert page.locator("[data-term=tol]").is_hidden()
+        assert page.locator("[data-term=trust]").is_visible()
+        kinds.select_option("numbers")
+        assert page.locator("[data-term=trust]").is_hidden()
+        page.fill("[data-term=tol]", "0.5")
+        page.fill("[data-term=rounds]", "12")
+        page.fill("[data-term=seconds]", "12")
+        page.keyboard.press("Tab")
+        dropped(page, "rows.csv", "3\n4\n5\n")
+        put = page.get_by_role("button", name="to the moot")
+        expect(page.locator("#ask .found")).to_contain_text("within 0.5 of each other", timeout=LIVE)
+        expect(put).to_be_enabled()
+        put.press("Enter")
+        expect(page.locator(".decisions tbody tr")).to_have_count(3, timeout=LIVE)
+        shown = table(page, ".decisions")
+        assert "a quorum of 4 within 0.5" in page.inner_text(".facts")
+        assert page.get_by_role("button", name="Certificate").count() == 1
+    told = paged.get("/v1/motions/last/inputs")["inputs"]
+    assert paged.get("/v1/motions")["count"] == before + 1
+    for row, line in zip(shown, told, strict=True):
+        low, high = (float(each) for each in row[2].split(" to "))
+        assert float(row[1]) == pytest.approx(line["claim"], rel=1e-5)
+        assert [low, high] == pytest.approx(line["window"], rel=1e-5)
+        assert low <= float(row[1]) <= high <= low + 0.5 + 1e-5
 
 
 @pytest.mark.parametrize(

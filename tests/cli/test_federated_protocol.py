@@ -54,6 +54,15 @@ def test_deliberate_says_what_the_library_says(folder: Path) -> None:
     assert [line.split(",")[1] for line in written] == labels
 
 
+def test_messages_that_are_late_and_a_liar_that_says_anything(folder: Path) -> None:
+    typed = ["deliberate", folder / "votes.csv", "--protocol", "federated", "--quorum-sets"]
+    typed += [folder / "nodes.json", "--byzantine", "1", "--attack", "misstating", "--repeats", "2"]
+    calm, late = run_json(*typed), run_json(*typed, "--delay", "4")
+    assert calm["byzantine"] == late["byzantine"] == 1
+    assert late["rounds"] > calm["rounds"] >= 5
+    assert calm["agreement"] == 1.0  # four of five, of which one lies: nobody is split
+
+
 def test_learn_talks_by_quorum_sets_and_the_moot_can_be_saved(folder: Path) -> None:
     done = run_json(
         "learn", folder / "table.csv", "--target", "sick", "--group", "who", "--model", "bayes",
@@ -86,6 +95,15 @@ def test_learn_talks_by_quorum_sets_and_the_moot_can_be_saved(folder: Path) -> N
         (["--protocol", "federated", "--quorum-sets", "nodes.json", "--beta", "3"], "--beta is of protocols"),
         (["--protocol", "federated", "--quorum-sets", "nodes.json", "--play", "x.html"], "--play is of"),
         (["--protocol", "federatd"], "--protocol must be one of slush, "),
+        (
+            ["--protocol", "federated", "--quorum-sets", "nodes.json", "--delay", "0"],
+            "delay >= 1: got",
+        ),
+        (
+            ["--protocol", "federated", "--quorum-sets", "nodes.json", "--delay", "x"],
+            "a whole number, got",
+        ),
+        (["--protocol", "slush", "--delay", "2"], "--delay is for --protocol federated"),
         (["--protocol", "federated", "--quorum-sets", "nowhere.json"], "nowhere.json"),
         (["--protocol", "federated", "--quorum-sets", "votes.csv"], "votes.csv is not JSON"),
         (["--protocol", "federated", "--quorum-sets", "few.json"], "names 'Gada', who takes no part"),

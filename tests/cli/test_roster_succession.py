@@ -58,6 +58,13 @@ def test_a_member_joins_by_a_file_that_goes_round(moot: Path) -> None:
     assert signed(moot, "a")["in_force"]
     assert run_json("roster", "status", moot / "a", "--out", moot / "new.toml")["epoch"] == 1
     assert Roster.read(moot / "new.toml") == succession.roster
+    assert_refused(
+        "--epoch must be one that this node knows (0, 1), with --out: got -1",
+        "roster", "status", moot / "a", "--out", moot / "old.toml", "--epoch", "-1",
+    )  # fmt: skip
+    assert_refused(
+        "'--epoch': expected a whole number, got 'x'", "roster", "status", moot / "a", "--epoch", "x"
+    )
     run_json("roster", "status", moot / "a", "--out", moot / "old.toml", "--epoch", 0)
     assert Roster.read(moot / "old.toml") == old
     result = run("roster", "status", moot / "g", "--roster", moot / "new.toml")  # the newcomer's own

@@ -69,13 +69,29 @@ def test_refused_files(
     [
         (["--play", "x.html"], "--play is about one talk, and --teams makes several: leave one out"),
         (
-            ["--protocol", "hierarchy"],
-            "--protocol must be one of slush, snowflake, snowball, leaders, federated",
+            ["--protocol", "hierarch"],
+            "--protocol must be one of slush, snowflake, snowball, leaders, federated, hierarchy: got",
+        ),
+        (["--delay", "3"], "--delay is for --protocol federated: got --protocol slush"),
+        (
+            ["--attack", "misstating"],
+            "misstating lies about ballots: it is for --protocol federated",
         ),
     ],
 )
 def test_options_that_do_not_go_together(folder: Path, options: list[str], message: str) -> None:
     assert_refused(message, "deliberate", folder / "votes.csv", "--teams", folder / "teams.csv", *options)
+
+
+def test_hierarchy_is_a_word_for_slush_in_teams(folder: Path) -> None:
+    typed = ["deliberate", folder / "votes.csv", "--repeats", "2"]
+    named = run_json(*typed, "--teams", folder / "teams.csv", "--protocol", "hierarchy")
+    plain = run_json(*typed, "--teams", folder / "teams.csv")
+    assert named["protocol"] == "hierarchy"
+    assert named["hierarchy"] == named["consensus"]
+    same = ("agreement", "rounds", "queries", "undecided", "teams")
+    assert [named[key] for key in same] == [plain[key] for key in same]
+    assert_refused("--protocol hierarchy needs --teams TEAMS.csv", *typed, "--protocol", "hierarchy")
 
 
 def test_compare_goes_by_names() -> None:
@@ -119,14 +135,19 @@ class TestEstimator:
         assert outcome.played is not None
         assert outcome.query(0)[0].tolist() == [2, 1, 2, 2, 0, 2, 2, 1, 2]
 
+    @pytest.mark.parametrize("trust", ["self-anchored", "peer-review"])
+    def test_by_trust_and_peer_review(self, trust: Any) -> None:
+        moot, X, y = self.fitted(protocol=Hierarchy(TEAMS, Slush(10, 6), Slush(10, 6)), trust=trust)
+        outcome = moot.deliberate(X, y)
+        assert outcome.opened is not None
+        assert outcome.accuracy(y) > 0.75
+
     def test_refused(self) -> None:
         rule = Hierarchy({**TEAMS, "west": ["w2", "w5"]}, Slush(2, 2), Slush(2, 2))
         with pytest.raises(ValueError, match="everybody must be in one team: 'w8' is in none"):
             self.fitted(protocol=rule)
-        moot, X, _ = self.fitted(protocol=Hierarchy(TEAMS, Slush(2, 2), Slush(2, 2)), trust="self-anchored")
-        with pytest.raises(ValueError, match="Hierarchy is not played by trust or peer review"):
-            moot.predict(X)
-        recorded = moot.set_params(trust=None).deliberate(X[:5], record=True)
+        moot, X, _ = self.fitted(protocol=Hierarchy(TEAMS, Slush(2, 2), Slush(2, 2)))
+        recorded = moot.deliberate(X[:5], record=True)
         with pytest.raises(ValueError, match="Hierarchy has no turns; history and plot"):
             recorded.turns(0)
 

@@ -123,24 +123,32 @@ class Rules(NamedTuple):
 class Explored(NamedTuple):
     states: Array  # every state, as a number: BITS bits a node; with ``alike`` one for all that are alike
     split: int  # in how many of them two intact nodes may decide differently
+    heard: Array  # (state,): whether nothing follows any more from what the nodes themselves have said
 
 
 BITS = 12
 
 
-def explore(local: Local, rules: Rules, intact: int, *, most: int = 1 << 27, first: bool = False) -> Explored:
+def explore(
+    local: Local, rules: Rules, intact: int, *, alone: Rules | None = None, most: int = 1 << 27,
+    first: bool = False,
+) -> Explored:  # fmt: skip
     """Every state that can be reached; ``intact`` are the nodes that must not differ, as bits.
 
-    With ``first`` it stops at the first state in which they may.
+    ``alone`` are the rules if nobody else says anything, by default the same. With ``first`` it stops at the
+    first state in which two may differ.
     """
     assert len(local.after) < 1 << BITS
-    keys, count, split = _explored(
+    alone = rules if alone is None else alone
+    assert not (alone.quorum & ~rules.quorum).any()
+    assert not (alone.blocked & ~rules.blocked).any()
+    keys, heard, count, split = _explored(
         local.after, local.says, local.block, local.bit, local.committed,
-        rules.quorum, rules.blocked, rules.nodes, intact, most,
+        rules.quorum, rules.blocked, alone.quorum, alone.blocked, rules.nodes, intact, most,
         local.mirror, np.array(rules.alike, dtype=np.int64), first,
     )  # fmt: skip
     assert count >= 0, "more states than expected"
-    return Explored(keys[:count], int(split))
+    return Explored(keys[:count], int(split), heard[:count])
 
 
 @numba.njit(cache=False)
@@ -185,10 +193,8 @@ def _sorted_key(own: Array, alike: Array) -> Any:
 
 
 @numba.njit(cache=False)
-def _one_for_all(key: int, alike: Array, mirror: Array) -> Any:
+def _one_for_all(key: int, alike: Array, mirror: Array, own: Array, other: Array) -> Any:
     """One of all states that are the same but for names of nodes that are alike, and of labels."""
-    own = np.zeros(alike.size, dtype=np.int64)
-    other = np.zeros(alike.size, dtype=np.int64)
     for node in range(alike.size):
         own[node] = (key >> (12 * node)) & 4095
         other[node] = mirror[own[node]]
@@ -198,10 +204,12 @@ def _one_for_all(key: int, alike: Array, mirror: Array) -> Any:
 @numba.njit(cache=False)
 def _explored(
     after: Array, says: Array, block: Array, bit: Array, committed: Array,
-    quorum: Array, blocked: Array, nodes: int, intact: int, most: int,
-    mirror: Array, alike: Array, first: bool,
-) -> tuple[Array, int, int]:  # fmt: skip
+    quorum: Array, blocked: Array, own_quorum: Array, own_blocked: Array, nodes: int, intact: int,
+    most: int, mirror: Array, alike: Array, first: bool,
+) -> tuple[Array, Array, int, int]:  # fmt: skip
     keys = np.zeros(1 << 12, dtype=np.int64)
+    heard = np.zeros(1 << 12, dtype=np.bool_)
+    one, two = np.zeros(nodes, dtype=np.int64), np.zeros(nodes, dtype=np.int64)
     table = np.full(1 << 13, -1, dtype=np.int32)
     count, done, split = 1, 0, 0
     table[_place(table, keys, 0)] = 0
@@ -224,10 +232,13 @@ def _explored(
         split += _may_split(says, committed, quorum, own, intact)
         if first and split:
             break
+        heard[done - 1] = True
         for event in range(events):
-            moved = (1 << nodes) - 1
+            moved, by_themselves = (1 << nodes) - 1, 0
             if bit[event] >= 0:
-                moved = blocked[saying[bit[event]]] if block[event] else quorum[saying[bit[event]]]
+                said = saying[bit[event]]
+                moved = blocked[said] if block[event] else quorum[said]
+                by_themselves = own_blocked[said] if block[event] else own_quorum[said]
             if moved == 0:
                 continue
             for node in range(nodes):
@@ -235,18 +246,23 @@ def _explored(
                     new = after[own[node], event]
                     if new == own[node]:
                         continue
+                    if (by_themselves >> node) & 1:
+                        heard[done - 1] = False
                     other = key + ((np.int64(new) - own[node]) << (12 * node))
                     if alike.size:
-                        other = _one_for_all(other, alike, mirror)
+                        other = _one_for_all(other, alike, mirror, one, two)
                     where = _place(table, keys, other)
                     if table[where] >= 0:
                         continue
                     if count == most:
-                        return keys, -1, split
+                        return keys, heard, -1, split
                     if count == keys.size:
                         wider = np.zeros(2 * keys.size, dtype=np.int64)
                         wider[:count] = keys[:count]
                         keys = wider
+                        longer = np.zeros(keys.size, dtype=np.bool_)
+                        longer[:count] = heard[:count]
+                        heard = longer
                         table = np.full(2 * table.size, -1, dtype=np.int32)
                         for old in range(count):
                             table[_place(table, keys, keys[old])] = old
@@ -254,7 +270,7 @@ def _explored(
                     keys[count] = other
                     table[where] = count
                     count += 1
-    return keys, count, split
+    return keys, heard, count, split
 
 
 def stuck(local: Local, more: Local, rules: Rules, alone: Rules, states: Array) -> int:
@@ -263,6 +279,9 @@ def stuck(local: Local, more: Local, rules: Rules, alone: Rules, states: Array) 
     ``more`` is the local table with one counter more, at which they meet; ``alone`` the rules among the
     intact nodes if nobody else says anything from now on. All that they have said is delivered, then each
     goes on to that counter.
+
+    Only the states of ``Explored.heard`` have to be asked. From every other one a delivery leads to another
+    reachable state in which more is said, and so on, until nothing more follows: that state has been asked.
     """
     wide = np.full((len(local.states), more.states.shape[1]), NONE, dtype=np.int8)
     counters = len(local.committed)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from folkmoot import ConsensusClassifier, Slush, deliberate
+from folkmoot import ConsensusClassifier, ConsensusRegressor, Slush, deliberate
 from folkmoot.learning.exporting import folder_names
 from folkmoot.network import Asker, Terms
 from folkmoot.network.membership import identity
@@ -22,9 +25,13 @@ from folkmoot.network.service.holdout import read_holdout
 from folkmoot.network.service.models import load_model
 from folkmoot.network.service.node_file import read_node_file
 from folkmoot.network.service.operation import Settings
+from folkmoot.network.service.voter import Voter
+from folkmoot.network.wire.batch import Batch
+from folkmoot.network.wire.number_verdict import NumberVerdict
 from folkmoot.runs.held_ports import HeldPorts
 from folkmoot.runs.processes import Nodes
 from support.command import run
+from support.network.number_moot import NumberMoot
 
 NAMES = ["north", "mid", "east", "south", "west"]
 
@@ -65,11 +72,10 @@ def test_each_folder_has_what_a_node_needs(moot: ConsensusClassifier, tmp_path: 
         assert (anchor.right, anchor.held_out) == (participant.right, participant.held_out)
 
 
-def test_five_nodes_started_from_it_answer_as_the_estimator_does(
-    moot: ConsensusClassifier, tmp_path: Path
-) -> None:
+@contextmanager
+def five_nodes(made: list[Path], tmp_path: Path) -> Iterator[list[Settings]]:
+    """Five processes, each started from what was exported."""
     ports = HeldPorts(5)
-    made = moot.export(tmp_path / "nodes")
     people = [
         identity.create(folder, name=folder.name, listen=f"127.0.0.1:{port}")
         for folder, port in zip(made, ports.numbers, strict=True)
@@ -91,15 +97,22 @@ def test_five_nodes_started_from_it_answer_as_the_estimator_does(
             )
         )
     nodes = Nodes(tmp_path, roster, settings, ports, [None] * 5)
-    X, _, _ = table(40, 3)
     try:
         for place in range(5):
             nodes.start(place)
         nodes.wait(range(5), 60.0)
-        terms = Terms(k=4, alpha=3, rounds=30, seconds=20.0, pace=0.005)
-        account = Asker(settings[0].folder).ask(X[["size", "dose", "age"]], terms)
+        yield settings
     finally:
         nodes.stop()
+
+
+def test_five_nodes_started_from_it_answer_as_the_estimator_does(
+    moot: ConsensusClassifier, tmp_path: Path
+) -> None:
+    X, _, _ = table(40, 3)
+    with five_nodes(moot.export(tmp_path / "nodes"), tmp_path) as settings:
+        terms = Terms(k=4, alpha=3, rounds=30, seconds=20.0, pace=0.005)
+        account = Asker(settings[0].folder).ask(X[["size", "dose", "age"]], terms)
     assert account.silent == []
     assert account.abstained == {}
     assert set(account.labels) == {"no", "yes"}
@@ -120,6 +133,89 @@ def test_five_nodes_started_from_it_answer_as_the_estimator_does(
     expected = moot.predict(X)
     assert clear.sum() > 20
     assert [account.decisions[i] for i in np.flatnonzero(clear)] == expected[clear].tolist()
+
+
+def measurements(rows: int, seed: int) -> tuple[pd.DataFrame, Any, Any]:
+    """A table as above, with a number to predict: 3 age - dose, and noise."""
+    X, _, groups = table(rows, seed)
+    noise = np.random.default_rng([seed, 1]).normal(0, 0.3, rows)
+    return X, np.asarray(3 * X["age"] - X["dose"] + noise), groups
+
+
+@pytest.fixture(scope="module")
+def numbers() -> ConsensusRegressor:
+    X, y, groups = measurements(150, 1)
+    models = [Ridge(), LinearRegression(), Ridge(5.0), LinearRegression(), Ridge(0.1)]
+    return ConsensusRegressor(models, holdout=0.2, random_state=0).fit(X, y, groups)
+
+
+TOL = 0.2  # of numbers that differ by 3 from row to row
+
+
+def test_a_regressor_is_exported_and_nodes_of_it_answer_within_tol(
+    numbers: ConsensusRegressor, tmp_path: Path
+) -> None:
+    X, _, _ = measurements(40, 3)
+    voters: dict[int, Any] = {}
+    for place, (folder, participant) in enumerate(
+        zip(numbers.export(tmp_path / "nodes"), numbers.participants_, strict=True)
+    ):
+        told = run("node", "init", folder, "--name", folder.name, "--listen", "127.0.0.1:7000")
+        assert told.returncode == 0, told.stderr
+        read = read_node_file(folder)
+        assert (read.labels, read.holdout) == (None, folder / "holdout.npz")
+        model = load_model(read.chosen_model(None), schema=read.chosen_schema(None))
+        assert model.kinds()[0] == "numbers"
+        assert [column.name for column in model.schema] == ["age", "dose", "size"]
+        assert len(read_holdout(folder / "holdout.npz", model)) == participant.held_out > 0
+        with np.load(folder / "holdout.npz") as kept:  # what a model said that had not seen these rows
+            assert np.mean((kept["y"] - kept["answers"]) ** 2) == pytest.approx(participant.squared_error)
+        voters[place] = Voter(model)
+    moot = NumberMoot(np.zeros((5, 40)), 1)
+    moot.voters = voters
+    for place in range(5):
+        moot.start(place)
+    moot.put(0, batch=Batch(X[["size", "dose", "age"]]), tol=TOL, rounds=20)
+    moot.network.run(until=40.0)
+    ((session, _),) = moot.over.values()
+    found = session.verdict()
+    assert isinstance(found, NumberVerdict)
+    assert found.undecided == 0
+    assert np.abs(found.claims[:, 0] - numbers.predict(X)).max() <= TOL
+    first = np.stack([each.model.predict(X) for each in numbers.participants_])
+    assert (found.claims[:, 0] >= first.min(axis=0)).all()
+    assert (found.claims[:, 0] <= first.max(axis=0)).all()
+
+
+@pytest.mark.slow
+def test_five_processes_started_from_a_regressor_answer_within_tol(
+    numbers: ConsensusRegressor, tmp_path: Path
+) -> None:
+    X, _, _ = measurements(40, 3)
+    with five_nodes(numbers.export(tmp_path / "nodes"), tmp_path) as settings:
+        terms = Terms(regression=True, tol=TOL, rounds=30, seconds=20.0, pace=0.005)
+        account = Asker(settings[0].folder).ask(X[["size", "dose", "age"]], terms)
+    assert (account.silent, account.abstained, account.undecided) == ([], {}, 0)
+    assert np.abs(np.array(account.claims, dtype=float) - numbers.predict(X)).max() <= TOL
+
+
+def test_what_of_a_regressor_cannot_be_exported(numbers: ConsensusRegressor, tmp_path: Path) -> None:
+    X, y, groups = measurements(150, 1)
+    both = ConsensusRegressor([Ridge()], random_state=0).fit(X, np.column_stack([y, -y]), groups)
+    with pytest.raises(ValueError, match="nodes agree on one number an input: these models give 2"):
+        both.export(tmp_path / "both")
+    # Whoever kept no rows back, or was read from a file, has nothing to say of its model.
+    copies = (ConsensusRegressor([Ridge()], random_state=0).fit(X, y, groups), pickled(numbers))
+    for number, each in enumerate(copies):
+        made = each.export(tmp_path / f"plain{number}")
+        assert not any((folder / "holdout.npz").exists() for folder in made)
+        assert "holdout" not in (made[0] / "exported.toml").read_text()
+
+
+def pickled(moot: ConsensusRegressor) -> ConsensusRegressor:
+    found = pickle.loads(pickle.dumps(moot))  # noqa: S301 (made here)
+    assert isinstance(found, ConsensusRegressor)
+    return found
 
 
 def test_one_that_knows_a_single_class_is_exported_too(tmp_path: Path) -> None:

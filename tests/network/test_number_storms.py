@@ -14,7 +14,7 @@ from support.network.number_storms import DRAWN, play
 from support.network.storms import hostile_kinds
 
 COMPARED = range(16)  # beside the same storm with the hostile members switched off
-QUICK = 120
+QUICK = 200
 REQUIRED = 0.95
 
 

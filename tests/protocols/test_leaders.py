@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from folkmoot import Leaders, Neighbours, Others, Slush, Trusting, compare, deliberate
-from folkmoot.adversaries import Adversary, ConstantColour, Silent
+from folkmoot.adversaries import Adversary, ConstantColour, PerfectlyMalicious, Silent
 from folkmoot.learning import ConsensusClassifier
 from folkmoot.played import Schedule
 from folkmoot.protocols import leader_order, leader_sample
 from folkmoot.protocols.leaders import led
 from folkmoot.simulation.kernels.leading import simulated_salts
+from folkmoot.trust import Anchor
 from support.command import assert_refused, run_json
 from support.oracles import simulation
 from support.oracles.leaders import law_of_leaders
@@ -217,12 +218,69 @@ def test_a_record_shows_what_was_gone_by() -> None:
     assert followed > 10
 
 
+@pytest.mark.parametrize("guarded", [False, True])
+def test_of_what_a_leader_shows_only_answers_of_the_trusted_count(guarded: bool) -> None:
+    """Every turn by hand: whose answers counted, and whether three of them agree."""
+    generator = np.random.default_rng(4)
+    n, inputs, k = 9, 30, 4
+    trust = (generator.random((n, n)) < 0.75).astype(float)
+    trust[0] = 0  # asks nobody, and follows nobody
+    trust[1] = np.arange(n) < 3  # asks two, and is shown four
+    votes = generator.integers(0, 3, (n, inputs))
+    liars: dict[int, Adversary] = {7: ConstantColour(0), 8: ConstantColour(1)}
+    how: dict[str, Any] = {"batch": "shared", "least_likeness": 0.2} if guarded else {}
+    outcome = deliberate(
+        votes,
+        Leaders(k, 3),
+        sampling=Trusting(trust),
+        adversaries=liars,
+        rounds=12,
+        seed=2,
+        record=True,
+        **how,
+    )
+    known = simulated_salts(2, 0, n)
+    order = leader_order(known)
+    shown = passed_over = 0
+    for i in range(inputs):
+        for turn in outcome.turns(i):
+            assert turn.participant != 0
+            counted = np.array(turn.counted)
+            tally = [int(((np.array(turn.answers) == c) & counted).sum()) for c in range(3)]
+            assert list(turn.tally) == tally
+            assert turn.won == next((c for c in range(3) if tally[c] >= turn.alpha), -1)
+            believed = trust[turn.participant, list(turn.asked)] > 0
+            believed |= np.array(turn.asked) == turn.participant
+            assert not (counted & ~believed).any()
+            assert guarded or (counted == believed).all()
+            if turn.asked == leader_sample(known, order[(turn.round - 1) % n], k):
+                shown += 1
+                passed_over += int((~believed).sum())
+                assert turn.alpha == 3
+    assert shown > 5
+    assert passed_over > 5
+
+
+def test_by_trust_leaders_withstand_what_they_do_not_without() -> None:
+    """Three of seven lie and lead in turn; who has learnt whom to trust is not moved by them."""
+    generator = np.random.default_rng(9)
+    truth = generator.integers(0, 2, 150)
+    votes = np.where(generator.random((15, 150)) < 0.75, truth, 1 - truth)
+    liars: dict[int, Adversary] = {i: PerfectlyMalicious() for i in range(6)}
+    anchors = [Anchor(right=38, held_out=50, classes=2)] * 15
+    told: dict[str, Any] = {"truth": truth, "adversaries": liars, "repeats": 1, "rules": ["majority"]}
+    assert (compare(votes, Leaders(6, 4), **told).accuracy("consensus") or 0.0) < 0.3
+    report = compare(votes, Leaders(6, 4), anchors=anchors, **told)
+    assert report.anchored == 9
+    assert (report.accuracy("consensus") or 0.0) > 0.9
+
+
 class TestWhereItIsTaken:
-    def test_by_trust_it_is_refused(self) -> None:
+    def test_laws_that_do_not_go_with_a_leader_are_refused(self) -> None:
         votes = np.zeros((4, 60), dtype=int)
-        for law in (Trusting(np.ones((4, 4))), Neighbours(np.ones((4, 4)) - np.eye(4))):
+        for law in (Trusting(np.ones((4, 4)), weighted=True), Neighbours(np.ones((4, 4)) - np.eye(4))):
             with pytest.raises(
-                ValueError, match=r"Leaders shows one query to all, so sampling must be Others"
+                ValueError, match=r"Leaders shows one query of all to all, so sampling must be Others"
             ):
                 deliberate(votes, Leaders(2, 2), sampling=law)
 
@@ -244,8 +302,7 @@ class TestWhereItIsTaken:
         moot = ConsensusClassifier([GaussianNB()] * 6, protocol=Leaders(4, 3), random_state=0).fit(X, truth)
         assert moot.score(X, truth) == 1.0
         assert moot.protocol_ == Leaders(4, 3)
-        with pytest.raises(ValueError, match="Leaders shows one query to all"):
-            moot.set_params(trust="self-anchored").predict(X)
+        assert moot.set_params(trust="self-anchored").score(X, truth) == 1.0
 
     def test_at_the_prompt(self, tmp_path: Path) -> None:
         generator = np.random.default_rng(2)
@@ -257,7 +314,11 @@ class TestWhereItIsTaken:
         assert result["undecided"] == 0
         known = "protocol must be one of slush, snowflake, snowball"
         assert_refused(
-            f"{known}, leaders, federated: got 'leader'", "deliberate", path, "--protocol", "leader"
+            f"{known}, leaders, federated, hierarchy: got 'led'",
+            "deliberate",
+            path,
+            "--protocol",
+            "led",
         )
         assert_refused(f"{known}: got 'leaders'", "ask", path, "--protocol", "leaders", "--via", tmp_path)
 

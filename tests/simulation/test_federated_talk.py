@@ -10,11 +10,14 @@ import pytest
 from folkmoot import deliberate
 from folkmoot.adversaries import (
     ATTACKS,
+    BALLOT_ATTACKS,
     Adversary,
     ConstantColour,
     Copycat,
     Equivocating,
+    Misstating,
     PerfectlyMalicious,
+    RandomColour,
     Silent,
 )
 from folkmoot.federated import Federated, QuorumSet, QuorumSystem, analyse
@@ -85,7 +88,7 @@ def test_it_decides_what_nodes_that_pass_messages_decide(seed: int) -> None:
     np.testing.assert_array_equal((outcome.decisions >= 0).mean() > 0.2, (messages >= 0).mean() > 0.2)
 
 
-@pytest.mark.parametrize("attack", sorted(ATTACKS))
+@pytest.mark.parametrize("attack", sorted(ATTACKS | BALLOT_ATTACKS))
 @pytest.mark.parametrize("delay", [1, 3])
 def test_intact_participants_never_decide_differently(attack: str, delay: int) -> None:
     rng = np.random.default_rng([len(attack), delay])
@@ -99,7 +102,7 @@ def test_intact_participants_never_decide_differently(attack: str, delay: int) -
             continue
         tried += 1
         votes, truth = rng.integers(0, 2, (n, 8)), rng.integers(0, 2, 8)
-        liars: dict[int, Adversary] = {liar: ATTACKS[attack].against((liar + 1) % n)}
+        liars: dict[int, Adversary] = {liar: (ATTACKS | BALLOT_ATTACKS)[attack].against((liar + 1) % n)}
         outcome = deliberate(
             votes, Federated(sets, delay=delay), adversaries=liars, truth=truth, seed=tried, rounds=25
         )
@@ -192,6 +195,28 @@ def test_repetitions_are_the_same_in_lockstep_and_drawn_in_storms() -> None:
     assert storm.rounds.min() >= calm.rounds.min()
 
 
+@pytest.mark.parametrize("liar", [RandomColour(), Misstating()])
+def test_with_keys_an_input_has_the_same_outcome_in_any_batch(liar: Adversary) -> None:
+    votes = np.random.default_rng(8).integers(0, 3, (7, 40))
+    some = np.array([31, 4, 17, 8, 39, 0])
+    for delay in (1, 3):
+        how: dict[str, Any] = {"adversaries": {2: liar, 5: liar}, "rounds": 30, "seed": 3, "classes": 3}
+        whole = deliberate(votes, alike(7, 5, delay=delay), keys=np.arange(40) + 100, **how)
+        part = deliberate(votes[:, some], alike(7, 5, delay=delay), keys=some + 100, **how)
+        np.testing.assert_array_equal(part.decisions, whole.decisions[:, some])
+        np.testing.assert_array_equal(part.rounds, whole.rounds[some])
+        other = deliberate(votes, alike(7, 5, delay=delay), keys=np.arange(40) + 200, **how)
+        assert (other.rounds != whole.rounds).any()
+
+
+def test_what_says_how_queries_are_drawn_changes_nothing() -> None:
+    votes = np.random.default_rng(8).integers(0, 2, (7, 20))
+    plain = deliberate(votes, alike(7, 5))
+    same = deliberate(votes, alike(7, 5), schedule="lockstep", batch="shared", threads=3, permute=False)
+    np.testing.assert_array_equal(plain.decisions, same.decisions)
+    assert plain.queries == same.queries
+
+
 def test_a_record_has_a_history_and_no_turns() -> None:
     outcome = deliberate([[0, 1], [0, 1], [1, 1], [1, 1]], alike(4, 3), record=True, rounds=12)
     assert outcome.history is not None
@@ -231,6 +256,11 @@ def test_those_who_cannot_answer_are_silent_members() -> None:
         ({"repeats": 0}, "repeats"),
         ({"missing": "away"}, "missing must be 'uncoloured' or 'absent'"),
         ({"seed": -1}, "seed"),
+        ({"schedule": "all"}, "schedule must be 'one' or 'lockstep'"),
+        ({"batch": "some"}, "batch must be 'independent' or 'shared'"),
+        ({"threads": 0}, "threads"),
+        ({"keys": [1]}, r"keys must hold one number per input \(2\)"),
+        ({"keys": [1, -1]}, "0 <= key"),
     ],
 )
 def test_what_cannot_be_combined_is_refused_in_one_line(options: dict[str, Any], message: str) -> None:

@@ -8,7 +8,7 @@ import networkx
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Neighbours, Slush, Snowball, Snowflake, Trusting, deliberate
+from folkmoot import Everyone, Leaders, Neighbours, Slush, Snowball, Snowflake, Trusting, deliberate
 from folkmoot.adversaries import (
     ConstantColour,
     Copycat,
@@ -19,6 +19,7 @@ from folkmoot.adversaries import (
     Stalling,
 )
 from folkmoot.played import Schedule
+from folkmoot.protocols import SnowProtocol
 from folkmoot.simulation.kernels import shared
 from support.outcomes import same
 
@@ -61,12 +62,17 @@ def test_it_is_the_explicit_kernel_bit_for_bit(law: str, liars: str, schedule: S
         "schedule": schedule, "batch": "shared", "rounds": 12, "repeats": 2, "seed": 8, "classes": 3,
     }  # fmt: skip
     weights = WEIGHTS if law == "graph" else None
-    for protocol in (
+    led: list[SnowProtocol[Any]] = (
+        [] if law in ("graph", "weighted trust") else [Leaders(5, 4), Leaders(5, SIX, weights=WEIGHTS)]
+    )
+    rules: list[SnowProtocol[Any]] = [
         Slush(5, 3, weights=weights),
         Slush(5, SIX, weights=weights),
         Snowflake(5, 3, 3, weights=weights),
         Snowball(5, 3, 3, weights=weights),
-    ):
+        *led,
+    ]
+    for protocol in rules:
         slow = deliberate(votes, protocol, record=True, **options)
         assert same(slow, deliberate(votes, protocol, threads=1, **options))
         assert same(slow, deliberate(votes, protocol, threads=5, **options))

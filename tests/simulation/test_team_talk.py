@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Hierarchy, Leaders, Others, Slush, Snowball, deliberate
+from folkmoot import Hierarchy, Leaders, Others, Slush, Snowball, compare, deliberate
 from folkmoot.adversaries import Adversary, ConstantColour, Copycat, PerfectlyMalicious, Silent
 from folkmoot.federated import Federated, QuorumSet
 from folkmoot.protocols import leader_order
 from folkmoot.simulation.kernels.leading import simulated_salts
 from folkmoot.simulation.team_talk import _seed
+from folkmoot.trust import Anchor
 from folkmoot.votes import Votes
 
 TEAMS = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
@@ -103,6 +104,28 @@ class TestLyingDelegates:
             ValueError, match="Copycat follows participant 4, who is not in its team 'team 0'"
         ):
             deliberate(self.VOTES, rule, adversaries={0: Copycat(4)})
+
+
+def test_by_trust_lying_delegates_change_no_more_than_a_talk_may() -> None:
+    """Six of fifteen lie in their teams and as delegates; one decision in a hundred is open to them."""
+    generator = np.random.default_rng(9)
+    truth = generator.integers(0, 2, 300)
+    votes = np.where(generator.random((15, 300)) < 0.75, truth, 1 - truth)
+    teams = [[0, 1, 2, 9, 10], [3, 4, 11, 12, 13], [5, 6, 7, 8, 14]]  # one, two and four of them lie
+    liars: dict[int, Adversary] = {i: PerfectlyMalicious() for i in (0, 3, 4, 5, 6, 7)}
+    rule = Hierarchy(teams, Slush(4, 3), Slush(2, 2))
+    how: dict[str, Any] = {"truth": truth, "adversaries": liars, "repeats": 3, "rules": ["majority"]}
+    assert (compare(votes, rule, **how).accuracy("consensus") or 0.0) < 0.4
+    report = compare(votes, rule, anchors=[Anchor(right=38, held_out=50, classes=2)] * 15, **how)
+    outcome = report.outcome
+    assert outcome.opened is not None
+    assert (report.accuracy("consensus") or 0.0) > 0.9
+    assert outcome.honest.tolist() == [i not in liars for i in range(15)]
+    changed = (outcome.decisions != outcome.opened)[:, outcome.honest].sum(axis=-1)
+    assert changed.max() <= 3
+    assert outcome.restored is not None
+    assert outcome.restored.any()  # some delegate lied, and was not believed
+    assert outcome.query(0)[0].max() <= 4
 
 
 def test_messages_are_counted() -> None:

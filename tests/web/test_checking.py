@@ -64,6 +64,17 @@ def test_what_is_missing_or_not_known_is_named() -> None:
     )
 
 
+def test_numbers_and_probabilities_are_checked_against_the_model() -> None:
+    found = checked("dose,age\n1,63\n", doctor(), regression="true", tol="0.5")
+    assert (found.answers, found.tol, found.labels) == ("numbers", 0.5, [])
+    assert found.why == "model m gives labels, not numbers: no, yes"
+    assert "gives no probabilities" in checked("dose,age\n1,63\n", doctor(), voting="probabilities").why
+    regressor = Model("r", lambda rows: rows[:, 0], columns=2)
+    found = checked("1,63\n", regressor, regression="true", tol="0.5")
+    assert (found.answers, found.why) == ("numbers", "")
+    assert (checked("dose,age\n1,63\n", doctor()).answers, found.tol) == ("labels", 0.5)
+
+
 def test_without_names_columns_are_counted() -> None:
     found = checked("1,2\n3,4\n", doctor())
     assert (found.why, found.unchecked) == ("", "the columns of the inputs have no names")
@@ -81,6 +92,8 @@ def test_without_names_columns_are_counted() -> None:
         ("", {}, "the body is empty"),
         ("age,dose\n1,2\n", {"k": "9"}, "k must satisfy 1 <= k <= 4"),
         ("age,dose\n1,2\n", {"speed": "9"}, "the address may say"),
+        ("age,dose\n1,2\n", {"regression": "true"}, "regression needs tol"),
+        ("age,dose\n1,2\n", {"regression": "true", "tol": "-1"}, "tol must be a number above 0"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(text: str, terms: dict[str, str], line: str) -> None:

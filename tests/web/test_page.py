@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
+from folkmoot.network.membership import identity
+from folkmoot.network.storage.chronicle import Chronicle, Proposal
+from folkmoot.network.storage.storage import DATABASE, Storage
+from folkmoot.network.wire.succession import Succession
 from support.browser import opened
 from support.command import run
 from support.live_page import LIVE, dropped, ready, table
@@ -153,3 +158,49 @@ def test_a_table_is_dropped_checked_put_and_answered(browser: Browser, address: 
         expect(page.locator("#motion-title")).not_to_have_text(f"Motion {newest['motion'][:8]} is over")
         page.get_by_role("button", name="Follow what is new").press("Enter")
         expect(page.locator("#motion-title")).to_have_text(f"Motion {newest['motion'][:8]} is over")
+
+
+def test_what_is_offered_is_there(
+    browser: Browser, address: str, paged: Paged, nodes: Nodes, tmp_path: Path
+) -> None:
+    """A motion with trust has no certificate; and evidence about rosters is evidence like any other."""
+    from playwright.sync_api import expect
+
+    name = paged.ask(ROWS[:3], trust=True, rounds=5, seconds=6.0)
+    assert paged.over(name)["certificate"] is None
+    assert paged.send("GET", f"/v1/motions/{name}/certificate").status == 409
+    signs_two_rosters(nodes, 5, paged.folder)
+
+    def about_rosters() -> list[dict[str, object]]:
+        return [each for each in paged.get("/v1/evidence")["evidence"] if each["roster"]]
+
+    until(lambda: bool(about_rosters()), "the node sees what was stored")
+    (found,) = about_rosters()
+    assert (found["participant"], found["what"], found["epoch"]) == (LIAR, "two successors", 0)
+    assert found["roster"] == nodes.roster.digest
+    assert paged.send("GET", f"/v1/rosters/{nodes.roster.digest}/evidence/node001").status == 404
+    assert paged.send("GET", f"/v1/rosters/{'0' * 64}/evidence/{LIAR}").status == 404
+    with opened(browser, address) as page:
+        ready(page)
+        expect(page.locator("#motion-title")).to_have_text(f"Motion {name[:8]} is over", timeout=LIVE)
+        page.wait_for_selector("#motion button:has-text('Answers as CSV')")
+        assert page.get_by_role("button", name="Certificate").count() == 0
+        accused = page.locator(f"#accused [data-who={LIAR}]")
+        accused.locator("summary").click()
+        line = accused.locator("li", has_text="two successors of the roster of epoch 0")
+        expect(line).to_have_count(1)
+        proof = saved(page, f"#accused [data-who={LIAR}] li:has-text('two successors') button", tmp_path)
+    checked = run("evidence", proof, "--roster", nodes.settings[0].roster)
+    assert (checked.returncode, "two successors" in checked.stdout) == (0, True), checked.stderr
+
+
+def signs_two_rosters(nodes: Nodes, liar: int, folder: Path) -> None:
+    """A member signs two successors of the roster, and the node in a folder comes to know of it."""
+    me, old = identity.load(nodes.settings[liar].folder), nodes.roster
+    storage = Storage(folder / DATABASE)
+    chronicle = Chronicle(storage, old, time.time())
+    for gone in (1, 2):
+        made = Succession.after(old, [each for each in old if each != old[gone]])
+        signed = {liar: made.signed_by(me.key, liar)}
+        assert chronicle.learn(Proposal(old, made, signed), time.time())
+    storage.close()

@@ -40,10 +40,15 @@ def test_the_description_is_valid_and_names_every_route(paged: Paged) -> None:
     assert not list(OpenAPIV31SpecValidator(described).iter_errors())
     for path, methods in described["paths"].items():
         for method in methods:
-            tried = path.replace("{motion}", "0000").replace("{name}", "nobody")
+            tried = path.replace("{motion}", "0000").replace("{name}", "nobody").replace("{roster}", "0000")
             reply = without_token(paged, method.upper(), tried)
             assert reply.status == (200 if path == "/openapi.json" else 401)
             assert paged.send("DELETE", tried).status == 405
+    terms = {each["name"]: each for each in described["paths"]["/v1/motions"]["post"]["parameters"]}
+    assert {"labels", "probabilities"} == set(terms["voting"]["schema"]["enum"])
+    assert terms["regression"]["schema"]["type"] == "boolean"
+    schemas = described["components"]["schemas"]
+    assert {"claim", "first_numbers", "window"} <= schemas["Input"]["properties"].keys()
     for nowhere in (
         "/page.html",
         "/static/page.js",
@@ -72,9 +77,10 @@ def test_a_motion_and_its_inputs_are_as_motions_tells_them(paged: Paged, name: s
     told = paged.get(f"/v1/motions/{name[:10]}")
     assert told.pop("live") is None
     assert told.pop("decided") == 40 - shown["undecided"]
+    assert told.pop("certificate") == f"/v1/motions/{name}/certificate"
     assert told == {key: value for key, value in shown.items() if key in told}
     lists = {"decisions", "agreement", "first_votes", "majority", "why_undecided"}
-    assert set(shown) - set(told) == lists | {"claims", "first_numbers"}
+    assert set(shown) - set(told) == lists | {"claims", "first_numbers", "windows"}
     pages = [paged.get(f"/v1/motions/{name}/inputs?from={start}&most=15") for start in (0, 15, 30)]
     assert [page["next"] for page in pages] == [15, 30, None]
     lines = [line for page in pages for line in page["inputs"]]

@@ -39,7 +39,7 @@ def told(app: Recent, path: str, query: bytes = b"", method: str = "GET") -> lis
             sent.append(message["body"].strip())
 
     async def ask() -> None:
-        scope = {"method": method, "path": path, "query_string": query}
+        scope = {"method": method, "path": path, "query_string": query, "state": {}}
         await app(scope, lambda: None, send)  # type: ignore[arg-type, return-value]
 
     asyncio.run(ask())

@@ -9,6 +9,7 @@ from folkmoot.adversaries.collusion import colluding_votes, stealthy_votes
 from folkmoot.adversaries.constant_colour import ConstantColour
 from folkmoot.adversaries.copycat import Copycat
 from folkmoot.adversaries.equivocating import Equivocating
+from folkmoot.adversaries.misstating import Misstating
 from folkmoot.adversaries.numbers.constant_number import ConstantNumber
 from folkmoot.adversaries.numbers.far_away import FarAway
 from folkmoot.adversaries.numbers.number_adversary import NumberAdversary, Observation, numbers_handed_in
@@ -44,6 +45,9 @@ ATTACKS: Final[dict[str, type[Adversary]]] = {
     "sleeper": Sleeper,
 }
 
+# Those that lie about ballots (``folkmoot.federated.Federated``), beside all of these.
+BALLOT_ATTACKS: Final[dict[str, type[Adversary]]] = {"misstating": Misstating}
+
 # Those that lie in numbers (``folkmoot.agree``).
 NUMBER_ATTACKS: Final[dict[str, type[NumberAdversary]]] = {
     "constant": ConstantNumber,
@@ -65,6 +69,7 @@ PARTITION_ATTACKS: Final[dict[str, PartitionAdversary]] = {
 
 __all__ = [
     "ATTACKS",
+    "BALLOT_ATTACKS",
     "NUMBER_ATTACKS",
     "PARTITION_ATTACKS",
     "Adversary",
@@ -77,6 +82,7 @@ __all__ = [
     "Knows",
     "LiarsView",
     "MergedPartition",
+    "Misstating",
     "NumberAdversary",
     "Observation",
     "PartitionAdversary",

@@ -101,6 +101,7 @@ class Adversary(ABC):
 
     knows: ClassVar[Knows] = Knows.NOTHING
     sees: ClassVar[Sees] = Sees.NOTHING
+    misstates: ClassVar[bool] = False  # of ballots, does it say something else to each in every part?
 
     @abstractmethod
     def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:

@@ -172,12 +172,13 @@ class Bipartite:
         labels = np.asarray(found.labels_, dtype=np.int64)
         return np.where(side.load > 0, labels, UNSEEN)
 
-    def eigengap(self, weights: Floats) -> int:
-        """The number of clusters, from 2 to 20, after which the spectrum falls most: a hint, not a proof."""
+    def eigengap(self, weights: Floats, least: int = 2, most: int = _MOST_CLUSTERS) -> int:
+        """The number of clusters, of these, after which the spectrum falls most: a hint, not a proof."""
         side = self._side(weights)
-        values = self._vectors(side, min(len(side.kept), _MOST_CLUSTERS + 1))[0]
-        falls = values[1:-1] - values[2:]
-        return 2 + int(falls.argmax()) if falls.size else len(values)
+        values = self._vectors(side, min(len(side.kept), most + 1))[0]
+        values = np.pad(values, (0, max(0, least + 1 - len(values))))
+        falls = values[least - 1 : -1] - values[least:]
+        return least + int(falls.argmax())
 
     def _side(self, weights: Floats) -> _Side:
         each = np.repeat(weights, np.diff(self.crossing.rows))

@@ -12,6 +12,7 @@ from folkmoot.cli.options import (
     INT,
     AlphaOrLocal,
     Beta,
+    Delay,
     Device,
     Json,
     KOrAll,
@@ -28,9 +29,11 @@ from folkmoot.cli.options import (
     Teams,
     WorkerColumn,
     asked,
+    asking_protocol,
     check_workers,
     device_called,
     federated_rule,
+    simulated_protocols,
     teams_rule,
     whole_alpha,
 )
@@ -73,6 +76,7 @@ def deliberate(
     label_column: LabelColumn = "label",
     protocol: SimulatedProtocol = "slush",
     quorum_sets: QuorumSets = None,
+    delay: Delay = None,
     teams: Teams = None,
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
@@ -84,7 +88,7 @@ def deliberate(
         str,
         typer.Option(
             "--attack",
-            help="One of: {attacks}.",
+            help="One of: {attacks}; with --protocol federated also {ballot attacks}.",
         ),
     ] = "malicious",
     trust: Annotated[
@@ -143,6 +147,7 @@ def deliberate(
     if out is not None and not out.parent.is_dir():
         raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
     check_gold(trust, peer_review, gold)
+    asking = asking_protocol(protocol, teams)
     without = _missing(missing)
     columns = {"task": task_column, "worker": worker_column, "label": label_column}
     golden = None if gold is None else read_gold(votes, truth, gold, **columns)
@@ -153,11 +158,12 @@ def deliberate(
     explained = _tasks_to_explain(why or [], table, votes, gold)
     classes = len(table.labels)
     notes: list[str] = []
-    adversaries = _adversaries(table, byzantine, attack, seed)
+    adversaries = _adversaries(table, byzantine, attack, seed, ballots=protocol == FEDERATED)
     seen = handed_in(table.votes, adversaries, table.truth, classes, missing=without)
     federated = federated_rule(
         protocol,
         quorum_sets,
+        delay,
         table.workers,
         k=k is not None,
         alpha=alpha is not None,
@@ -166,11 +172,9 @@ def deliberate(
     )
     rule = teams_rule(
         teams,
-        federated or _protocol(table, seen, protocol, k, alpha, beta, notes),
-        lambda: _protocol(table, seen, protocol, k, None if alpha == "local" else alpha, beta, []),
+        federated or _protocol(table, seen, asking, k, alpha, beta, notes),
+        lambda: _protocol(table, seen, asking, k, None if alpha == "local" else alpha, beta, []),
         table.workers,
-        trust=trust,
-        peer_review=peer_review,
         play=play is not None,
     )
     with collected_warnings() as lines, progress_bar("deliberating") as progress:
@@ -288,17 +292,22 @@ def _protocol(
     return named_protocol(name, size, threshold, beta=beta)
 
 
-def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[int, Adversary]:
+def _adversaries(
+    table: VoteTable, count: int, attack: str, seed: int, *, ballots: bool
+) -> dict[int, Adversary]:
     import numpy as np
 
     from folkmoot import checks
-    from folkmoot.adversaries import ATTACKS, Knows
+    from folkmoot.adversaries import ATTACKS, BALLOT_ATTACKS, Knows
 
-    if attack not in ATTACKS:
-        raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
+    if attack in BALLOT_ATTACKS and not ballots:
+        raise ValueError(f"--attack {attack} lies about ballots: it is for --protocol {FEDERATED}")
+    known = ATTACKS | BALLOT_ATTACKS if ballots else ATTACKS
+    if attack not in known:
+        raise ValueError(f"--attack must be one of {', '.join(known)}: got {attack!r}")
     participants, liars = checks.population(len(table.workers), count)
     checks.integer("seed", seed, least=0)
-    kind = ATTACKS[attack]
+    kind = known[attack]
     if liars and Knows.TRUTH in kind.knows:
         if table.truth is None:
             raise ValueError(f"--attack {attack} must know the truth: give --truth TRUTH.csv")
@@ -312,9 +321,7 @@ def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[i
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
-    from folkmoot.protocols import PROTOCOLS, SIMULATED
-
-    known = (*PROTOCOLS, *SIMULATED, FEDERATED)
+    known = simulated_protocols()
     consensus = report.line(report.talk)
     return {
         "participants": report.n_participants,

@@ -25,6 +25,7 @@ from folkmoot.cli.options import (
     INT,
     AlphaOrLocal,
     Beta,
+    Delay,
     Jobs,
     Json,
     KOrAll,
@@ -36,6 +37,7 @@ from folkmoot.cli.options import (
     SimulatedProtocol,
     Teams,
     asked,
+    asking_protocol,
     federated_rule,
     teams_rule,
     whole_alpha,
@@ -97,6 +99,7 @@ def learn(
     ] = None,
     protocol: SimulatedProtocol = "slush",
     quorum_sets: QuorumSets = None,
+    delay: Delay = None,
     teams: Teams = None,
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
@@ -213,6 +216,7 @@ def learn(
     from folkmoot import checks
     from folkmoot.datasets import read_table
 
+    asking = asking_protocol(protocol, teams)
     showing = check_showing(peer_review, check_rows, privacy, expert, improve is not None)
     check_improving(improve, safe)
     if trust and peer_review:
@@ -238,7 +242,7 @@ def learn(
     if table.numeric:
         about_classes = {
             "--protocol": protocol != "slush", "--quorum-sets": quorum_sets is not None,
-            "--teams": teams is not None,
+            "--teams": teams is not None, "--delay": delay is not None,
             "--alpha": alpha is not None, "--beta": beta != 20,
             "--voting": voting != "labels", "--pool": pool != "mean", "--trust": trust,
             "--check-rows": check_rows is not None, "--privacy": privacy is not None, "--no-refit": not refit,
@@ -254,11 +258,11 @@ def learn(
         soft = check_voting(voting, pool, len(table.participants), trim, about_labels, peer_review)
         names = [str(each) for each in table.participants]
         single = federated_rule(
-            protocol, quorum_sets, names, k=k is not None, alpha=alpha is not None, beta=beta != 20
-        ) or _rule(len(names), protocol, k, alpha, beta)
+            protocol, quorum_sets, delay, names, k=k is not None, alpha=alpha is not None, beta=beta != 20
+        ) or _rule(len(names), asking, k, alpha, beta)
         rule = teams_rule(
-            teams, single, lambda: _rule(len(names), protocol, k, alpha, beta), names,
-            trust=trust, peer_review=peer_review, **{"alpha local": alpha == "local", "voting": soft},
+            teams, single, lambda: _rule(len(names), asking, k, alpha, beta), names,
+            **{"alpha local": alpha == "local", "voting": soft},
         )  # fmt: skip
         moot = _moot_of_classes(
             table,

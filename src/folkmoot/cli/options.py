@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -89,20 +90,36 @@ def check_workers(table: VoteTable, path: Path, column: str) -> None:
 
 
 FEDERATED = "federated"
+HIERARCHY = "hierarchy"
+
+
+def simulated_protocols() -> tuple[str, ...]:
+    """What ``--protocol`` may name where talks are simulated."""
+    from folkmoot.protocols import PROTOCOLS, SIMULATED
+
+    return (*PROTOCOLS, *SIMULATED, FEDERATED, HIERARCHY)
+
+
+def asking_protocol(protocol: str, teams: Path | None) -> str:
+    """The protocol by which peers are asked: inside and among teams it is Slush, if none is named."""
+    known = simulated_protocols()
+    if protocol not in known:
+        raise ValueError(f"--protocol must be one of {', '.join(known)}: got {protocol!r}")
+    if protocol == HIERARCHY and teams is None:
+        raise ValueError(
+            f"--protocol {HIERARCHY} needs --teams TEAMS.csv, a table with the columns participant,team"
+        )
+    return "slush" if protocol == HIERARCHY else protocol
 
 
 def federated_rule(
-    protocol: str, path: Path | None, names: Sequence[str], **of_queries: bool
+    protocol: str, path: Path | None, delay: int | None, names: Sequence[str], **of_queries: bool
 ) -> Federated | None:
     """The protocol of ``--protocol federated``; None for another. It takes no options of queries."""
-    from folkmoot.protocols import PROTOCOLS, SIMULATED
-
-    known = (*PROTOCOLS, *SIMULATED, FEDERATED)
-    if protocol not in known:
-        raise ValueError(f"--protocol must be one of {', '.join(known)}: got {protocol!r}")
     if protocol != FEDERATED:
-        if path is not None:
-            raise ValueError(f"--quorum-sets is for --protocol {FEDERATED}: got --protocol {protocol}")
+        for option, is_given in (("--quorum-sets", path is not None), ("--delay", delay is not None)):
+            if is_given:
+                raise ValueError(f"{option} is for --protocol {FEDERATED}: got --protocol {protocol}")
         return None
     from folkmoot.federated import read_federated
 
@@ -115,7 +132,8 @@ def federated_rule(
         raise ValueError(
             f"--{given} is of protocols that ask peers: leave it out with --protocol {FEDERATED}"
         )
-    return read_federated(path, names)
+    rule = read_federated(path, names)
+    return rule if delay is None else replace(rule, delay=delay)
 
 
 def teams_rule(
@@ -147,12 +165,13 @@ class ListingCommand(TyperCommand):
         """As usual, with the names in place of ``{protocols}``, ``{simulated}`` and ``{attacks}``."""
         naming = [option for option in self.params if "{" in (getattr(option, "help", None) or "")]
         if naming:
-            from folkmoot.adversaries import ATTACKS
+            from folkmoot.adversaries import ATTACKS, BALLOT_ATTACKS
             from folkmoot.protocols import PROTOCOLS, SIMULATED
 
             for option in naming:
                 named = vars(option)["help"].replace("{protocols}", ", ".join(PROTOCOLS))
                 named = named.replace("{simulated}", ", ".join(PROTOCOLS | SIMULATED))
+                named = named.replace("{ballot attacks}", ", ".join(BALLOT_ATTACKS))
                 vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
         super().format_help(ctx, formatter)
 
@@ -256,14 +275,27 @@ QuorumSets = Annotated[
         show_default=False,
     ),
 ]
+Delay = Annotated[
+    int | None,
+    typer.Option(
+        "--delay",
+        help="With --protocol federated: the most rounds that a message takes, each drawn by --seed.",
+        show_default="1",
+        **INT,
+    ),
+]
 SimulatedProtocol = Annotated[
-    str, typer.Option("--protocol", help="One of: {simulated}, federated (with --quorum-sets).")
+    str,
+    typer.Option(
+        "--protocol",
+        help="One of: {simulated}, federated (with --quorum-sets), hierarchy (Slush, with --teams).",
+    ),
 ]
 Teams = Annotated[
     Path | None,
     typer.Option(
         "--teams",
-        help="Columns participant,team: teams talk first, then their delegates.",
+        help="Columns participant,team: teams talk by --protocol first, then their delegates.",
         show_default=False,
     ),
 ]

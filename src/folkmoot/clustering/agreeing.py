@@ -16,7 +16,7 @@ from folkmoot.adversaries.partitions.partition_adversary import views
 from folkmoot.arrays import Bools, Floats, Ints, Progress
 from folkmoot.baselines.consensus_partitions import check_clusters
 from folkmoot.clustering.clustering import Clustering, ClusteringWarning
-from folkmoot.clustering.listening import ENOUGH_VOICES, Revealed, agreed_numbers
+from folkmoot.clustering.listening import ENOUGH_VOICES, Revealed, agreed_numbers, weighted_quantile
 from folkmoot.clustering.talking import plurality, talk
 from folkmoot.partitions import UNSEEN, check_partitions, cross, matching, medoid, numbered, renamed
 
@@ -44,9 +44,9 @@ def cluster(
     partitions : array-like of int, shape (participant, object)
         The cluster of each object by each participant, by any numbers >= 0; -1 for one that it has not seen.
     n_clusters : int, optional
-        How many clusters to agree on. Default: the weighted median of the numbers of those whom a participant
-        trusts, which is poor where all of them split what belongs together; ``suggested_clusters`` of the
-        result is a hint.
+        How many clusters to agree on. Default: of the numbers that those have made whom a participant trusts
+        (the middle 80%), the one after which the spectrum of their consensus falls most. The result says when
+        it is unsure.
     adversaries : int or mapping of int to PartitionAdversary, optional
         Byzantine participants: how many (the last ones, in a clique), or which. They are not counted in the
         result. Default: everybody follows the rule from the partition that it gave, whatever that is.
@@ -174,6 +174,7 @@ def conclude(
         asked_clusters=int(heard.numbers[pivot]),
         given=heard.given,
         suggested_clusters=revealed.graph.eigengap(weights[pivot]),
+        usual_clusters=weighted_quantile(revealed.numbers, weights[pivot]),
         names=names,
     )
     _warn(result, revealed)
@@ -189,7 +190,7 @@ def _listen(
     for i in listeners:
         weights[i] = revealed.first_weights(int(i))
     if clusters is None:
-        numbers = agreed_numbers(revealed.numbers, weights, listeners)
+        numbers = agreed_numbers(revealed, weights, listeners)
     else:
         numbers = np.full(len(said), clusters)
     announced = said.copy()

@@ -31,6 +31,7 @@ _LIKENESS: Final = 4  # the power of A by which copies are told from peers
 _COPIES: Final = 16  # the same power for a reader from outside, who must not take honest peers for copies
 _AGAIN: Final = 2
 _STEEP: Final = 1.5  # the power of what an index is beyond chance, in weights
+_MIDDLE: Final = (0.1, 0.9)  # of the weight: between which numbers of clusters the spectrum chooses
 ENOUGH_VOICES: Final = 2.5  # three, to the nearest: three that are weighed a little differently are enough
 
 
@@ -114,20 +115,24 @@ def effective_number(weights: Floats) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def weighted_median(values: Ints, weights: Floats) -> int:
-    """The least value that half of the weight is not above."""
+def weighted_quantile(values: Ints, weights: Floats, share: float = 0.5) -> int:
+    """The least value that so much of the weight is not above."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
-    return int(values[order][np.searchsorted(reached, reached[-1] / 2)])
+    return int(values[order][np.searchsorted(reached, reached[-1] * share)])
 
 
-def agreed_numbers(numbers: Ints, weights: Floats, listeners: Ints) -> Ints:
-    """How many clusters each listener asks for: the weighted median of those it trusts, heard twice.
+def agreed_numbers(revealed: Revealed, weights: Floats, listeners: Ints) -> Ints:
+    """How many clusters each listener asks for, by what those it trusts have made.
 
-    First of the numbers of their own partitions, then of what each then says; liars repeat theirs.
+    First it takes, of the middle 80% of the numbers they have made, the one after which the spectrum of its
+    own weights falls most; then the weighted median of what all say. Liars repeat the number they revealed.
     """
-    said = numbers.copy()
-    for _ in range(2):
-        heard = [weighted_median(said, weights[i]) for i in listeners]
-        said[listeners] = heard
+    made = revealed.numbers
+    said = made.copy()
+    for i in listeners:
+        least, most = (max(2, weighted_quantile(made, weights[i], share)) for share in _MIDDLE)
+        said[i] = least if least == most else revealed.graph.eigengap(weights[i], least, most)
+    heard = [weighted_quantile(said, weights[i]) for i in listeners]
+    said[listeners] = heard
     return np.maximum(said, 2)

@@ -21,7 +21,7 @@ from folkmoot.learning.consensus_estimator import (
     rows_by_group,
 )
 from folkmoot.learning.deliberation import SELF_ANCHORED
-from folkmoot.learning.exporting import Exporting
+from folkmoot.learning.exporting import ExportingClassifier
 from folkmoot.learning.improving import ImprovingClassifier
 from folkmoot.learning.labels import (
     as_truth,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from folkmoot.player import Player
 
 
-class ConsensusClassifier(Exporting, ImprovingClassifier):
+class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
     """Participants that each fit their own model on their own rows, then talk until they agree.
 
     ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool``, ``trim``,

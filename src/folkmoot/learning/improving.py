@@ -32,7 +32,7 @@ from folkmoot.learning.probabilities import chances_of, soft_ballot_of
 from folkmoot.learning.tables import rows_in, rows_of, stacked
 from folkmoot.levels import in_levels
 from folkmoot.trust import AgreedLabels, OwnRows, agree_on_labels
-from folkmoot.trust.own_rows import speaks_against
+from folkmoot.trust.own_rows import Footing, speaks_against
 from folkmoot.trust.panel import FEW_PARTICIPANTS
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -125,7 +125,7 @@ class ImprovingClassifier(KeepingEstimator, ExplainingEstimator):
         why_not: list[str | None] = [
             f"its model cannot answer: {faults[i]}"
             if i in faults
-            else _too_few(unseen[i], tasks[i]) or agreed.why_not[i]
+            else too_few(unseen[i], tasks[i]) or agreed.why_not[i]
             for i in range(len(tasks))
         ]
         refitted = self._everybody(
@@ -141,10 +141,8 @@ class ImprovingClassifier(KeepingEstimator, ExplainingEstimator):
         changes, people = [], []
         for i, done in enumerate(refitted):
             old, before = self.participants_[i], _right(unseen[i], tasks[i].y, self.classes_)
-            why = why_not[i] or done.fault
-            right = None if why else done.right
-            if right is not None and safe:
-                why = speaks_against(before, right, len(self.classes_), *agreed.footing(i))
+            footing = agreed.footing(i) if safe else None
+            why, right = judged(why_not[i], done, before, len(self.classes_), footing)
             changes.append(
                 Change(
                     old.name, len(tasks[i].y), len(shown[i]), int(before.sum()),
@@ -301,7 +299,23 @@ def refit(task: Task, old: Participant, X: Any, labels: Array | None, *, measure
     return Refitted(person, without, right)
 
 
-def _too_few(unseen: Floats | None, task: Task) -> str | None:
+def judged(
+    why_not: str | None, done: Refitted, before: Bools, classes: int, footing: Footing | None
+) -> tuple[str | None, Bools | None]:
+    """Why a participant keeps its old model, if it does, and which own rows the new one answers right.
+
+    ``before`` are the rows that the old one answers right. Own rows are listened to (``safe``) unless
+    ``footing``, what the labels rest on, is None.
+    """
+    why = why_not or done.fault
+    right = None if why else done.right
+    if right is not None and footing is not None:
+        why = speaks_against(before, right, classes, *footing)
+    return why, right
+
+
+def too_few(unseen: Floats | None, task: Task) -> str | None:
+    """Why a participant has too few rows to improve its model; None if it has enough."""
     if len(task.y) < 2:
         return "it has one row only"
     return "its model cannot be fitted on some of its rows" if unseen is None else None

@@ -221,24 +221,36 @@ def fit_regressor(task: Task) -> Participant:
 
 def unseen_errors(task: Task, done: Participant) -> Array | str:
     """Squared errors of clones on rows they were not fitted on, fold after fold; or what went wrong."""
+    found = unseen_answers(task, done)
+    return found if isinstance(found, str) else squares(*found)
+
+
+def unseen_answers(task: Task, done: Participant) -> tuple[Array, Array] | str:
+    """True numbers and what clones said that were not fitted on these rows, fold after fold; or what went
+    wrong.
+    """
     rows = np.arange(len(task.y))
     kept = [fold for fold in (task.folds or (task.held_out,)) if 0 < len(fold) < len(rows)]
-    errors = [np.zeros(0)]
+    answers = [task.y[:0]]
     for fold in kept:
         unseen = replace(done, model=_fit(task, np.setdiff1d(rows, fold))[0])
-        each = squared_errors(unseen, rows_of(task.X, fold), task.y[fold])
+        each = numbers_like(unseen, rows_of(task.X, fold), task.y[fold])
         if isinstance(each, str):
             return each
-        errors.append(each)
-    return np.concatenate(errors)
+        answers.append(each)
+    places = np.concatenate([rows[:0], *kept])
+    return task.y[places], np.concatenate(answers)
 
 
 def squared_errors(participant: Participant, X: Any, y: Array) -> Array | str:
     """(row,): how far it is off, squared and added up over outputs; or what went wrong."""
     answers = numbers_like(participant, X, y)
-    if isinstance(answers, str):
-        return answers
-    return np.asarray(((answers - y) ** 2).reshape(len(y), -1).sum(axis=1))
+    return answers if isinstance(answers, str) else squares(y, answers)
+
+
+def squares(y: Array, answers: Array) -> Array:
+    """(row,): how far answers are off, squared and added up over outputs."""
+    return np.asarray(((answers - y) ** 2).sum(axis=tuple(range(1, y.ndim))))
 
 
 def numbers_like(participant: Participant, X: Any, y: Array) -> Array | str:

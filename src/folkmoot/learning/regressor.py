@@ -15,6 +15,7 @@ from folkmoot.adversaries import FarAway, NumberAdversary, numbers_handed_in
 from folkmoot.aggregation import LARGEST, RULES, Rule, Trimming
 from folkmoot.arrays import Array, Floats, Ints, Progress
 from folkmoot.learning.consensus_estimator import ProtocolWarning, check_weights
+from folkmoot.learning.exporting import ExportingRegressor
 from folkmoot.learning.improving_numbers import ImprovingRegressor
 from folkmoot.learning.participants import check_holdout, cross_validated, fit_regressor, some_rows, tell
 from folkmoot.learning.tables import check_inputs
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _NOBODY: Ints = np.empty(0, dtype=np.int64)
 
 
-class ConsensusRegressor(TransformerMixin, RegressorMixin, ImprovingRegressor):
+class ConsensusRegressor(ExportingRegressor, TransformerMixin, RegressorMixin, ImprovingRegressor):
     """Participants that each fit their own model on their own rows, then draw nearer until they agree.
 
     ``rule``, ``k``, ``rounds``, ``trim``, ``tolerance`` and ``adversaries`` concern only the talk: they can

@@ -6,9 +6,11 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -45,6 +47,7 @@ class Nodes:
         """Start one, or start it again."""
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([*PRELOADED, *(PRELOADED_PAGES if self.pages else ())])
+        _start_server()
         process = context.Process(
             target=_node, args=(self.settings[place], self.pages.get(place)), daemon=True
         )
@@ -115,9 +118,24 @@ class Nodes:
         self.ports.close()
 
 
+def _start_server() -> None:
+    """Start what forks the nodes, deaf to Ctrl-C from its first moment.
+
+    It ignores Ctrl-C only after it has loaded what it preloads, which takes seconds; until then it would
+    print where it was interrupted. A blocked signal is inherited; ours waits until it runs.
+    """
+    resource_tracker.ensure_running()  # first: to start it unblocks the signal
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _node(settings: Settings, page: str | None) -> None:
     """The body of a node's process: ``folkmoot node run`` with its log in a file."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us; it stops us
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
     with (settings.folder / "log.jsonl").open("a") as log:
         os.dup2(log.fileno(), sys.stderr.fileno())
         try:
@@ -126,6 +144,14 @@ def _node(settings: Settings, page: str | None) -> None:
         except (ValueError, OSError, RuntimeError) as error:
             print(f"folkmoot: {error}", file=log, flush=True)
             raise SystemExit(2) from None
+
+
+def _leave_with_parent() -> None:
+    """Nobody stops a node whose parent was killed, or interrupted before it knew the node's number."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def prepare(

@@ -50,7 +50,9 @@ def deliberate(
     protocol : SnowProtocol, Hierarchy or Federated
         ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; ``Hierarchy``, in which teams talk first; or
         ``folkmoot.federated.Federated``, which sends messages to all at once, without queries. The last
-        two take no ``sampling``, ``least_likeness`` or ``device``; their records have no turns.
+        two take no ``sampling``, ``least_likeness`` or ``device``; their records have no turns. By
+        ``Federated`` all talk in rounds and a message carries all inputs, whatever ``schedule`` and ``batch``
+        say; it runs on one thread.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
@@ -148,6 +150,7 @@ def deliberate(
             batch=batch,
             threads=threads,
             keys=keys,
+            permute=permute,
             classes=classes,
             missing=missing,
             record=record,

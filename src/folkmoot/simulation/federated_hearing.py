@@ -3,21 +3,23 @@
 Liars are the Byzantine participants of the other protocols. What one would answer to a query it says here
 of every ballot and in all phases at once, to whom it would answer it; one that repeats somebody repeats its
 statements. Each shows the quorum set that helps it most, which it satisfies by itself. So a liar is two-
-faced if its answers are, and its first vote with them.
+faced if its answers are, and its first vote with them. One that misstates says something else to each in
+every part of its statements, drawn by the seed and the hearer, and keeps to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
 from folkmoot.adversaries import Adversary, Sees, handed_in
 from folkmoot.arrays import Array, Bools, Colours, Ints
 from folkmoot.federated import Federated
-from folkmoot.federated.ballots import NONE, Ballots, only
+from folkmoot.federated.ballots import NONE, PHASES, Ballots, only
 from folkmoot.federated.evidence import Listening
 from folkmoot.simulation.kernels.liars import Liars, tabulated
 from folkmoot.votes import UNCOLOURED, Missing, Votes
@@ -37,7 +39,9 @@ class Scene:
     truth: Array | None
     leaning: Votes
     rounds: int
+    counters: int  # that can be reached
     missing: Missing
+    keys: Ints | None = None  # (input,): what seeds the randomness of each, instead of its place
 
     @property
     def first(self) -> Votes:
@@ -50,20 +54,31 @@ class Scene:
 class Told:
     """What liars say, and to whom."""
 
-    def __init__(self, scene: Scene, rng: np.random.Generator) -> None:
+    def __init__(self, scene: Scene, rng: np.random.Generator, seed: int, repetition: int) -> None:
         order = np.concatenate([np.flatnonzero(_not(scene.liars, len(scene.votes))), sorted(scene.liars)])
         self.who = np.array(sorted(scene.liars), dtype=np.int64)
         table: Liars = tabulated(scene.liars, scene.votes, scene.truth, scene.classes, order.astype(np.int64))
         self.table = table
         self.followed = order[table.target].astype(np.int64) if len(self.who) else self.who
+        self.classes, self.counters = scene.classes, scene.counters
+        self.misstating = {place for place, liar in scene.liars.items() if liar.misstates}
         inputs = scene.votes.shape[1]
-        self.dice: Array = rng.integers(0, scene.classes, (len(self.who), inputs))
+        # What is drawn for an input hangs on its key, if there are keys, and not on the batch it comes in.
+        keys = np.arange(inputs) if scene.keys is None else scene.keys
+        self._words = partial(_words, _seeded(seed, repetition), keys)
+        shape = (len(self.who), inputs)
+        self.dice: Array = np.zeros(shape, dtype=np.int64)
+        if scene.keys is None:
+            self.dice = rng.integers(0, scene.classes, shape)
+        elif Sees.DIE.value in table.sees:
+            self.dice = np.stack([_below(scene.classes, self._words(-1, liar)) for liar in self.who.tolist()])
         self.runner_up = _runner_up(scene.votes[scene.honest], scene.classes)
         self.away = ~scene.present[self.who] if scene.missing == "absent" else None
 
     def key(self, viewer: int) -> bytes:
         """The same for those who are told the same."""
-        return self._labels(viewer).tobytes()
+        apart = viewer.to_bytes(8, "big") if self.misstating else b""
+        return self._labels(viewer).tobytes() + apart
 
     def _labels(self, viewer: int) -> Colours:
         """(liar, input): what each says to this one; NONE for those who repeat somebody."""
@@ -94,6 +109,16 @@ class Told:
         highest = counter.max(axis=0)
         for liar, place in enumerate(self.who.tolist()):
             sees = self.table.sees[liar]
+            if place in self.misstating:
+                drawn = self._anything(viewer, place)[:, inputs]
+                away = None if self.away is None else self.away[liar, inputs]
+                labels_drawn = (drawn[:-1] % (self.classes + 1)).astype(np.int8) - 1  # NONE among them
+                if away is not None:
+                    labels_drawn[:, away] = NONE
+                said[:, :, place] = labels_drawn[2:].reshape(said.shape[0], said.shape[1], -1)
+                first[place], wanted[place] = labels_drawn[:2]
+                counter[place] = drawn[-1] % (self.counters + 1)
+                continue
             if sees == Sees.TARGET.value:
                 answers = self.table.answers[liar, inputs]
                 held = ballots.said[:, :, self.followed[liar]].astype(np.int64)
@@ -110,6 +135,31 @@ class Told:
             if sees == Sees.ASKER.value:
                 first[place] = labels[liar]
         return Ballots(said, counter, wanted, ballots.decided), first
+
+    def _anything(self, viewer: int, place: int) -> Ints:
+        """(part, input): numbers that this liar draws for this hearer: a first vote, a wish, a label for each
+        phase and counter, and the counter it is at.
+        """
+        parts = 3 + len(PHASES) * self.counters
+        return np.stack([_below(1 << 30, self._words(viewer, place, part)) for part in range(parts)])
+
+
+def _seeded(*numbers: int) -> np.uint64:
+    return np.uint64(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
+
+
+def _words(seed: np.uint64, keys: Ints, *purpose: int) -> Array:
+    """(input,): a word of 64 bits by the key of each."""
+    from folkmoot.simulation.kernels.streams import GOLDEN, mix  # with numba, which takes its time to import
+
+    start = seed ^ _seeded(*(each + 1 for each in purpose))
+    words: Array = cast(Any, mix).py_func((keys.astype(np.uint64) + np.uint64(1)) * GOLDEN ^ start)
+    return words
+
+
+def _below(many: int, words: Array) -> Ints:
+    """Numbers 0..many-1 of words."""
+    return ((words >> np.uint64(33)) % np.uint64(many)).astype(np.int64)
 
 
 class Post:

@@ -25,6 +25,7 @@ from folkmoot.federated.evidence import Heard
 from folkmoot.outcome import Outcome
 from folkmoot.played import Played
 from folkmoot.simulation.federated_hearing import Post, Scene, Told
+from folkmoot.simulation.play_options import check_keys
 from folkmoot.simulation.setting import check_adversaries, check_told_truth
 from folkmoot.votes import UNCOLOURED, Missing, Votes, check_votes, class_count
 
@@ -43,6 +44,7 @@ def deliberate_federated(
     classes: int | None = None,
     missing: Missing = "uncoloured",
     record: bool = False,
+    keys: npt.ArrayLike | None = None,
     there: Bools | None = None,
     leaning: Votes | None = None,
     progress: Progress | None = None,
@@ -78,13 +80,15 @@ def deliberate_federated(
         truth=right,
         leaning=np.full(cast.shape, NONE) if leaning is None else leaning,
         rounds=checks.integer("rounds", rounds, least=0),
+        counters=_counters(rounds),
         missing=missing,
+        keys=None if keys is None else check_keys(keys, inputs),
     )
     times = checks.integer("repeats", repeats, least=1)
     drawn = protocol.delay > 1 or any(liar.sees is Sees.DIE for liar in liars.values())
     talks = []
     for repetition in range(times if drawn else 1):
-        talks.append(_Talk(scene, np.random.default_rng([seed, repetition])).played())
+        talks.append(_Talk(scene, seed, repetition).played())
         if progress:
             progress(repetition + 1, times if drawn else 1)
     talks *= 1 if drawn else times
@@ -120,17 +124,17 @@ class _Ended:
 class _Talk:
     """One talk, round by round."""
 
-    def __init__(self, scene: Scene, rng: np.random.Generator) -> None:
-        self.scene, self.rng = scene, rng
+    def __init__(self, scene: Scene, seed: int, repetition: int) -> None:
+        rng = np.random.default_rng([seed, repetition])
+        self.scene = scene
         n, inputs = scene.votes.shape
         self.inputs = np.arange(inputs)  # those that are still talked about
-        self.counters = _counters(scene.rounds)
-        self.state = Ballots.none(self.counters, n, inputs)  # what each has said by the last round
+        self.state = Ballots.none(scene.counters, n, inputs)  # what each has said by the last round
         self.waited = np.zeros((n, inputs), dtype=np.int64)
         self.first = scene.first.astype(np.int8)
-        self.told = Told(scene, rng)
+        self.told = Told(scene, rng, seed, repetition)
         late = scene.protocol.delay > 1
-        self.circles = list(_circles(scene, self.told, self.counters, self.first, alone=late))
+        self.circles = list(_circles(scene, self.told, self.first, alone=late))
         self.post = Post(scene, rng) if late else None
         self.messages = int(scene.honest.sum()) * (n - 1)
 
@@ -239,7 +243,7 @@ class _Circle:
     members: Members
 
 
-def _circles(scene: Scene, told: Told, counters: int, first: Colours, *, alone: bool) -> Iterator[_Circle]:
+def _circles(scene: Scene, told: Told, first: Colours, *, alone: bool) -> Iterator[_Circle]:
     honest = np.flatnonzero(scene.honest)
     groups: dict[bytes | int, list[int]] = {}
     for i in honest.tolist():
@@ -247,12 +251,8 @@ def _circles(scene: Scene, told: Told, counters: int, first: Colours, *, alone: 
     weights = scene.protocol.aggregation(scene.listening)
     for each in groups.values():
         rows = np.array(each)
-        yield _Circle(
-            rows,
-            Members(
-                rows, scene.classes, counters, weights[rows], scene.leaning[rows].astype(np.int8), first[rows]
-            ),
-        )
+        leaning = scene.leaning[rows].astype(np.int8)
+        yield _Circle(rows, Members(rows, scene.classes, scene.counters, weights[rows], leaning, first[rows]))
 
 
 def _counters(rounds: int) -> int:
@@ -311,10 +311,11 @@ def _again(scene: Scene, i: int, votes: Votes, times: int, seed: int) -> Ints:
         present=scene.present[:, at],
         truth=None if scene.truth is None else scene.truth[at],
         leaning=scene.leaning[:, at],
+        keys=None,
     )
     found = []
     for repetition in range(times if scene.protocol.delay > 1 else 1):
-        held = _Talk(alone, np.random.default_rng([seed, repetition])).played().decisions
+        held = _Talk(alone, seed, repetition).played().decisions
         outcome = Outcome(
             held, scene.honest, scene.classes, np.zeros(variants, dtype=np.bool_),
             np.zeros(variants, dtype=np.int64), np.asarray(0), present=alone.present,

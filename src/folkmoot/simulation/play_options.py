@@ -11,6 +11,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Ints
 from folkmoot.cores import cores
+from folkmoot.played import Schedule
 
 Batch: TypeAlias = Literal["independent", "shared"]
 Device: TypeAlias = Literal["cpu", "cuda", "auto"]
@@ -44,12 +45,11 @@ class Options:
         device: Device = "cpu",
     ) -> Self:
         """The options, or an error that names what is wrong with them."""
-        if batch not in get_args(Batch):
-            raise ValueError(f"batch must be 'independent' or 'shared': got {batch!r}")
+        check_batch(batch)
         repetitions = checks.integer("repeats", repeats, least=1)
         return cls(
             seed=check_seed(seed),
-            keys=_keys(keys, inputs),
+            keys=np.arange(inputs) if keys is None else check_keys(keys, inputs),
             repeats=repetitions,
             shared=batch == "shared",
             record=record,
@@ -57,6 +57,20 @@ class Options:
             threads=check_threads(threads),
             device=check_device(device),
         )
+
+
+def check_batch(batch: Batch) -> Batch:
+    """The kind of batch, or ValueError if it is none."""
+    if batch not in get_args(Batch):
+        raise ValueError(f"batch must be 'independent' or 'shared': got {batch!r}")
+    return batch
+
+
+def check_schedule(schedule: Schedule) -> Schedule:
+    """The schedule, or ValueError if it is none."""
+    if schedule not in get_args(Schedule):
+        raise ValueError(f"schedule must be 'one' or 'lockstep': got {schedule!r}")
+    return schedule
 
 
 def check_device(device: Device) -> Device:
@@ -79,9 +93,8 @@ def check_threads(threads: int | None) -> int:
     return checks.integer("threads", cores() if threads is None else threads, least=1)
 
 
-def _keys(keys: npt.ArrayLike | None, inputs: int) -> Ints:
-    if keys is None:
-        return np.arange(inputs)
+def check_keys(keys: npt.ArrayLike, inputs: int) -> Ints:
+    """The keys of so many inputs, or an error that names what is wrong with them."""
     values = np.asarray(keys)
     if values.shape != (inputs,):
         raise ValueError(f"keys must hold one number per input ({inputs}): got shape {values.shape}")

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.federated.protocol import Federated
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import AnyProtocol, WholeProtocol
 from folkmoot.sampling import Trusting
@@ -88,7 +89,7 @@ class Listeners(Generic[OpinionT]):
         """
         adversaries = dict(adversaries or {})
         if isinstance(protocol, WholeProtocol):
-            return self._talk_whole(protocol, adversaries, options)
+            return self._talk_whole(protocol, adversaries, most_changed, options)
         followed = [liar.follows for liar in adversaries.values() if liar.follows is not None]
         there = self.speaking.copy()
         there[followed] = True
@@ -122,20 +123,33 @@ class Listeners(Generic[OpinionT]):
         )
 
     def _talk_whole(
-        self, protocol: WholeProtocol, adversaries: Mapping[int, Adversary], options: dict[str, Any]
+        self,
+        protocol: WholeProtocol,
+        adversaries: Mapping[int, Adversary],
+        most_changed: float,
+        options: dict[str, Any],
     ) -> Outcome:
-        """A talk without queries: first votes say what qualifies, and ``held`` is preferred to all else."""
+        """By federated agreement first votes say what qualifies, and ``held`` is preferred to all else; teams
+        talk about ``held``.
+        """
         outcome = play_whole_among(
             np.flatnonzero(self.speaking).tolist(),
             self.first,
             protocol,
             adversaries=adversaries,
             leaning=self.held,
+            asks=Trusting(sampling_weights(self.trusts, self.speaking)),
             **options,
         )
+        outcome = replace(outcome, honest=outcome.honest & self.anchored)
+        restored = None
+        if not isinstance(protocol, Federated):
+            ended = self._with_own(outcome, most_changed)
+            restored = (ended.decisions != outcome.decisions) & ended.honest[:, None]
+            outcome = ended
         return replace(
             outcome,
-            honest=outcome.honest & self.anchored,
+            restored=restored,
             played=outcome.played and replace(outcome.played, first=partial(_heard, self), again=None),
             opened=self.held,
             trust=np.stack([opinion.weight for opinion in self.trusts]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,10 @@ from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.protocols.snow import reaches
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting, check_sampling, log_tail
 from folkmoot.simulation.kernels.arguments import Chances, Talk
+from folkmoot.simulation.kernels.leading import Leading, lay_out_leaders
 from folkmoot.simulation.kernels.liars import Liars, tabulated
 from folkmoot.simulation.kernels.urns import Urns, lay_out, sizes
+from folkmoot.simulation.play_options import check_schedule
 from folkmoot.votes import Votes, check_truth, check_votes, class_count
 
 Liar = TypeVar("Liar")
@@ -61,18 +63,17 @@ class Setting:
         count = class_count(cast, classes)
         if count > 127:
             raise ValueError(f"at most 127 colours can be deliberated: got {count}")
-        if schedule not in get_args(Schedule):
-            raise ValueError(f"schedule must be 'one' or 'lockstep': got {schedule!r}")
+        check_schedule(schedule)
         law = check_sampling(sampling)
         if isinstance(law, Trusting) and law.weighted and protocol.weights is not None:
             raise ValueError(
                 "give weights= or Trusting(..., weighted=True), not both: either weighs the answers"
             )
-        if protocol.led and (isinstance(law, (Neighbours, Trusting)) or least_likeness > 0):
-            given = "least_likeness" if least_likeness > 0 else type(law).__name__
+        if protocol.led and (isinstance(law, Neighbours) or (isinstance(law, Trusting) and law.weighted)):
+            given = "Neighbours" if isinstance(law, Neighbours) else "Trusting(..., weighted=True)"
             raise ValueError(
-                f"{type(protocol).__name__} shows one query to all, so sampling must be Others() or "
-                f"Everyone() and nothing goes by trust: got {given}"
+                f"{type(protocol).__name__} shows one query of all to all, so sampling must be Others(), "
+                f"Everyone() or Trusting(trust): got {given}"
             )
         many = check_rounds(rounds)
         n = len(cast)
@@ -123,6 +124,12 @@ class Setting:
     def urns(self) -> Urns:
         """Whom each honest participant may ask, and what the answers weigh, by position."""
         return lay_out(self.sampling, self.protocol, self.order, int(self.honest.sum()))
+
+    def leading(self, seed: int, repeats: int) -> Leading:
+        """Who leads in so many repetitions, whom it asks and for whom the answers count, by position."""
+        return lay_out_leaders(
+            self.protocol, self.sampling, self.order, int(self.honest.sum()), seed, repeats
+        )
 
     @property
     def weighted(self) -> bool:

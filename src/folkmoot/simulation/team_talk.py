@@ -3,6 +3,11 @@ protocols/hierarchy.py).
 
 A Byzantine participant lies in the talk of its team, and again among the delegates if it speaks for its
 team. What it would answer to a query there it tells its own team as well.
+
+In a talk by trust everybody has heard all first votes and holds what it decided by them. It asks members of
+its team in proportion to its trust, and counts only answers that are like what it holds; a delegate does the
+same among delegates. What its delegate tells it a member heeds as far as a talk may change what it decided
+(``self_anchored.py``).
 """
 
 from __future__ import annotations
@@ -23,9 +28,11 @@ from folkmoot.played import Played, Schedule
 from folkmoot.protocols import SnowProtocol
 from folkmoot.protocols.hierarchy import Hierarchy, Level
 from folkmoot.protocols.leaders import leader_order
+from folkmoot.sampling import Trusting
 from folkmoot.simulation.kernels.leading import simulated_salts
 from folkmoot.simulation.play_options import Batch
 from folkmoot.simulation.setting import check_adversaries, check_told_truth
+from folkmoot.trust import LEAST_LIKENESS
 from folkmoot.votes import UNCOLOURED, Missing, Votes, check_votes, class_count
 
 
@@ -59,23 +66,23 @@ def deliberate_in_teams(
     record: bool = False,
     there: Bools | None = None,
     leaning: Votes | None = None,
+    asks: Trusting | None = None,
+    permute: bool = True,
     progress: Progress | None = None,
 ) -> Outcome:
     """``deliberate`` by a hierarchy; ``rounds`` are of each level.
 
     ``there`` (participant,) are those who can answer, by default all: the others are left out of their teams.
+    In a talk by trust ``leaning`` is what each holds after listening, and ``asks`` whom it asks.
     """
-    if leaning is not None:
-        raise ValueError(
-            "Hierarchy is not played by trust or peer review: give trust=None, or another protocol"
-        )
-    cast = check_votes(votes, classes)
+    cast = check_votes(votes if leaning is None else leaning, classes)
+    batch = batch if asks is None else "shared"  # whole answers are compared with what is held
     count = class_count(cast, classes)
     if there is not None and not there.all():
         return _without(
             cast, protocol, there, adversaries or {}, truth=truth, rounds=rounds, schedule=schedule,
             batch=batch, repeats=repeats, seed=seed, threads=threads, classes=count, keys=keys,
-            missing=missing, record=record, progress=progress,
+            missing=missing, record=record, permute=permute, asks=asks, progress=progress,
         )  # fmt: skip
     n, inputs = cast.shape
     protocol.check(n)
@@ -86,7 +93,7 @@ def deliberate_in_teams(
     times, start = checks.integer("repeats", repeats, least=1), checks.integer("seed", seed, least=0)
     options: dict[str, Any] = {
         "truth": right, "rounds": rounds, "schedule": schedule, "batch": batch, "classes": count,
-        "threads": threads, "keys": keys, "missing": missing,
+        "threads": threads, "keys": keys, "missing": missing, "permute": permute,
     }  # fmt: skip
 
     inside = []
@@ -95,7 +102,8 @@ def deliberate_in_teams(
         moved = {place: _inside(own[place], members, name) for place in own}
         rule = protocol.within(name)
         more = options | {"record": record}
-        inside.append(_talk(cast[list(members)], rule, moved, times, _seed(start, 0, at), more))
+        trust = asks and asks.restricted(members)
+        inside.append(_talk(cast[list(members)], rule, moved, times, _seed(start, 0, at), more, trust))
         if progress:
             progress(at + 1, len(protocol.names) + 1)
 
@@ -103,13 +111,16 @@ def deliberate_in_teams(
     outside = []
     for repetition in range(times):
         verdicts = np.stack([team.verdict[repetition] for team in inside])
-        speaking = _lying_delegates(protocol, liars, start, repetition)
+        delegates = _delegates(protocol, liars, start, repetition) if liars or asks else []
+        lies_too = protocol.delegates == "drawn"
+        speaking = {at: i for at, i in enumerate(delegates) if i in liars and lies_too}
         rows = verdicts.copy()
         for at, member in speaking.items():
             rows[at] = np.where(cast[member] == UNCOLOURED, 0, cast[member])  # it can always say something
         moved = {at: _outside(liars[i], protocol, speaking) for at, i in speaking.items()}
         more = options | {"missing": "absent"}
-        level = _talk(rows, protocol.outer, moved, 1, _seed(start, 1, repetition), more)
+        trust = asks and asks.restricted(delegates)
+        level = _talk(rows, protocol.outer, moved, 1, _seed(start, 1, repetition), more, trust)
         outside.append(level)
         held = np.where(rows == UNCOLOURED, level.verdict[0], level.held[0])
         lies = handed_in(rows, moved, right, count)
@@ -148,8 +159,8 @@ def deliberate_in_teams(
             seed=start,
             adversaries=liars,
             first=partial(handed_in, cast, liars, right, count, missing=missing),
-            query=partial(_query, protocol, honest),
-            again=partial(_again, cast, protocol, liars, honest, options),
+            query=partial(_query, protocol, honest, asks),
+            again=partial(_again, cast, protocol, liars, honest, options | {"asks": asks}),
             recorded=None,
             plain=_not_plain,
         ),
@@ -157,13 +168,20 @@ def deliberate_in_teams(
 
 
 def _without(
-    votes: Votes, protocol: Hierarchy, there: Bools, adversaries: Mapping[int, Adversary], **options: Any
+    votes: Votes,
+    protocol: Hierarchy,
+    there: Bools,
+    adversaries: Mapping[int, Adversary],
+    *,
+    asks: Trusting | None,
+    **options: Any,
 ) -> Outcome:
     """The talk of those who are there; the others hold nothing and do not count as honest."""
     protocol.check(len(votes))
     rows = np.flatnonzero(there).tolist()
     place = {i: at for at, i in enumerate(rows)}
     moved = {place[i]: liar.renumbered(place) for i, liar in adversaries.items() if i in place}
+    options["asks"] = asks and asks.restricted(rows)
     few = deliberate_in_teams(votes[rows], protocol.restricted(rows), adversaries=moved, **options)
     decisions = np.full((*few.decisions.shape[:-2], *votes.shape), UNCOLOURED, dtype=np.int8)
     decisions[..., rows, :] = few.decisions
@@ -199,6 +217,7 @@ def _talk(
     repeats: int,
     seed: int,
     options: dict[str, Any],
+    asks: Trusting | None,
 ) -> _Talk:
     """A talk of one level; where nobody can ask anybody, what is there already."""
     from folkmoot.simulation.engine import deliberate  # which plays a level that is a hierarchy by this file
@@ -222,7 +241,14 @@ def _talk(
     if isinstance(rule, SnowProtocol) and options["missing"] == "absent" and options["batch"] == "shared":
         # A shared query carries all inputs, so who has no vote on one says so: it takes part without a label.
         options = options | {"missing": "uncoloured"}
-    outcome = deliberate(votes, scaled, adversaries=liars, repeats=repeats, seed=seed, **options)
+    if asks is not None and isinstance(rule, SnowProtocol):
+        options = options | {"sampling": asks, "least_likeness": LEAST_LIKENESS}
+    if asks is not None and isinstance(rule, Hierarchy):
+        outcome = deliberate_in_teams(
+            votes, rule, adversaries=liars, repeats=repeats, seed=seed, asks=asks, **options
+        )
+    else:
+        outcome = deliberate(votes, scaled, adversaries=liars, repeats=repeats, seed=seed, **options)
     axis = (slice(None),) if repeats > 1 else (None,)
     return _Talk(
         verdict=outcome.decision[axis],
@@ -251,17 +277,14 @@ def _history(inside: Sequence[_Talk], held: Array, lasted: Ints, rounds: int, cl
     return now
 
 
-def _lying_delegates(
-    protocol: Hierarchy, liars: Mapping[int, Adversary], seed: int, repetition: int
-) -> dict[int, int]:
-    """The teams for which a Byzantine member speaks, and which."""
-    if protocol.delegates == "honest" or not liars:
-        return {}
-    found = {}
+def _delegates(protocol: Hierarchy, liars: Mapping[int, Adversary], seed: int, repetition: int) -> list[int]:
+    """Who speaks for each team: the first of an order drawn from salts, or the first in it that is honest."""
+    found = []
     for at, members in enumerate(protocol.members):
-        first = leader_order(simulated_salts(_seed(seed, 2, at), repetition, len(members)))[0]
-        if members[first] in liars:
-            found[at] = members[first]
+        order = leader_order(simulated_salts(_seed(seed, 2, at), repetition, len(members)))
+        drawn = [members[i] for i in order]
+        honest = [i for i in drawn if i not in liars] or drawn
+        found.append(honest[0] if protocol.delegates == "honest" else drawn[0])
     return found
 
 
@@ -287,15 +310,20 @@ def _seed(seed: int, *purpose: int) -> int:
     return int(np.random.SeedSequence([seed, *purpose]).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
-def _query(protocol: Hierarchy, honest: Bools, i: int) -> tuple[Ints, Ints]:  # noqa: ARG001
+def _query(
+    protocol: Hierarchy,
+    honest: Bools,
+    asks: Trusting | None,
+    i: int,  # noqa: ARG001
+) -> tuple[Ints, Ints]:
     """k and alpha of each honest participant in the talk of its team."""
     size, alpha = np.zeros((2, len(honest)), dtype=np.int64)
     for name, members in zip(protocol.names, protocol.members, strict=True):
         rule = protocol.within(name)
         if isinstance(rule, SnowProtocol) and len(members) > 1:
             scaled = rule.scaled(len(members))
-            size[list(members)] = scaled.k
-            alpha[list(members)] = scaled.thresholds(len(members))
+            many = np.full(len(members), scaled.k) if asks is None else asks.restricted(members).trusted
+            size[list(members)], alpha[list(members)] = scaled.reaching(many)
     size[~honest] = alpha[~honest] = 0
     return size, alpha
 

@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.trust.checked import centred
-from folkmoot.trust.own_rows import OwnRows
+from folkmoot.trust.own_rows import FIRM, Footing, OwnRows
 from folkmoot.trust.pool_review import RULE, Recipe, Reviewed, blocks_of, review, voices_in
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
 
@@ -79,7 +79,7 @@ class AgreedLabels:
     shared: Floats | None = None
     gain: Floats | None = None
 
-    def footing(self, i: int) -> tuple[float, float, float]:
+    def footing(self, i: int) -> Footing:
         """Tell what the labels of a participant rest on.
 
         Parameters
@@ -94,7 +94,7 @@ class AgreedLabels:
             nobody asked.
         """
         if self.steady is None or self.shared is None or self.gain is None:
-            return 1.0, 1.0, 1.0
+            return FIRM
         return float(self.steady[i]), float(self.shared[i]), float(self.gain[i])
 
 

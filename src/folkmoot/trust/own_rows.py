@@ -6,12 +6,14 @@ They tell whom to believe about a pool, and afterwards whether to take the model
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from folkmoot.arrays import Bools, Floats, Ints
 
+Footing: TypeAlias = tuple[float, float, float]  # what labels rest on: steady, shared, gain (below)
+FIRM: Final[Footing] = (1.0, 1.0, 1.0)  # where nobody has asked
 _BY_CHANCE: Final = 0.5  # how likely chance may be right on as many own rows as a safe new model
 _WORSE: Final = 0.2  # how likely as many rows lost, of those that changed, must be if nothing were worse
 _STEADY: Final = 0.8  # of the labels that half of the rows must come to, too

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
+from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.operation import Shown
 from folkmoot.network.service.status import as_dict
 from folkmoot.network.service.truths import check_truth, records_by_name, records_of, tell, truths_in_text
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.view import shares_of
 from folkmoot.network.storage.account import decisions_table
-from folkmoot.network.storage.certificate import write_certificate
+from folkmoot.network.storage.certificate import has_certificate, write_certificate
 from folkmoot.network.storage.storage import StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.tabular import table_text
@@ -69,6 +71,7 @@ class Api:
                 Route(f"{one}/certificate", self._certificate, methods=["GET"]),
                 Route(f"{one}/evidence/{{name}}", self._evidence, methods=["GET"]),
                 Route(f"{one}/truth", self._truth, methods=["PUT"]),
+                Route("/v1/rosters/{roster}/evidence/{name}", self._roster_evidence, methods=["GET"]),
             ],
             redirect_slashes=False,
         )
@@ -89,6 +92,7 @@ class Api:
                 columns=columns,
                 width=model.columns,
                 most_bytes=MOST_BODY,
+                answers=model.kinds(),
             )
         )
 
@@ -101,15 +105,38 @@ class Api:
         return _json(shapes.Records({name: shapes.Record(**each) for name, each in records.items()}))
 
     async def _accusations(self, _request: Request) -> Response:
-        found = []
-        for name in self._node.storage.names("with evidence", last=MOST_LISTED):
+        found: list[shapes.Accusation] = []
+        for motion in self._node.storage.names("with evidence", last=MOST_LISTED):
             with suppress(RefusalError):  # a damaged motion proves nothing
-                stored = self._ledger.motion(name)
+                stored = self._ledger.motion(motion)
                 found += [
-                    shapes.Accusation(name.hex(), stored.names[place], statements.kind(proof))
-                    for place, proof in self._node.storage.evidence(name)
+                    shapes.accusation(motion.hex(), stored.names[place], statements.kind(proof))
+                    for place, proof in self._node.storage.evidence(motion)
                 ]
+        found += [
+            shapes.Accusation(
+                motion="",
+                participant=name,
+                what=statements.kind(proof),
+                file=f"/v1/rosters/{old.digest}/evidence/{quote(name, safe='')}",
+                roster=old.digest,
+                epoch=old.epoch,
+            )
+            for old, name, proof in self._of_rosters()
+        ]
         return _json(shapes.Accusations(found))
+
+    def _of_rosters(self) -> Iterator[tuple[Roster, str, statements.TwoSuccessors]]:
+        """Who signed two successors of a roster, by name, with that roster and the evidence."""
+        for old, proof in self._node.chronicle.evidence():
+            yield old, old[statements.accused(proof)].name, proof
+
+    async def _roster_evidence(self, request: Request) -> Response:
+        digest, name = request.path_params["roster"], request.path_params["name"]
+        for old, accused, proof in self._of_rosters():
+            if (old.digest, accused) == (digest, name):
+                return _evidence_file(old[statements.accused(proof)].fingerprint, proof, digest)
+        raise RefusalError(404, f"there is no evidence against {name!r:.80} about roster {digest!r:.40}")
 
     async def _events(self, request: Request) -> Response:
         return EventStream(self.feed, request.headers.get("last-event-id"))
@@ -140,7 +167,8 @@ class Api:
         return _json(await self._told(stored))
 
     async def _told(self, stored: StoredMotion) -> Any:
-        return shapes.motion(await self._ledger.account(stored), self._live(stored))
+        account, live = await self._ledger.account(stored), self._live(stored)
+        return shapes.motion(account, live, certified=has_certificate(stored.motion))
 
     def _live(self, stored: StoredMotion) -> shapes.Live | None:
         session = self._node.session(stored.name)
@@ -167,7 +195,7 @@ class Api:
         first = _whole(request, "from", 0, least=0, most=account.inputs)
         most = _whole(request, "most", 1000, least=1, most=MOST_INPUTS)
         end = min(first + most, account.inputs)
-        # Labels have no claims, and only numbers have first numbers: those lists are empty then.
+        # Labels have no claims, and only numbers have first numbers and windows: those lists are empty then.
         lines = [
             shapes.Input(
                 i,
@@ -178,6 +206,7 @@ class Api:
                 account.why_undecided[i],
                 account.claims[i] if account.claims else None,
                 account.first_numbers[i] if account.first_numbers else None,
+                account.windows[i] if account.windows else None,
             )
             for i in range(first, end)
         ]
@@ -236,8 +265,7 @@ class Api:
         stored, name = self._stored(request), request.path_params["name"]
         for place, proof in self._node.storage.evidence(stored.name):
             if stored.names[place] == name:
-                data = statements.evidence_file(stored.members[place], proof)
-                return _file(data, "application/octet-stream", f"{stored.name.hex()[:12]}.evidence")
+                return _evidence_file(stored.members[place], proof, stored.name.hex())
         raise RefusalError(
             404, f"there is no evidence against {name!r:.80} in motion {stored.name.hex()[:12]}"
         )
@@ -339,6 +367,11 @@ def _whole(request: Request, name: str, default: int, *, least: int, most: int) 
 
 def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     return Response(msgspec.json.encode(value), status, dict(headers or {}), media_type="application/json")
+
+
+def _evidence_file(fingerprint: str, proof: statements.Evidence, about: str) -> Response:
+    data = statements.evidence_file(fingerprint, proof)
+    return _file(data, "application/octet-stream", f"{about[:12]}.evidence")
 
 
 def _file(data: bytes, kind: str, name: str) -> Response:

@@ -9,11 +9,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+import h11
 import msgspec
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from folkmoot.web.again import Again, Copied, is_whole
 from folkmoot.web.refusals import Problem
 
 MOST_CONNECTIONS: Final = 128
@@ -40,11 +42,14 @@ class Server(uvicorn.Server):
 
 def server(app: ASGIApp, counts: Counter[str]) -> Server:
     """A server for an app; ``counts`` is where those who are sent away are counted."""
+    again = Again()
 
     class Connection(H11Protocol):
         """One client, which must say what it wants, soon."""
 
         _late: asyncio.TimerHandle | None = None
+        _asked: tuple[bytes, Copied] | None = None  # what may come again, and what is answered
+        _waits: bytes | None = None  # a request that somebody else has made too: it gets the same answer
 
         def connection_made(self, transport: Any) -> None:
             """Somebody comes: too many are sent away at once."""
@@ -58,15 +63,77 @@ def server(app: ASGIApp, counts: Counter[str]) -> Server:
 
         def data_received(self, data: bytes) -> None:
             """Some bytes: a request, or a part of one."""
-            super().data_received(data)
+            before = self._no_more_waiting()
+            self._no_more_copying()
+            if not before and is_whole(data) and self._is_idle():
+                self._cancel()
+                self._come(data)
+                return
+            super().data_received(before + data)
             if self.cycle is not None and not self.cycle.response_complete:
                 self._cancel()
             elif self._late is None:
                 self._expect_a_request()
 
+        def _is_idle(self) -> bool:
+            """Whether nothing has come since the last answer was sent, and that has gone out."""
+            idle = self.conn.our_state is h11.IDLE and self.conn.their_state is h11.IDLE
+            return idle and not self._has_more() and not self.flow.write_paused
+
+        def _has_more(self) -> bool:
+            more, closed = self.conn.trailing_data
+            return bool(more) or closed
+
+        def _come(self, request: bytes) -> None:
+            """A whole request: it is answered as it was, or others wait for the same, or it is read."""
+            answer = again.answer(request)
+            if answer is not None:
+                self.transport.write(answer)
+                super().on_response_complete()
+            elif again.wait(request, self._look):
+                self._unset_keepalive_if_required()
+                self._waits = request
+            else:
+                again.begin(request)
+                transport, copied = self.transport, Copied(self.transport)
+                self._asked = request, copied
+                self.transport = copied  # type: ignore[assignment]
+                try:
+                    super().data_received(request)
+                finally:
+                    self.transport = transport
+
+        def _look(self) -> None:
+            """What was waited for is there, or never will be."""
+            request, self._waits = self._waits, None
+            if request is not None and not self.transport.is_closing():
+                self._come(request)
+
+        def _no_more_waiting(self) -> bytes:
+            """What has been waiting, which is to be read now."""
+            request, self._waits = self._waits or b"", None
+            again.leave(request, self._look)
+            return request
+
+        def _no_more_copying(self) -> None:
+            """The answer is there, or is not of the one request alone."""
+            asked, self._asked = self._asked, None
+            if asked is not None:
+                again.end(asked[0])
+
+        def on_response_complete(self) -> None:
+            """A request was answered."""
+            done = self.conn.our_state is h11.DONE and self.conn.their_state is h11.DONE  # and not closed
+            if self._asked is not None and done and not self._has_more():
+                again.keep(self._asked[0], self.scope, self._asked[1].copy)
+            super().on_response_complete()
+            self._no_more_copying()
+
         def connection_lost(self, exc: Exception | None) -> None:
             """It has gone."""
             self._cancel()
+            self._no_more_waiting()
+            self._no_more_copying()
             super().connection_lost(exc)
 
         def _expect_a_request(self) -> None:

@@ -21,6 +21,7 @@ from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
 from folkmoot.network.wire import statements
 from folkmoot.web.ledger import Ledger
+from folkmoot.web.shapes import accusation
 
 Kind: TypeAlias = Literal["moot", "opened", "progress", "silent", "accused", "over", "ping"]
 KEPT: Final = 1000  # events
@@ -58,7 +59,7 @@ class Feed:
         self._ring: deque[Event] = deque(maxlen=KEPT)
         self._serial = 0
         self._loop = asyncio.get_running_loop()
-        self.news: asyncio.Future[None] = self._loop.create_future()  # done when something has happened
+        self._waiting: set[asyncio.Future[bool]] = set()  # of those who wait for news: True is news
         self._dirty: dict[bytes, Session] = {}
         self._known: dict[bytes, _Known] = {}
         self._peers: dict[str, str] | None = None
@@ -93,7 +94,15 @@ class Feed:
             return []
         if not self._ring or serial < self._ring[0].serial - 1:
             return None
-        return [event for event in self._ring if event.serial > serial]
+        return [self._ring[place] for place in range(serial - self._serial, 0)]
+
+    async def news(self, woken: asyncio.Future[bool]) -> bool:
+        """Wait until something has happened: True; or for what others make of the future."""
+        self._waiting.add(woken)
+        try:
+            return await woken
+        finally:
+            self._waiting.discard(woken)
 
     def now(self) -> Event:
         """How the moot is at this moment, as an event after which others follow."""
@@ -179,14 +188,9 @@ class Feed:
     def _publish_accused(self, session: Session, places: frozenset[int]) -> None:
         kinds = {place: statements.kind(proof) for place, proof in self._node.storage.evidence(session.name)}
         for place in sorted(places):
-            self._publish(
-                "accused",
-                {
-                    "motion": session.name.hex(),
-                    "participant": self._node.roster_of(session.motion.moot)[place].name,
-                    "what": kinds.get(place, ""),
-                },
-            )
+            name = self._node.roster_of(session.motion.moot)[place].name
+            told = accusation(session.name.hex(), name, kinds.get(place, ""))
+            self._publish("accused", msgspec.to_builtins(told))
 
     async def _publish_over(self, name: bytes) -> None:
         account = await self._ledger.account(self._ledger.motion(name))
@@ -228,8 +232,10 @@ class Feed:
         self._wake()
 
     def _wake(self) -> None:
-        news, self.news = self.news, self._loop.create_future()
-        news.set_result(None)
+        waiting, self._waiting = self._waiting, set()
+        for woken in waiting:
+            if not woken.done():
+                woken.set_result(True)
 
     def _text(self, kind: Kind, serial: int, data: dict[str, Any]) -> bytes:
         number = f"{self._node.seat.incarnation}-{serial}"

@@ -50,8 +50,10 @@ def described() -> dict[str, Any]:
     def get(what: str, answer: dict[str, Any], *parameters: dict[str, Any]) -> dict[str, Any]:
         return {"summary": what, "parameters": list(parameters), "responses": {"200": answer} | refused}
 
+    asked = components["Question"]["properties"]
     terms = [
-        _query(name, f"A term of the motion, with text/csv: {name}.", _TEXT)
+        _query(name, f"A term of the motion, with text/csv: {name}.", asked[name])
+        | ({"style": "form", "explode": False} if name == "labels" else {})  # a,b
         for name in shapes.Question.__struct_fields__
         if name not in ("rows", "columns")
     ]
@@ -71,6 +73,7 @@ def described() -> dict[str, Any]:
         | refused,
     }
     name = {"name": "name", "in": "path", "required": True, "schema": _TEXT}
+    digest = {"name": "roster", "in": "path", "required": True, "schema": _TEXT}
     since = _query("from", "The first input that is wanted.", _WHOLE)
     most = _query("most", "How many, 10,000 at the most.", _WHOLE)
     about = _query("input", "With the answers to this input.", _WHOLE)
@@ -114,6 +117,9 @@ def described() -> dict[str, Any]:
             f"{one}/certificate": {"get": get("Its certificate.", certificate, _MOTION)},
             f"{one}/evidence/{{name}}": {"get": get("Evidence against one.", proof, _MOTION, name)},
             f"{one}/truth": {"put": truth},
+            "/v1/rosters/{roster}/evidence/{name}": {
+                "get": get("Evidence that a member signed two successors of it.", proof, digest, name)
+            },
         },
         "components": {
             "schemas": components,

@@ -57,7 +57,7 @@ def asked_in_text(body: bytes, query: Mapping[str, str]) -> Asked:
     said: dict[str, Any] = dict(query)
     if "labels" in said:
         said["labels"] = [label.strip() for label in said["labels"].split(",")]
-    for name in ("trust", "regression"):
+    for name in ("trust", "regression", "improve"):
         if name in said:
             said[name] = {"true": True, "false": False}.get(said[name].lower(), said[name])
     try:
@@ -117,6 +117,7 @@ class Putting:
         model, why, unchecked, outside = self._shown.model, "", "", 0
         try:
             fit = model.fit(batch.schema, batch.columns)
+            model.check_answers(motion.answers)
         except MismatchError as error:
             why = str(error)
         else:
@@ -128,7 +129,16 @@ class Putting:
         ]
         columns = _columns_beside(batch.schema, model.schema)
         return shapes.Checked(
-            len(batch), columns, first, batch.missing, outside, list(motion.labels), why, unchecked
+            inputs=len(batch),
+            columns=columns,
+            rows=first,
+            missing=batch.missing,
+            outside=outside,
+            labels=list(motion.labels),
+            why=why,
+            unchecked=unchecked,
+            answers=motion.answers,
+            tol=None if motion.is_labels else motion.tol,
         )
 
     async def _put(self, read: Callable[[], Asked]) -> bytes:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Final, NamedTuple
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from folkmoot.web.again import HOLDS
 
 OLDEST: Final = 0.1  # seconds
 MOST: Final = 64  # answers
@@ -47,15 +50,22 @@ class Recent:
         if not _repeatable(path, query):
             await self._app(scope, receive, send)
             return
-        now, version = _now(), self._version()
-        given = self._given.get((path, query))
-        if given is not None and given.version == version and now < given.until:
+        key = path, query
+        given = self._given.get(key)
+        if given is not None and self._holds(key, given):
+            scope["state"][HOLDS] = partial(self._holds, key, given)
             await send({**given.start, "headers": list(given.start["headers"])})  # others add theirs
             await send({"type": "http.response.body", "body": given.body})
             return
-        await self._app(scope, receive, self._keeping((path, query), now + OLDEST, version, send))
+        await self._app(scope, receive, self._keeping(key, scope, send))
 
-    def _keeping(self, key: tuple[str, bytes], until: float, version: int, send: Send) -> Send:
+    def _holds(self, key: tuple[str, bytes], given: _Given) -> bool:
+        """Whether an answer is still the one to give."""
+        known = self._given.get(key) is given
+        return known and given.version == self._version() and _now() < given.until
+
+    def _keeping(self, key: tuple[str, bytes], scope: Scope, send: Send) -> Send:
+        until, version = _now() + OLDEST, self._version()
         began: list[Message] = []
 
         async def sending(message: Message) -> None:
@@ -65,7 +75,8 @@ class Recent:
                 began.clear()  # in parts: not kept
             elif began and len(message["body"]) <= LARGEST:
                 self._given.pop(key, None)
-                self._given[key] = _Given(began[0], message["body"], until, version)
+                self._given[key] = given = _Given(began[0], message["body"], until, version)
+                scope["state"][HOLDS] = partial(self._holds, key, given)
                 if len(self._given) > MOST:
                     del self._given[next(iter(self._given))]
             await send(message)

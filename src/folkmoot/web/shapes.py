@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from typing import Any, Final, Literal
+from urllib.parse import quote
 
 import msgspec
 
 from folkmoot.network.service.asking import Terms, Voting, Weights
 from folkmoot.network.storage.account import Account
+from folkmoot.network.wire.forms import Answers
 
 PER_INPUT: Final = (
     "decisions", "agreement", "first_votes", "majority", "why_undecided", "claims", "first_numbers",
+    "windows",
 )  # fmt: skip
 
 
@@ -30,19 +33,22 @@ class Live(msgspec.Struct, frozen=True):
     apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
 
 
-# All of an account but what it says of each input, and how it stands while it is under way.
+# All of an account but what it says of each input; how it stands while it is under way; where its certificate
+# is, if there is one.
 Motion = msgspec.defstruct(
     "Motion",
     [(field.name, field.type) for field in msgspec.structs.fields(Account) if field.name not in PER_INPUT]
-    + [("decided", int), ("live", Live | None)],
+    + [("decided", int), ("live", Live | None), ("certificate", str | None)],
     frozen=True,
 )
 
 
-def motion(account: Account, live: Live | None) -> Any:
-    """An account without its inputs."""
+def motion(account: Account, live: Live | None, *, certified: bool) -> Any:
+    """An account without its inputs; ``certified``: there is a certificate of it."""
     said = {name: getattr(account, name) for name in Motion.__struct_fields__ if hasattr(account, name)}
-    return Motion(**said, decided=account.inputs - account.undecided, live=live)
+    certificate = f"/v1/motions/{account.motion}/certificate" if certified else None
+    decided = account.inputs - account.undecided
+    return Motion(**said, decided=decided, live=live, certificate=certificate)
 
 
 class Motions(msgspec.Struct, frozen=True):
@@ -64,6 +70,7 @@ class Input(msgspec.Struct, frozen=True):
     why_undecided: str | None
     claim: float | list[float] | None = None  # of numbers, or of probabilities by label
     first_numbers: list[float] | None = None  # of numbers: lowest, median, highest
+    window: list[float] | None = None  # of numbers: the ends of the window that the claim is the middle of
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -123,6 +130,7 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     voting: Voting = Terms.voting
     regression: bool = False
     tol: float | None = None
+    improve: bool = False
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -134,6 +142,7 @@ class Access(msgspec.Struct, frozen=True):
     columns: list[Column]  # none: it has no names for them
     width: int | None  # how many columns; None: the model does not say
     most_bytes: int  # of a body
+    answers: list[Answers]  # what the model can answer with, the likeliest kind first
 
 
 class CheckedColumn(msgspec.Struct, frozen=True):
@@ -157,6 +166,8 @@ class Checked(msgspec.Struct, frozen=True):
     labels: list[str]  # the possible answers
     why: str  # why this node cannot take them; "" if it can
     unchecked: str  # why the columns are taken by position; "" if they are not
+    answers: Answers = "labels"  # what is asked for
+    tol: float | None = None  # of numbers and probabilities: how far apart those of a quorum may be
 
 
 class Accepted(msgspec.Struct, frozen=True):
@@ -194,15 +205,25 @@ class Records(msgspec.Struct, frozen=True):
 
 
 class Accusation(msgspec.Struct, frozen=True):
-    """Evidence that a participant contradicted itself."""
+    """Evidence that a participant contradicted itself: in a motion, or about the roster that comes next."""
 
-    motion: str
+    motion: str  # "" if it is about a roster
     participant: str
     what: str
+    file: str  # where the evidence itself is
+    roster: str = ""  # the digest of the roster of which it signed two successors
+    epoch: int | None = None  # of that roster
+
+
+def accusation(motion: str, participant: str, what: str) -> Accusation:
+    """Evidence of a motion, and where it is."""
+    return Accusation(
+        motion, participant, what, f"/v1/motions/{motion}/evidence/{quote(participant, safe='')}"
+    )
 
 
 class Accusations(msgspec.Struct, frozen=True):
-    """All evidence that this node has, of its newest motions with any; the newest last."""
+    """All evidence of this node: of its newest motions with any, the newest last; then about rosters."""
 
     evidence: list[Accusation]
 

@@ -21,15 +21,49 @@ _PING: Final = b"event: ping\ndata: {}\n\n"
 async def wait_for(feed: Feed, receive: Receive, reached: Callable[[], bool], seconds: float) -> bool:
     """Wait until something is reached, so many seconds at the most; False if the client has gone."""
     end = asyncio.get_running_loop().time() + seconds
-    leaving = asyncio.ensure_future(gone(receive))
+    client = _Client(feed, receive)
     try:
         while not reached() and not feed.closed:
             left = end - asyncio.get_running_loop().time()
-            if left <= 0 or not await _news_or(feed, leaving, left):
+            if left <= 0 or not await client.hears(left):
                 break
-        return not leaving.done()
+        return not client.gone
     finally:
-        leaving.cancel()
+        client.forget()
+
+
+class _Client:
+    """One who waits for news; it may go at any time."""
+
+    def __init__(self, feed: Feed, receive: Receive) -> None:
+        self._feed, self._loop = feed, asyncio.get_running_loop()
+        self._woken: asyncio.Future[bool] = self._loop.create_future()
+        self._leaving = asyncio.ensure_future(gone(receive))
+        self._leaving.add_done_callback(self._no_news)
+
+    @property
+    def gone(self) -> bool:
+        """Whether it has gone."""
+        return self._leaving.done()
+
+    async def hears(self, seconds: float) -> bool:
+        """Wait for news; False if there were none in this time, or the client has gone."""
+        if self.gone:
+            return False
+        self._woken = self._loop.create_future()
+        timer = self._loop.call_later(seconds, self._no_news)
+        try:
+            return await self._feed.news(self._woken) and not self.gone
+        finally:
+            timer.cancel()
+
+    def forget(self) -> None:
+        """Do not look any more whether it has gone."""
+        self._leaving.cancel()
+
+    def _no_news(self, _leaving: object = None) -> None:
+        if not self._woken.done():
+            self._woken.set_result(False)
 
 
 class EventStream(Response):
@@ -50,30 +84,30 @@ class EventStream(Response):
         """Send what happens."""
         del scope
         headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
-        leaving = asyncio.ensure_future(gone(receive))
+        client = _Client(self._feed, receive)
         self._feed.streams += 1
         try:
             async with asyncio.timeout(SENDING):
                 await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await self._follow(leaving, send)
+            await self._follow(client, send)
             async with asyncio.timeout(SENDING):
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
         except TimeoutError:
             pass  # it does not read what it is sent
         finally:
             self._feed.streams -= 1
-            leaving.cancel()
+            client.forget()
 
-    async def _follow(self, leaving: asyncio.Future[None], send: Send) -> None:
+    async def _follow(self, client: _Client, send: Send) -> None:
         feed, position = self._feed, self._last
-        while not feed.closed and not leaving.done():
+        while not feed.closed and not client.gone:
             events = None if position is None else feed.after(position)
             if events is None:
                 events = [feed.now()]
             if events:
                 position = events[-1].serial
                 await _send(events, send)
-            elif not await _news_or(feed, leaving, PING) and not leaving.done() and not feed.closed:
+            elif not await client.hears(PING) and not client.gone and not feed.closed:
                 await _send([Event(0, _PING)], send)
 
 
@@ -81,13 +115,6 @@ async def _send(events: list[Event], send: Send) -> None:
     text = b"".join(event.text for event in events)
     async with asyncio.timeout(SENDING):
         await send({"type": "http.response.body", "body": text, "more_body": True})
-
-
-async def _news_or(feed: Feed, leaving: asyncio.Future[None], seconds: float) -> bool:
-    """Wait for news; False if there were none in this time, or the client has gone."""
-    news = feed.news  # one for all who wait: nobody may cancel it
-    await asyncio.wait({news, leaving}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    return news.done() and not leaving.done()
 
 
 async def gone(receive: Receive) -> None:

@@ -49,6 +49,23 @@ def test_a_regressor_gives_numbers(tmp_path: Path) -> None:
         voter.check(motion("probabilities", ("no", "yes"), columns=2))
 
 
+def test_a_model_says_with_what_it_can_answer(tmp_path: Path) -> None:
+    kinds = {
+        LinearRegression: ["numbers", "labels"],  # it does not say that it knows no labels
+        LogisticRegression: ["labels", "probabilities"],
+        Perceptron: ["labels"],
+    }
+    for kind, expected in kinds.items():
+        model = saved(kind().fit(X, X[:, 0] if kind is LinearRegression else Y), tmp_path)
+        assert model.kinds() == expected
+        for answers in ("labels", "probabilities", "numbers"):
+            if answers in expected:
+                model.check_answers(answers)
+            else:
+                with pytest.raises(MismatchError):
+                    model.check_answers(answers)
+
+
 def test_a_row_with_a_missing_value_is_not_answered_and_the_others_are(tmp_path: Path) -> None:
     voter = Voter(saved(LinearRegression().fit(X, X[:, 0]), tmp_path))
     rows = X[:4].copy()

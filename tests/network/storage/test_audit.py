@@ -162,6 +162,38 @@ def drop_a_text(lines: list[str]) -> None:
     lines[1] = json.dumps(entry, sort_keys=True, separators=(",", ":"))
 
 
+def changed_field(line: str, **fields: Any) -> str:
+    return json.dumps(json.loads(line) | fields, sort_keys=True, separators=(",", ":"))
+
+
+def a_number_for_a_text(lines: list[str]) -> None:
+    lines[1] = changed_field(lines[1], entry=5)
+
+
+def half_a_character(lines: list[str]) -> None:
+    lines[1] = lines[1].replace('"entry":"', '"entry":"\\ud800', 1)
+
+
+def a_list_for_a_foot(lines: list[str]) -> None:
+    """The right words, but nothing that they stand for."""
+    lines[-1] = json.dumps([*json.loads(lines[-1])], separators=(",", ":"))
+
+
+def beyond_all_numbers(lines: list[str]) -> None:
+    """As if all but the last entry had been let go, and there had been very many."""
+    far = 1 << 70
+    del lines[1:-2]
+    lines[1] = changed_field(lines[1], seq=far)
+    entry = json.loads(lines[1])
+    del entry["entry"]
+    lines[1] = json.dumps(entry, sort_keys=True, separators=(",", ":"))
+    lines[-1] = changed_field(lines[-1], first=far, last=far, head=entry["link"])
+
+
+def nested(lines: list[str]) -> None:
+    lines[1] = "[" * 100_000
+
+
 def another_format(lines: list[str]) -> None:
     lines[1] = lines[1].replace(":", ": ", 1)
 
@@ -170,7 +202,8 @@ def another_format(lines: list[str]) -> None:
     "change",
     [
         edit, edit_with_its_digest, write_anew, delete, delete_first, delete_last, truncate, reorder,
-        reorder_with_numbers, drop_a_text, another_format,
+        reorder_with_numbers, drop_a_text, another_format, a_number_for_a_text, half_a_character,
+        a_list_for_a_foot, beyond_all_numbers, nested,
     ],
 )  # fmt: skip
 def test_tampering_with_an_export_is_found(moot: Moot, change: Callable[[list[str]], None]) -> None:

@@ -121,6 +121,15 @@ def test_no_byte_of_any_evidence_can_be_changed(case: tuple[Moot, StoredMotion, 
             read_certificate(data.replace(b"false", b"true"), case[0].roster)
 
 
+def test_what_is_nested_deeply_is_refused(case: tuple[Moot, StoredMotion, Held]) -> None:
+    """In a field that nobody knows, which the decoder passes over."""
+    data = with_evidence(case, "two answers")
+    deep = data.replace(b'"evidence":[{', b'"evidence":[{"x":' + b"[" * 100_000 + b"]" * 100_000 + b",", 1)
+    assert deep != data
+    with pytest.raises(ValueError, match="not a certificate"):
+        read_certificate(deep, case[0].roster)
+
+
 def test_it_can_be_checked_without_any_of_our_code(case: tuple[Moot, StoredMotion, Held]) -> None:
     """As docs/wire.md says: hashes, signatures, packed votes and a count."""
     hall, stored, held = case

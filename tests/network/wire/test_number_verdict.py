@@ -39,14 +39,16 @@ def judged(held: list[list[float]], cheats: tuple[int, ...] = (), **changes: Any
     return found
 
 
-def by_hand(numbers: list[float], tol: float, needed: int) -> Fraction | None:
-    """The claim in rationals, from every set of a quorum: the narrowest, the lowest among equals."""
+def by_hand(numbers: list[float], tol: float, needed: int) -> tuple[Fraction, Fraction] | None:
+    """The claim and the width of its window, in rationals, from every set of a quorum: the narrowest, and
+    the lowest among equals.
+    """
     best: tuple[Fraction, Fraction] | None = None
     for some in itertools.combinations(sorted(map(Fraction, numbers)), needed):
         width = some[-1] - some[0]
         if width <= Fraction(tol) and (best is None or (width, some[0]) < best):
             best = (width, some[0])
-    return None if best is None else best[1] + best[0] / 2
+    return None if best is None else (best[1] + best[0] / 2, best[0])
 
 
 def test_a_claim_is_the_middle_of_the_narrowest_window_of_a_quorum() -> None:
@@ -61,7 +63,8 @@ def test_a_claim_is_the_middle_of_the_narrowest_window_of_a_quorum() -> None:
             expected = by_hand(there, 0.5, quorum(n))
             assert found.claimed[i] == (expected is not None)
             if expected is not None:
-                assert Fraction(float(found.claims[i, 0])) == expected
+                claim, width = (Fraction(float(each[i, 0])) for each in (found.claims, found.widths))
+                assert (claim, width) == expected
             most = max((sum(low <= x <= low + 0.5 for x in there) for low in there), default=0)
             assert found.signed[i] == most
         assert found.undecided == int((~found.claimed).sum())

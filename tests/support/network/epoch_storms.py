@@ -39,6 +39,7 @@ from support.network.moot_of_epochs import (
     person,
     renewed,
 )
+from support.network.signatures import checked_once
 
 NAMES: Final = ("anna", "bert", "cleo", "dora", "emil", "fred", "gina")
 LATER: Final = ("hugo", "iris", "anna 1", "bert 1")
@@ -189,6 +190,7 @@ def address_of(each: Member) -> bytes:
     return bytes.fromhex(each.fingerprint)
 
 
+@checked_once()
 def play(seed: int, kind: str | None = None) -> MootOfEpochs:
     """One storm, and its promises."""
     try:

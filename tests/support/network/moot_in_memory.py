@@ -25,6 +25,7 @@ from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.driver import AnyVoter, Parts, Running
 from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.improve.interfaces import Choosing, Learning
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
@@ -112,6 +113,12 @@ class HostileKind(Protocol):
     def __call__(self, moot: Moot, place: int, node: Node, world: World[int], /) -> None: ...
 
 
+class MakesModels(Protocol):
+    """Says at every start of a node who chooses among its models, and who makes better ones."""
+
+    def __call__(self, moot: Moot, place: int, world: World[int], /) -> tuple[Choosing, Learning | None]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Listened:
     """A node has listened to first votes: to which, and with whom it had compared commitments."""
@@ -143,6 +150,8 @@ class Moot:
         voters: Mapping[int, AnyVoter] | None = None,
         number_adversaries: Mapping[int, NumberAdversary] | None = None,  # of those that are adversaries
         past: PastPerformance | None = None,
+        improving: Mapping[int, Callable[[Moot, int, World[int]], tuple[Choosing, Learning | None]]]
+        | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -155,6 +164,7 @@ class Moot:
         self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
         self.disk, self.past = disk, past
+        self.improving = dict(improving or {})  # who chooses among models, and makes better ones
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(range(self.n), seed, weather)
@@ -183,8 +193,14 @@ class Moot:
         voter = self.voters.get(place, ChunkVotes(self.votes[place]))
         adversary, holdout = self.adversaries.get(place), self.holdouts.get(place, Holdout())
         lies = self.number_adversaries.get(place)
+        choice, better = (
+            self.improving[place](self, place, world) if place in self.improving else (None, None)
+        )
         node = Node(
-            Parts(seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies),
+            Parts(
+                seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies, choice,
+                better,
+            ),
             policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip
         self.nodes[place] = node

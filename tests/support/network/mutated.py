@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 
+from folkmoot.network.wire.messages import AnyMessage
+
+KINDS = 1 + max(each.__struct_config__.tag for each in AnyMessage.__args__)
 HEADS = [
     b"\xdd\xff\xff\xff\xff",
     b"\xdf\x7f\xff\xff\xff",
@@ -45,5 +48,5 @@ def mutated(rng: random.Random, data: bytes, pool: list[bytes]) -> bytes:
                 found[where:where] = rng.randbytes(rng.randrange(1, 20))
             case _:  # another kind of message
                 if len(found) > 1:
-                    found[1] = rng.randrange(18)
+                    found[1] = rng.randrange(KINDS)
     return bytes(found)

@@ -30,6 +30,7 @@ from folkmoot.network.wire.number_verdict import NumberVerdict
 from support.network.hostile_members import KINDS, WITH_TRUST
 from support.network.moot_in_memory import HostileKind, Moot
 from support.network.number_moot import NumberMoot
+from support.network.signatures import checked_once
 from support.network.storms import SECONDS, hostile_in, hostile_kinds, make_trouble, run_through
 
 LIES: Final = tuple(f"lies: {name}" for name in NUMBER_ATTACKS)
@@ -120,6 +121,7 @@ OWN: Final[dict[str, type[TwoInOneVersion | Mangles | Forges]]] = {
 DRAWN: Final = (*LIES, TWO_CLOSES, *(kind for kind in KINDS if kind not in WITH_TRUST), *OWN)
 
 
+@checked_once()
 def play(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, compare: bool = True) -> tuple[int, int, int]:
     """One storm: inputs claimed with the hostile and without them, of how many; its promises hold in both."""
     try:

@@ -37,6 +37,7 @@ from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.statements import proves
 from support.network.hostile_members import KINDS, WITH_TRUST
 from support.network.moot_in_memory import Listened, Moot
+from support.network.signatures import checked_once
 
 SECONDS = 8.0
 REQUIRED: Final = 0.95  # of the inputs decided with the hostile switched off
@@ -103,6 +104,7 @@ def carried_by_the_honest(moot: Moot, found: Found) -> npt.NDArray[np.bool_]:
     return carried
 
 
+@checked_once()
 def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
     """One storm, and its promises; beside the same one without its hostile members, if it has any."""
     try:

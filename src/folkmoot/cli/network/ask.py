@@ -120,6 +120,14 @@ def ask(
             show_default="0.01 with --voting probabilities",
         ),
     ] = None,
+    improve: Annotated[
+        bool,
+        typer.Option(
+            "--improve",
+            help="The inputs are a pool: nodes with [improve] that list you make a better model of the "
+            "answers.",
+        ),
+    ] = False,
     require_decided: Annotated[
         bool,
         typer.Option(
@@ -155,6 +163,7 @@ def ask(
         voting=cast("Voting", voting),  # which it checks
         regression=regression,
         tol=tol,
+        improve=improve,
     )
     batch = read_inputs(inputs, schema)
     missing = batch.missing

@@ -19,6 +19,7 @@ from folkmoot.cli.output import json_key, print_json, print_table, progress_bars
 from folkmoot.cli.participant_output import print_participants
 
 if TYPE_CHECKING:
+    from folkmoot.network.storage.account import Account
     from folkmoot.runs.local_moot import LocalMoot, LocalResult
     from folkmoot.runs.local_numbers import LocalNumbersResult
     from folkmoot.runs.local_page import LocalPage
@@ -165,29 +166,51 @@ def folder_for(out: Path | None) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _numbers_as_dict(result: LocalNumbersResult) -> dict[str, Any]:
-    account = result.account
+def _setting(result: LocalResult | LocalNumbersResult) -> dict[str, Any]:
+    """What was played, for --json."""
     return {
         "nodes": result.config.nodes,
         "byzantine": result.byzantine,
         "attack": result.config.attack if result.byzantine else None,
         "killed": result.killed,
         "paused": result.paused,
-        "inputs": account.inputs,
-        "tol": account.tol,
-        "error": result.error,
-        **{json_key(name): error for name, error in result.lines.items()},
-        "undecided": account.undecided,
-        "apart": result.apart,
+        "inputs": result.account.inputs,
+    }
+
+
+def _signers(account: Account) -> dict[str, Any]:
+    """Who signed, for --json."""
+    return {
         "quorum": account.quorum,
         "took_part": account.took_part,
         "silent": account.silent,
         "evidence": account.evidence,
+    }
+
+
+def _cost(result: LocalResult | LocalNumbersResult) -> dict[str, Any]:
+    """What it took, for --json."""
+    account = result.account
+    return {
         "queries": account.queries,
         "bytes_sent": account.bytes_sent,
         "bytes_received": account.bytes_received,
         "motion_seconds": account.seconds,
         "seconds": round(result.seconds, 3),
+    }
+
+
+def _numbers_as_dict(result: LocalNumbersResult) -> dict[str, Any]:
+    account = result.account
+    return {
+        **_setting(result),
+        "tol": account.tol,
+        "error": result.error,
+        **{json_key(name): error for name, error in result.lines.items()},
+        "undecided": account.undecided,
+        "apart": result.apart,
+        **_signers(account),
+        **_cost(result),
     }
 
 
@@ -268,12 +291,7 @@ def _play_with(
 def _as_dict(result: LocalResult) -> dict[str, Any]:
     account = result.account
     return {
-        "nodes": result.config.nodes,
-        "byzantine": result.byzantine,
-        "attack": result.config.attack if result.byzantine else None,
-        "killed": result.killed,
-        "paused": result.paused,
-        "inputs": account.inputs,
+        **_setting(result),
         "consensus": result.accuracy,
         "agreement": sum(account.agreement) / account.inputs,
         "undecided": account.undecided,
@@ -282,17 +300,10 @@ def _as_dict(result: LocalResult) -> dict[str, Any]:
         "simulated_spread": result.simulated_spread,
         "simulated_agreement": result.simulated_agreement,
         **{json_key(line.name): line.accuracy for line in result.lines},
-        "quorum": account.quorum,
-        "took_part": account.took_part,
-        "silent": account.silent,
-        "evidence": account.evidence,
+        **_signers(account),
         "trust": account.trust,
         "anchored": account.anchored,
-        "queries": account.queries,
-        "bytes_sent": account.bytes_sent,
-        "bytes_received": account.bytes_received,
-        "motion_seconds": account.seconds,
-        "seconds": round(result.seconds, 3),
+        **_cost(result),
         "participant_table": result.participants.to_list(),
     }
 

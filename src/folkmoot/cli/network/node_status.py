@@ -9,7 +9,7 @@ from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.network.service.status import PeerStatus
+    from folkmoot.network.service.status import PeerStatus, Status
 
 
 def status(folder: Folder, json: Json = False) -> None:
@@ -58,6 +58,7 @@ def status(folder: Folder, json: Json = False) -> None:
         "folkmoot roster status shows it"
         for each in now.proposals
     ]
+    notes += _models(now)
     motions = [
         [
             motion.motion[:12],
@@ -74,6 +75,17 @@ def status(folder: Folder, json: Json = False) -> None:
         print_table("", ["motion", "by", "phase", "inputs", "round", "closes", "left"], motions, notes)
     else:
         say(*notes)
+
+
+def _models(now: Status) -> list[str]:
+    """Which adopted model votes, and which candidates wait."""
+    notes = [f"model: that of motion {now.model[:12]}, adopted"] if now.model else []
+    return notes + [
+        f"candidate of motion {each.motion[:12]}, a pool of {each.asker}: right on {each.after} of "
+        f"{each.rows} own rows, {each.before} before; folkmoot node adopt shows it"
+        for each in now.candidates
+        if each.refused is None and not each.adopted
+    ]
 
 
 def _asked_today(peer: PeerStatus) -> str:

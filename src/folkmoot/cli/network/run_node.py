@@ -26,6 +26,14 @@ Allow = Annotated[
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Load a pickled model, which can run any code of its maker.")
 ]
+ModelOption = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="A .skops or .onnx file, or package.module:function from a 2-d array to labels.",
+        show_default="as in node.toml",
+    ),
+]
 Listen = Annotated[
     str | None,
     typer.Option("--listen", metavar="HOST:PORT", help="Where to listen.", show_default="as in node.toml"),
@@ -44,14 +52,7 @@ SchemaFile = Annotated[
 def run(
     folder: Folder,
     roster: RosterFile = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model",
-            help="A .skops or .onnx file, or package.module:function from a 2-d array to labels.",
-            show_default="as in node.toml",
-        ),
-    ] = None,
+    model: ModelOption = None,
     allow: Allow = None,
     trust_pickle: TrustPickle = False,
     listen: Listen = None,
@@ -116,6 +117,7 @@ def run(
     from folkmoot.network.service.node_file import read_node_file
     from folkmoot.network.service.operation import Settings
     from folkmoot.network.service.operation import run as run_node
+    from folkmoot.runs.refitting import refit_apart
 
     most = bytes_of(disk, "--disk")
     faces = _faces(page, page_behind_tls)
@@ -138,6 +140,8 @@ def run(
             told.policy,
             told.chosen_schema(schema),
             told.weights,
+            told.improve,
+            refit_apart,
         ),
         faces=faces,
     )
@@ -189,6 +193,7 @@ def check(
         schema=told.chosen_schema(schema),
         weights=told.weights,
         policy=told.policy,
+        improve=told.improve,
     )
 
     async def all_lines() -> list[Check]:

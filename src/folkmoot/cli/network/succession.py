@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.network.init_node import Folder, check_node
-from folkmoot.cli.options import Json
+from folkmoot.cli.options import INT, Json
 from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def status(
     ] = None,
     epoch: Annotated[
         int | None,
-        typer.Option("--epoch", min=0, help="Write that of this epoch instead.", show_default=False),
+        typer.Option("--epoch", help="Write that of this epoch instead.", show_default=False, **INT),
     ] = None,
     json: Json = False,
 ) -> None:

@@ -155,7 +155,9 @@ def check_keys(table: Mapping[str, object], known: Iterable[str], optional: Iter
 def toml_string(text: str) -> str:
     """A basic string of TOML, on one line."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(_escaped(each) for each in escaped) + '"'
+    if escaped.isascii() and escaped.isprintable():  # a certificate has hundreds of such characters
+        return f'"{escaped}"'
+    return '"' + "".join(map(_escaped, escaped)) + '"'
 
 
 def toml_strings(texts: Iterable[str]) -> str:

@@ -63,6 +63,9 @@ class Terms:
         A number is claimed if a quorum has signed numbers that are at most so far apart, in the unit of the
         answers; two claims differ by at most this. It must be given with ``regression``; with probabilities
         None is 0.01.
+    improve : bool
+        Whether the inputs are a pool: nodes whose ``node.toml`` wants it make a better model of what is
+        decided, for their operators to adopt.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class Terms:
     voting: Voting = "labels"
     regression: bool = False
     tol: float | None = None
+    improve: bool = False
 
     def __post_init__(self) -> None:
         protocol_called(self.protocol)
@@ -106,6 +110,8 @@ class Terms:
             object.__setattr__(self, "labels", tuple(self.labels))
         if self.voting not in get_args(Voting):
             raise ValueError(f"voting must be 'labels' or 'probabilities': got {self.voting!r}")
+        if self.improve and self.answers != "labels":
+            raise ValueError(f"improve must be given with labels only: the answers are {self.answers}")
         self._check_numbers()
 
     @property
@@ -253,4 +259,5 @@ def put_of(batch: Batch, terms: Terms) -> Put:
         schema=batch.schema,
         answers=terms.answers,
         tol=0.0 if labels else TOL if terms.tol is None else terms.tol,
+        improve=terms.improve,
     )

@@ -62,6 +62,7 @@ class Put(msgspec.Struct, frozen=True, tag=True):
     schema: Schema = ()
     answers: Answers = "labels"
     tol: float = 0.0
+    improve: bool = False
     token: str = ""  # put shows that of the door
 
 
@@ -170,6 +171,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         schema=put.schema,
         answers=put.answers,
         tol=put.tol,
+        improve=put.improve,
     )
     motion.check()
     return motion

@@ -17,6 +17,7 @@ from folkmoot.arrays import Colours
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.drawing import answer_size
 from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.improve.interfaces import Choosing, Keeping, Learning
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.drill import Liar, LyingSession
@@ -30,7 +31,7 @@ from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import LOCAL, Motion
+from folkmoot.network.wire.motion import LOCAL, Motion, motion_name
 from folkmoot.network.wire.schema import Schema
 from folkmoot.trust import Anchor
 
@@ -77,6 +78,9 @@ class Running:
     started: float
     confirmed: bool  # has its asker itself told us of it?
     answer_size: int  # bytes of what a peer is told, at most
+    votes: AnyVoter  # the model that votes in it, whatever is adopted meanwhile
+    holdout: Holdout
+    pool: Keeping | None = None
     inputs: Inputs | None = None
     over: Callable[[Session, dict[str, Any]], None] | None = None
     wake: float = float("inf")
@@ -103,6 +107,8 @@ class Parts:
     holdout: Holdout = field(default_factory=Holdout)
     past: PastPerformance | None = None  # on a chain; instead of this node's own records
     number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
+    choice: Choosing | None = None  # of models; None: there is only that of ``votes``
+    improving: Learning | None = None
 
 
 class Driver:
@@ -128,7 +134,7 @@ class Driver:
         if parts.adversary is not None:
             liar = Liar(parts.adversary, parts.rng, parts.number_adversary)
             self._session = partial(LyingSession, liar)
-        self._holdout = parts.holdout
+        self._holdout, self._choice, self._improving = parts.holdout, parts.choice, parts.improving
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past
 
@@ -154,9 +160,16 @@ class Driver:
         memory: Memory | None = None,
     ) -> Running:
         """Begin a session, or take one up again with what it remembers."""
-        now = self._transport.now()
+        now, name = self._transport.now(), motion_name(announce.header)
+        votes, holdout = self._votes, self._holdout
+        if self._choice is not None:
+            votes, holdout = self._choice.of(name)
+        pool: Keeping | None = None
+        if self._improving is not None:
+            asker, again = self._roster[motion.asker].name, memory is not None
+            pool = self._improving.pool(name, motion, asker, again=again)
         local = motion.is_labels and motion.alpha == LOCAL
-        alpha = LocalThreshold.of(self._anchor(motion), motion.k) if local else motion.alpha
+        alpha = LocalThreshold.of(self._anchor(motion, holdout), motion.k) if local else motion.alpha
         session = self._session(
             announce.header,
             motion,
@@ -169,7 +182,9 @@ class Driver:
             weights=self._weighing.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
         )
-        running = Running(session, announce, now, confirmed, answer_size(session), inputs, over)
+        running = Running(
+            session, announce, now, confirmed, answer_size(session), votes, holdout, pool, inputs, over
+        )
         self.running[session.name] = running
         if len(self.running) > MOST_KEPT:
             ended = [name for name, each in self.running.items() if each.session.phase is Phase.OVER]
@@ -262,9 +277,11 @@ class Driver:
                 if chunk is None:
                     raise ValueError("the inputs of this motion are gone")
                 rows = motion.read_chunk(index, chunk)
+                if running.pool is not None:
+                    running.pool.keep(index, chunk)
                 if not motion.is_labels:
-                    return self._votes.numbers(rows, motion, wanted)
-                return self._votes.vote(rows, motion.labels, wanted, motion.schema)
+                    return running.votes.numbers(rows, motion, wanted)
+                return running.votes.vote(rows, motion.labels, wanted, motion.schema)
             except (ValueError, OSError) as error:
                 none = motion.form.nothing(motion.rows(index))
                 return ChunkVotes(none, "the inputs did not arrive as they were announced", str(error))
@@ -287,7 +304,7 @@ class Driver:
     def _listen(self, running: Running, votes: Colours) -> None:
         """Learn whom to trust from the first votes of all, in the model's thread."""
         session, motion = running.session, running.session.motion
-        anchor = self._anchor(motion)
+        anchor = self._anchor(motion, running.holdout)
 
         def done(judgement: Judgement) -> None:
             self._log(
@@ -300,10 +317,14 @@ class Driver:
         study = self._transport.work(lambda: judge(self._seat.place, votes, anchor, motion.classes), done)
         running.jobs.append((session.phase, study))
 
-    def _anchor(self, motion: Motion) -> Anchor | None:
+    def model(self) -> str:
+        """The adopted model that votes in motions that are opened now; "" if it is that of ``node.toml``."""
+        return "" if self._choice is None else self._choice.current()
+
+    def _anchor(self, motion: Motion, holdout: Holdout) -> Anchor | None:
         """What this node knows of its own model: its holdout, and the truths it was told."""
         own = self._members[self._seat.place]
-        return self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
+        return holdout.with_more(self._records.answers(own)).anchor(motion.labels)
 
     def _report(self, session: Session, evidence: statements.Evidence) -> None:
         self._counts["evidence"] += 1
@@ -354,6 +375,8 @@ class Driver:
         # Slower nodes may still ask us, so it stays for a while.
         linger = max(session.end, self._transport.now()) + LINGER
         self._transport.later(linger, lambda: self._forget(session.name))
+        if self._improving is not None:
+            self._improving.over(session.name)
         if running.over is not None:
             over, running.over = running.over, None
             over(session, summary)

@@ -22,6 +22,8 @@ _COUNTED: Final = {
     "queries_sent": "Queries asked, in motions that are over.",
     "motions_over": "Motions that are over.",
     "evidence": "Participants that contradicted themselves, once a motion.",
+    "candidates": "Models that were made of pools, for the operator to adopt.",
+    "candidates_refused": "Pools of which no model was made, or none that own rows bear out.",
     "motions_forgotten": "Old motions that made room for others.",
     "dropped_no_connection": "Frames given up because too much waited for a connection.",
 }

@@ -127,18 +127,27 @@ class Model:
             raise another_number(self.columns, columns)
         return align(self.schema, schema, columns)
 
+    def kinds(self) -> list[Answers]:
+        """With what the model can answer: labels, probabilities, numbers; the likeliest kind first.
+
+        A model that does not say which labels it knows may be a regressor, or one that is told of them.
+        """
+        found: list[Answers] = ["numbers", "labels"] if self.labels is None else ["labels"]
+        return [*found, "probabilities"] if self.labels is not None and self._chances is not None else found
+
     def check_answers(self, answers: Answers) -> None:
         """MismatchError if the model cannot answer so: with labels, probabilities or numbers."""
-        if answers == "numbers" and self.labels is not None:
+        if answers in self.kinds():
+            return
+        if answers == "numbers":
             raise MismatchError(
                 "its model gives labels, not numbers",
-                f"model {self.spec} gives labels, not numbers: {shortened(self.labels)}",
+                f"model {self.spec} gives labels, not numbers: {shortened(self.labels or [])}",
             )
-        if answers == "probabilities" and (self._chances is None or self.labels is None):
-            raise MismatchError(
-                "its model gives no probabilities",
-                f"model {self.spec} gives no probabilities: it must be an estimator with predict_proba",
-            )
+        raise MismatchError(
+            "its model gives no probabilities",
+            f"model {self.spec} gives no probabilities: it must be an estimator with predict_proba",
+        )
 
     def predict(self, X: npt.ArrayLike) -> list[str]:
         """One label a row."""
@@ -319,6 +328,13 @@ def _onnx(spec: str) -> Model:
 
 def _function(spec: str) -> Model:
     """A function of a module, of an installed package or in the current folder."""
+    function = imported(spec, "model")
+    columns = _columns(spec, getattr(function, "columns", None))
+    return Model(spec, function, labels=getattr(function, "labels", None), columns=columns)
+
+
+def imported(spec: str, what: str) -> Callable[..., Any]:
+    """The function that ``package.module:function`` names; ValueError, with ``what`` it is, if none does."""
     name, _, attribute = spec.partition(":")
     _make_current_folder_importable()
     try:
@@ -326,21 +342,22 @@ def _function(spec: str) -> Model:
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
             raise ValueError(
-                f"model {spec} must name a module that can be imported: there is no {error.name}, neither "
+                f"{what} {spec} must name a module that can be imported: there is no {error.name}, neither "
                 "installed nor in the current folder"
             ) from None
-        raise ValueError(f"model {spec} must name a module that can be imported: {told(error)}") from error
+        raise ValueError(f"{what} {spec} must name a module that can be imported: {told(error)}") from error
     try:
         function = functools.reduce(getattr, attribute.split("."), module)
     except AttributeError:
-        raise ValueError(f"model {spec} must name a function of {name}: there is no {attribute}") from None
+        raise ValueError(f"{what} {spec} must name a function of {name}: there is no {attribute}") from None
     if not callable(function):
-        hint = f"; give {spec}.predict" if callable(getattr(function, "predict", None)) else ""
+        predicts = what == "model" and callable(getattr(function, "predict", None))
+        hint = f"; give {spec}.predict" if predicts else ""
         raise ValueError(
-            f"model {spec} must name a function: {attribute} is a {type(function).__name__}{hint}"
+            f"{what} {spec} must name a function: {attribute} is a {type(function).__name__}{hint}"
         )
-    columns = _columns(spec, getattr(function, "columns", None))
-    return Model(spec, function, labels=getattr(function, "labels", None), columns=columns)
+    found: Callable[..., Any] = function
+    return found
 
 
 def _columns(spec: str, value: object) -> int | None:

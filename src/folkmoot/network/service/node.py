@@ -185,7 +185,9 @@ class Node:
         signature = self.seat.key.sign(statements.announcement(name, self.seat.place))
         announce = m.Announce(header, signature, motion.seconds)
         clock = self.transport.clock()
-        self.storage.open_motion(name, header, signature, self._named, clock, clock + motion.seconds)
+        self.storage.open_motion(
+            name, header, signature, self._named, clock, clock + motion.seconds, self._driver.model()
+        )
         frame = m.encode(announce)
         for peer in range(self.seat.n):
             if peer != self.seat.place:
@@ -314,8 +316,9 @@ class Node:
             return
         clock = self.transport.clock()
         self.storage.open_motion(
-            name, message.header, message.signature, self._named, clock, clock + remaining
-        )
+            name, message.header, message.signature, self._named, clock, clock + remaining,
+            self._driver.model(),
+        )  # fmt: skip
         self._log(
             "info",
             "motion heard",

@@ -12,6 +12,7 @@ from typing import Any
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import read_toml
 from folkmoot.network.membership.identity import SETTINGS
+from folkmoot.network.service.improve.settings import Improve
 from folkmoot.network.service.models import as_labels, is_function
 from folkmoot.network.service.policy import Policy
 
@@ -40,6 +41,8 @@ class NodeFile:
         Members' past performance on a chain, as ``folkmoot chain record --weights`` writes it.
     holdout : Path or None
         Labelled rows, or labels and answers, that show how good the model is.
+    improve : Improve or None
+        Whose pools better models are made of, from which rows; None: of nobody's.
     """
 
     path: Path
@@ -51,6 +54,7 @@ class NodeFile:
     schema: Path | None = None
     weights: Path | None = None
     holdout: Path | None = None
+    improve: Improve | None = None
 
     def chosen_roster(self, option: Path | None) -> Path:
         """The roster given at the prompt, or that of the file; ValueError if there is none."""
@@ -91,6 +95,7 @@ def read_node_file(folder: Path) -> NodeFile:
             None if schema is None else folder / schema,
             None if weights is None else folder / weights,
             None if holdout is None else folder / holdout,
+            Improve.read(table["improve"], folder) if "improve" in table else None,
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

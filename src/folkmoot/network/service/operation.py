@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -28,6 +29,9 @@ from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
 from folkmoot.network.service.driver import Parts
 from folkmoot.network.service.holdout import Holdout, read_holdout
+from folkmoot.network.service.improve.improving import Refit, World
+from folkmoot.network.service.improve.settings import Improve
+from folkmoot.network.service.improve.setup import NodeModels, check_improve
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
@@ -45,6 +49,7 @@ from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.transports.places import Places
+from folkmoot.network.transports.worker import Worker
 from folkmoot.tabular import shortened
 
 LOCK: Final = "lock"
@@ -73,6 +78,8 @@ class Settings:
     policy: Policy = field(default_factory=Policy)  # which motions it plays
     schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
     weights: Path | None = None  # members' past performance on a chain
+    improve: Improve | None = None  # whose pools better models are made of
+    refit: Refit | None = None  # who fits them
 
 
 class Face(Protocol):
@@ -120,9 +127,10 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
         holdout = None if settings.holdout is None else read_holdout(settings.holdout, model)
         storage = Storage(settings.folder / DATABASE)
         try:
+            models = NodeModels.of(settings, model, holdout or Holdout(), storage)
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 chronicle = Chronicle(storage, roster, time.time())
-                runner.run(_serve(settings, me, chronicle, model, log, adversary, holdout, faces))
+                runner.run(_serve(settings, me, chronicle, models, log, adversary, holdout, faces))
         except sqlite3.Error as error:
             raise NodeError(_disk_trouble(settings.folder, error)) from None
         finally:
@@ -134,12 +142,13 @@ async def _serve(
     settings: Settings,
     me: Identity,
     chronicle: Chronicle,
-    model: Model,
+    models: NodeModels,
     log: Journal,
     adversary: Adversary | None,
     holdout: Holdout | None,
     faces: Sequence[Face],
 ) -> None:
+    model = models.voting
     labels = labels_of(model, settings)
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
@@ -147,25 +156,41 @@ async def _serve(
     # Whom a policy names may have left, or joined, since the roster in the file.
     everybody = [member for roster in chronicle.rosters for member in roster]
     check_access(settings.policy, everybody, settings.folder)
+    if settings.improve is not None:
+        check_improve(settings.improve, models.base, settings.allow, everybody, settings.folder)
     roster = newest_with(me, chronicle, settings)
     place = place_of(me, roster, settings)
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
     incarnation = chronicle.storage.start(mesh.clock())
     past = None if settings.weights is None else PastPerformance.read(settings.weights, roster)
-    rng, voter, known = random.SystemRandom(), Voter(model), holdout or Holdout()
+    rng, voter, known = random.SystemRandom(), Voter(models.base), holdout or Holdout()
     lies = number_adversary_of(settings.attack or "")
+    refits = Worker(loop)
+    improving = models.improving(
+        settings, chronicle.storage,
+        World(
+            me.name, mesh.clock, lambda seconds, call: mesh.later(mesh.now() + seconds, call), refits.put,
+            partial(log.write, node=me.name), lambda: models.now(settings),
+        ),
+    )  # fmt: skip
 
     def make(roster: Roster, places: Places, lasting: Lasting) -> Node:
         seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
-        parts = Parts(seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies)
+        parts = Parts(
+            seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies, models.choice,
+            improving,
+        )  # fmt: skip
         return Node(
             parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels, lasting=lasting
         )
 
     node = Assembly(chronicle, mesh, me.fingerprint, make, rng=rng, hold=mesh.hold, journal=log)
 
+    if improving is not None:
+        improving.counts = node.counts
+
     def look() -> Status:
-        return status(node, mesh, settings.disk)
+        return status(node, mesh, settings.disk, models)
 
     door = ControlServer(node, settings.folder, labels, look)
     servers = []
@@ -188,6 +213,8 @@ async def _serve(
             participants=len(roster), model=settings.model, loop=type(loop).__module__.split(".")[0],
         )  # fmt: skip
         node.start()
+        if improving is not None:
+            improving.resume()
         for face in faces:
             shown = Shown(node, settings.folder, labels, model, look, log)
             opened.append(face)
@@ -210,6 +237,7 @@ async def _serve(
             node.stop()
         for server in servers:
             server.close()
+        refits.close()
         await mesh.close()
         log.write("info", "stopped", node=me.name)
 

@@ -10,6 +10,7 @@ from folkmoot import __version__
 from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH
 from folkmoot.network.service.assembly import AnyNode, Assembly
+from folkmoot.network.service.improve.setup import NodeModels
 from folkmoot.network.storage.chronicle import Proposal
 from folkmoot.network.transports.mesh import Mesh
 
@@ -60,6 +61,19 @@ class ProposalStatus(msgspec.Struct, frozen=True):
     owed: list[str]  # whose old key must sign, too
 
 
+class CandidateStatus(msgspec.Struct, frozen=True):
+    """A model that was made of a pool."""
+
+    motion: str
+    asker: str
+    made: float
+    rows: int
+    before: int | None
+    after: int | None
+    refused: str | None
+    adopted: bool
+
+
 class Status(msgspec.Struct, frozen=True, tag=True):
     """A node at one moment. Budgets come in pairs: what is used, and the most."""
 
@@ -80,9 +94,11 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     rosters: int = 1  # under which motions may still be under way
     proposals: list[ProposalStatus] = []
     two_successors: list[str] = []  # who has signed two successors of one roster
+    model: str = ""  # the motion of the adopted model that votes; empty: that of node.toml does
+    candidates: list[CandidateStatus] = []  # models that were made of pools, the oldest first
 
 
-def status(node: AnyNode, mesh: Mesh, disk: int) -> Status:
+def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = None) -> Status:
     """How a node is now; ``disk`` are the bytes that it may store."""
     now, place = node.transport.now(), node.seat.place
     connected, benched = set(mesh.connected()), set(node.health.benched(now))
@@ -137,7 +153,20 @@ def status(node: AnyNode, mesh: Mesh, disk: int) -> Status:
         if isinstance(node, Assembly)
         else [],
         two_successors=node.accused() if isinstance(node, Assembly) else [],
+        model="" if models is None else models.choice.current(),
+        candidates=[] if models is None else _candidates(models),
     )
+
+
+def _candidates(models: NodeModels) -> list[CandidateStatus]:
+    adopted = {each.model for each in models.adoptions.pile()}
+    return [
+        CandidateStatus(
+            each.motion, each.asker, each.made, each.rows, each.before, each.after, each.why,
+            each.motion in adopted,
+        )
+        for each in models.candidates.reports()
+    ]  # fmt: skip
 
 
 def _proposal(proposal: Proposal) -> ProposalStatus:

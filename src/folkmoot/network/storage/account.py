@@ -97,6 +97,9 @@ class Account(msgspec.Struct, frozen=True):
     first_numbers : list of list of float
         For each input the lowest, the median and the highest of the first numbers of those who closed; with
         numbers only.
+    windows : list of (list of float) or None
+        For each input the ends of the window that the claim is the middle of: the lowest and the highest of a
+        quorum's numbers, at most ``tol`` apart; None where nothing is claimed. With numbers only.
     columns : list of str
         What the columns of the inputs are called; none if they have no names, and nobody could check them.
 
@@ -146,6 +149,7 @@ class Account(msgspec.Struct, frozen=True):
     tol: float | None = None
     claims: list[float | list[float] | None] = []
     first_numbers: list[list[float]] = []
+    windows: list[list[float] | None] = []
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -156,7 +160,7 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
 def account_of(stored: StoredMotion, held: Held) -> Account:
     """The same, of what was read already: no database is needed, so that a thread may do it."""
     motion, names, said = stored.motion, stored.names, stored.summary
-    proofs, outcome = held.evidence, _outcome(stored, held)
+    proofs, outcome = held.evidence, outcome_in(stored, held)
     first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)
     claims = _claims(motion, outcome)
     return Account(
@@ -198,6 +202,7 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         tol=None if motion.is_labels else motion.tol,
         claims=claims,
         first_numbers=first_numbers(motion, held.closes, outcome.closed),
+        windows=_windows(motion, outcome),
     )
 
 
@@ -209,6 +214,14 @@ def _claims(motion: Motion, outcome: Verdict) -> list[float | list[float] | None
     return [(each[0] if single else each) if there else None for there, each in claimed]
 
 
+def _windows(motion: Motion, outcome: Verdict) -> list[list[float] | None]:
+    if motion.answers != "numbers" or not isinstance(outcome, NumberVerdict):
+        return []
+    middles, halves = outcome.claims[:, 0].tolist(), (outcome.widths[:, 0] / 2).tolist()
+    there = zip(outcome.claimed.tolist(), middles, halves, strict=True)
+    return [[middle - half, middle + half] if claimed else None for claimed, middle, half in there]
+
+
 def _decisions(motion: Motion, outcome: Verdict, claims: Sequence[object]) -> list[str | None]:
     if motion.answers == "numbers":
         return [None if each is None else str(each) for each in claims]
@@ -217,10 +230,11 @@ def _decisions(motion: Motion, outcome: Verdict, claims: Sequence[object]) -> li
 
 def outcome_of(storage: Storage, stored: StoredMotion) -> Verdict:
     """The verdict of the closes that are stored."""
-    return _outcome(stored, storage.held(stored.name))
+    return outcome_in(stored, storage.held(stored.name))
 
 
-def _outcome(stored: StoredMotion, held: Held) -> Verdict:
+def outcome_in(stored: StoredMotion, held: Held) -> Verdict:
+    """The same, of what was read already."""
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("trust")
     return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust)

@@ -30,6 +30,7 @@ FORMAT: Final = "folkmoot audit 1"
 MOST: Final = 1_000_000  # entries: about a hundred bytes each, once their motions are forgotten
 START: Final = hashlib.sha256(FORMAT.encode()).digest()  # the link before the first entry
 _PREFIX: Final = b"folkmoot/2 audit\0"
+_FOOT: Final = {"node", "fingerprint", "first", "last", "head", "signature"}
 
 
 class TamperedError(ValueError):
@@ -195,24 +196,26 @@ def read_export(text: str) -> tuple[list[Entry], dict[str, Any]]:
             raise TamperedError(f"it is not a whole export of an audit log ({FORMAT})")
         found = [json.loads(line) for line in lines[1:]]
         foot = found.pop()
-        if set(foot) != {"node", "fingerprint", "first", "last", "head", "signature"}:
+        if not isinstance(foot, dict) or set(foot) != _FOOT:
             raise TamperedError("its last line is not what the node signed: it was cut short")
-        entries = [
-            Entry(
-                int(each["seq"]),
-                bytes.fromhex(each["digest"]),
-                bytes.fromhex(each["link"]),
-                each.get("entry"),
-            )
-            for each in found
-        ]
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        if isinstance(error, TamperedError):
-            raise
+        entries = [_entry(each) for each in found]
+    except TamperedError:
+        raise
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise TamperedError(f"it is not an export of an audit log: {error}") from None
     if export_text(entries, foot) != text:
         raise TamperedError("it is not to the byte as folkmoot writes an export: something in it was changed")
     return entries, foot
+
+
+def _entry(line: dict[str, Any]) -> Entry:
+    """An entry of an export; ValueError, KeyError or TypeError if it is none."""
+    seq, text = line["seq"], line.get("entry")
+    if not (isinstance(seq, int) and 0 < seq < 1 << 63) or not isinstance(text, str | None):
+        raise ValueError("an entry must have its number and its text")
+    if text is not None:
+        text.encode()  # a ValueError if it is none that could have been written
+    return Entry(seq, bytes.fromhex(line["digest"]), bytes.fromhex(line["link"]), text)
 
 
 def check_goes_on(entries: Sequence[Entry], earlier: Sequence[Entry]) -> None:

@@ -19,7 +19,7 @@ from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.storage import Held, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.messages import Close, Commit, Reveal, Signature
-from folkmoot.network.wire.motion import motion_name, read_header
+from folkmoot.network.wire.motion import Motion, motion_name, read_header
 from folkmoot.network.wire.statements import Evidence
 
 CAVEAT: Final = (
@@ -60,7 +60,7 @@ def write_certificate(stored: StoredMotion, held: Held) -> bytes:
         What ``read_certificate`` takes.
     """
     motion = stored.motion
-    _refuse_trust(trust=motion.trust)
+    _refuse_trust(motion)
     return _encoded(
         Certificate(
             "folkmoot certificate 1",
@@ -93,7 +93,7 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
     """
     try:
         found = _DECODER.decode(data)
-    except ValueError as error:  # a DecodeError is one
+    except (ValueError, RecursionError) as error:  # a DecodeError is one
         raise ValueError(f"it is not a certificate that folkmoot wrote ({error})") from None
     if _encoded(found) != data:
         raise ValueError(
@@ -111,7 +111,7 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
         motion = read_header(found.header)
     except TypeError as error:  # an asker may sign what it likes
         raise ValueError(f"its header cannot be read: {error}") from None
-    _refuse_trust(trust=motion.trust)
+    _refuse_trust(motion)
     if motion.moot.hex() != found.moot or not 0 <= motion.asker < len(roster):
         raise ValueError("its motion was not put to this moot")
     said = statements.announcement(name, motion.asker)
@@ -171,8 +171,13 @@ def _in_order(
     return items
 
 
-def _refuse_trust(*, trust: bool) -> None:
-    if trust:
+def has_certificate(motion: Motion) -> bool:
+    """Whether there is a certificate of a motion: of one with trust there is none."""
+    return not motion.trust
+
+
+def _refuse_trust(motion: Motion) -> None:
+    if not has_certificate(motion):
         raise ValueError(
             "a motion with trust has no certificate: each node decides for itself, by its own trust"
         )

@@ -26,6 +26,7 @@ CHILDREN: Final = (
     "evidence",
     "truths",
     "series",
+    "models",
 )  # tables with rows of a motion
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL);
@@ -70,12 +71,18 @@ CREATE TABLE audit (
 );
 CREATE INDEX audit_motion ON audit (motion)
 """
+# ``models`` says which adopted model votes in a motion; one without a row has that of node.toml.
+_MODELS: Final = """
+CREATE TABLE models (motion BLOB PRIMARY KEY, model TEXT NOT NULL);
+CREATE TABLE adoptions (place INTEGER PRIMARY KEY, model TEXT NOT NULL, base TEXT NOT NULL, at REAL NOT NULL)
+"""
 _STEPS: Final = (
     _SCHEMA,
     _SEALS,
     _SERIES,
     _ROSTERS,
     _AUDIT,
+    _MODELS,
 )  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)
 

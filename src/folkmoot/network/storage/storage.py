@@ -112,8 +112,12 @@ class Storage:
         members: Sequence[tuple[str, str]],
         opened: float,
         ends: float,
+        model: str = "",
     ) -> None:
-        """A motion has been put; ``members`` are the fingerprints and names of its moot."""
+        """A motion has been put; ``members`` are the fingerprints and names of its moot.
+
+        ``model`` is the adopted model that votes in it, until its end; "" is that of ``node.toml``.
+        """
         with self._db.writing():
             people = json.dumps(list(members))
             self._db.change(
@@ -121,6 +125,8 @@ class Storage:
                 name, header, signature, people, opened, ends,
             )  # fmt: skip
             self._db.seal(name)
+            if model:
+                self._db.add("models", name, model)
             self._note_asked(name, header, members, opened)
 
     def prolong(self, name: bytes, ends: float) -> None:

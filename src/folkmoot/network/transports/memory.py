@@ -41,6 +41,7 @@ class Network(Generic[Peer]):
         self.frames = 0
         self._seed = seed
         self._sent: Counter[bytes] = Counter()  # by what was sent to whom
+        self._ways: dict[tuple[Peer, Peer], bytes] = {}
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._serial = 0
         self._trace = hashlib.sha256()
@@ -111,7 +112,9 @@ class Network(Generic[Peer]):
 
     def _dice(self, sender: Peer, peer: Peer, frame: bytes) -> tuple[float, float]:
         """Two numbers in [0, 1) for a frame on its way."""
-        way = f"{self._seed} {sender} {peer} ".encode()
+        way = self._ways.get((sender, peer))
+        if way is None:
+            way = self._ways[sender, peer] = f"{self._seed} {sender} {peer} ".encode()
         what = hashlib.blake2b(way + frame, digest_size=16).digest()
         self._sent[what] += 1
         rolled = hashlib.blake2b(what + self._sent[what].to_bytes(4, "big"), digest_size=16).digest()

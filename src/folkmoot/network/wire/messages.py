@@ -230,5 +230,8 @@ def encode(message: Message) -> bytes:
 
 def decode(data: bytes | memoryview) -> AnyMessage:
     """The message in ``data``; ValueError if there is none."""
-    message: AnyMessage = _DECODER.decode(data)
+    try:
+        message: AnyMessage = _DECODER.decode(data)
+    except RecursionError:
+        raise ValueError("a message must not be nested deeply") from None
     return message

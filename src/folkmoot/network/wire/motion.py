@@ -64,6 +64,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     schema: Schema = ()  # what the columns are; empty: they have no names
     answers: Answers = "labels"
     tol: float = 0.0  # of probabilities and numbers: how far apart the closes of a quorum may be
+    improve: bool = False  # a pool: nodes that want to may fit their models again to what is decided
 
     def encoded(self) -> bytes:
         """The bytes that are signed and sent; the last fields are left out where nothing is asked of them."""
@@ -136,6 +137,8 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             _check_labels(self.labels)
         elif self.labels:
             raise ValueError(f"a motion about numbers must name no labels: got {len(self.labels)}")
+        if self.improve and not self.is_labels:
+            raise ValueError(f"a pool to improve models with must be about labels: got {self.answers}")
         if self.is_labels:
             if self.tol != 0.0:
                 raise ValueError(f"tol must be 0 in a motion about labels: got tol={self.tol:g}")

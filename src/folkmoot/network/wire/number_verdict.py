@@ -40,6 +40,7 @@ class NumberVerdict(Verdict):
     """Claims with how many stand behind them; ``decisions`` are labels, of probabilities only."""
 
     claims: Floats  # (input, output): the middle of the window, NaN if there is none
+    widths: Floats  # (input, output): how wide it is
     tol: float
 
     @property
@@ -99,6 +100,7 @@ def number_verdict(
         silent=[place for place in range(n) if place not in closes],
         abstained={place: closes[place].reason for place in counted if closes[place].reason},
         claims=claims,
+        widths=widths,
         tol=motion.tol,
     )
 

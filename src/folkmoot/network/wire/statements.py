@@ -167,7 +167,10 @@ def write_evidence(evidence: Evidence) -> bytes:
 
 def read_evidence(data: bytes) -> Evidence:
     """The evidence in ``data``; ValueError if there is none."""
-    evidence: Evidence = _DECODER.decode(data)
+    try:
+        evidence: Evidence = _DECODER.decode(data)
+    except RecursionError:
+        raise ValueError("evidence must not be nested deeply") from None
     return evidence
 
 

@@ -86,8 +86,10 @@ class NumberPoint:
     seed: int
     true: int
     agreed: int
-    suggested: int  # by the eigengap
+    usual: int  # the weighted median of the participants' numbers
+    suggested: int  # by the eigengap, from 2 to 20
     score: float
+    with_usual: float
     with_suggested: float
 
 
@@ -114,10 +116,11 @@ def numbers_agreed(name: str, data: str | None, seed: int, n: int, rows: int, ob
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClusteringWarning)
         agreed = cluster(free)
+        usual = cluster(free, agreed.usual_clusters)
         hinted = cluster(free, agreed.suggested_clusters)
     return NumberPoint(
-        name, seed, things.clusters, agreed.n_clusters, agreed.suggested_clusters,
-        _score(things, agreed.labels), _score(things, hinted.labels),
+        name, seed, things.clusters, agreed.n_clusters, agreed.usual_clusters, agreed.suggested_clusters,
+        *(_score(things, each.labels) for each in (agreed, usual, hinted)),
     )  # fmt: skip
 
 
@@ -172,11 +175,10 @@ def cells(config: Config, seed: int) -> Plan:
     stories = [(NOBODY, 0), *((attack, f) for attack in config.attacks for f in config.liars)]
     points: dict[tuple[str, int, str, int], Cell] = {}
     numbers: dict[tuple[str, int], Cell] = {}
-    for name in config.names:
-        data = config.data if name == FEMNIST else None
-        if name == FEMNIST and data is None:
-            continue
-        for each in range(first, first + config.seeds):
+    names = [name for name in config.names if name != FEMNIST or config.data is not None]
+    for each in range(first, first + config.seeds):  # seed by seed: a run that is stopped has all of some
+        for name in names:
+            data = config.data if name == FEMNIST else None
             common = {
                 "name": name, "data": data, "seed": each, "n": config.n, "rows": config.rows,
                 "objects": config.objects,
@@ -293,13 +295,20 @@ def _numbers(numbers: Sequence[NumberPoint]) -> list[Finding]:
     rows = []
     for name in dict.fromkeys(each.name for each in numbers):
         here = [each for each in numbers if each.name == name]
-        agreed, hinted = ([getattr(each, what) for each in here] for what in ("agreed", "suggested"))
+        words = [
+            f"{what} {min(numbers)} to {max(numbers)}: {_over(here, score)}"
+            for what, name_of, score in (
+                ("agreed", "agreed", "score"),
+                ("median", "usual", "with_usual"),
+                ("eigengap", "suggested", "with_suggested"),
+            )
+            for numbers in [[getattr(each, name_of) for each in here]]
+        ]
         rows.append(
             Finding(
                 f"{name}, number not given: each has made 2 to {2 * here[0].true}",
                 f"{here[0].true} clusters",
-                f"median {min(agreed)} to {max(agreed)}: {_over(here, 'score')}; eigengap {min(hinted)} to "
-                f"{max(hinted)}: {_over(here, 'with_suggested')}",
+                "; ".join(words),
             )
         )
     return rows

@@ -19,7 +19,7 @@ from folkmoot.levels import in_levels
 from folkmoot.paper.improvement.writers import Setting, Voted, Writers, accuracy, draw, vote
 from folkmoot.paper.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG, liars_order
 from folkmoot.trust import OwnRows, agree_on_labels
-from folkmoot.trust.own_rows import speaks_against
+from folkmoot.trust.own_rows import FIRM, Footing, speaks_against
 from folkmoot.trust.pool_review import RULE, Recipe
 from folkmoot.votes import UNCOLOURED
 
@@ -121,7 +121,7 @@ class Labelled:
 
     chances: Floats  # (participant, input, class)
     why_not: tuple[str | None, ...]  # why some have no view
-    footing: tuple[tuple[float, float, float], ...]  # what each one's labels rest on, for safe=True
+    footing: tuple[Footing, ...]  # what each one's labels rest on, for safe=True
 
 
 def labels_by(drawn: Writers, votes: Floats, trial: Trial) -> Labelled:
@@ -171,7 +171,7 @@ def labels_by(drawn: Writers, votes: Floats, trial: Trial) -> Labelled:
 
 def _plain(chances: Floats) -> Labelled:
     """What comes of ways that ask nobody's rows."""
-    return Labelled(chances, (None,) * len(chances), ((1.0, 1.0, 1.0),) * len(chances))
+    return Labelled(chances, (None,) * len(chances), (FIRM,) * len(chances))
 
 
 def _nearest(heard: Floats, held: Floats) -> Floats:

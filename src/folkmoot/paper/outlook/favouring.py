@@ -43,7 +43,7 @@ class Config:
     held_out: int = 20
     shares: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3)
     trust_shares: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6)
-    writer_seeds: int = 1
+    writer_seeds: int = 3
     test_writers: int = 100
     trees: int = 100
     talking: Talking = field(default_factory=Talking)

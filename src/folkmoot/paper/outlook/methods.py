@@ -17,8 +17,8 @@ from folkmoot.baselines.majority import majority_answer
 from folkmoot.baselines.weighted import weighted_answer
 from folkmoot.federated import Federated, QuorumSet, propose
 from folkmoot.outcome import Outcome
-from folkmoot.paper.outlook.crowds import BOASTED, KNOWN, Crowd
-from folkmoot.protocols import Hierarchy, Leaders, Slush, Snowball
+from folkmoot.paper.outlook.crowds import BOASTED, HOLDOUT, KNOWN, Crowd
+from folkmoot.protocols import AnyProtocol, Hierarchy, Leaders, Slush, Snowball
 from folkmoot.sampling import Others
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.self_anchored import Listeners, listen_first
@@ -176,8 +176,23 @@ def said_by_all(scene: Scene) -> list[Said]:
     return found
 
 
+def by_trust(scene: Scene) -> dict[str, AnyProtocol]:
+    """The talks of those who have learnt whom to trust, but for federated agreement."""
+    k, alpha = scene.talking.k, scene.talking.alpha
+    return {
+        "Slush": Slush(k, alpha),
+        "Snowball": Snowball(k, alpha, scene.talking.beta),
+        "local Slush": Slush(k, StrongConfidence(scene.crowd.known(HOLDOUT, scene.liars))),
+        "leaders": Leaders(k, alpha),
+        "teams": _hierarchy(scene),
+        "teams, honest delegates": _hierarchy(scene, honest=True),
+    }
+
+
 def said_by_trust(scene: Scene) -> list[Said]:
-    """Slush and federated agreement of those who have learnt whom to trust; nothing where nobody can."""
+    """Talks of those who have learnt whom to trust, and what they decide without one; nothing where nobody
+    can.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrustWarning)
         listeners = listen_first(
@@ -190,16 +205,12 @@ def said_by_trust(scene: Scene) -> list[Said]:
     if listeners is None:
         return []
     talking, crowd = scene.talking, scene.crowd
-    slush = listeners.talk(
-        Slush(talking.k, talking.alpha),
-        scene.liars,
-        truth=crowd.truth,
-        rounds=talking.rounds,
-        seed=crowd.seed,
-        classes=2,
-        threads=1,
-    )
-    found = [_of_outcome(crowd, "Slush", TRUST, slush)]
+    how: dict[str, Any] = {"truth": crowd.truth, "seed": crowd.seed, "classes": 2, "threads": 1}
+    silent = listeners.talk(Slush(talking.k, talking.alpha), scene.liars, rounds=0, **how)
+    found = [_of_outcome(crowd, "no talk", TRUST, silent)]
+    for name, protocol in by_trust(scene).items():
+        talked = listeners.talk(protocol, scene.liars, rounds=talking.rounds, **how)
+        found.append(_of_outcome(crowd, name, TRUST, talked))
     for most in talking.slices:
         outcome = _federated_by_trust(scene, listeners, most)
         found.append(_of_outcome(crowd, f"federated, {most} each", TRUST, outcome))

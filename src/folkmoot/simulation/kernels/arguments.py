@@ -58,7 +58,7 @@ class Notebook(NamedTuple):
     """The turns of one input, as far as there is room: who asked whom, and what came of it."""
 
     rows: Array  # (turn, 5 + colour) float64: round, node, colour that won, before, after, tally
-    asked: Array  # (turn, most) int32: the nodes that were asked
+    asked: Array  # (turn, most) int32: the nodes that were asked, then -1
     said: Array  # (turn, most) int8: what they answered
     counted: Array  # (turn, most) bool: whether that counted
 
@@ -67,7 +67,7 @@ def notebook(turns: int, most: int, classes: int) -> Notebook:
     """An empty notebook with room for so many turns, of at most so many answers; none: nothing is noted."""
     return Notebook(
         rows=np.zeros((turns, 5 + classes)),
-        asked=np.zeros((turns, most), dtype=np.int32),
+        asked=np.full((turns, most), -1, dtype=np.int32),
         said=np.full((turns, most), -1, dtype=np.int8),
         counted=np.zeros((turns, most), dtype=np.bool_),
     )

@@ -17,7 +17,7 @@ from folkmoot.compiling import compiled
 from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels.arguments import Jobs, Notebook, Results, Talk, filled, notebook
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
-from folkmoot.simulation.kernels.leading import Leading, lay_out_leaders
+from folkmoot.simulation.kernels.leading import Leading
 from folkmoot.simulation.kernels.liars import Liars
 from folkmoot.simulation.kernels.rounds import (
     DIE,
@@ -45,7 +45,7 @@ def plays(setting: Setting, options: Options) -> bool:  # noqa: ARG001
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     """Jobs, each by itself."""
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
-    unused, leading = notebook(0, 0, 0), _leading(setting, options.seed, options.repeats)
+    unused, leading = notebook(0, 0, 0), setting.leading(options.seed, options.repeats)
 
     def some(first: int, last: int, halt: Array) -> None:
         jobs = Jobs(first, last, halt, options.seed, options.keys)
@@ -60,16 +60,12 @@ def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebo
     job = repetition * len(setting.honest_votes) + i
     jobs = Jobs(job, job + 1, np.zeros(1, dtype=np.uint8), options.seed, options.keys)
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
-    leading = _leading(setting, options.seed, repetition + 1)
+    leading = setting.leading(options.seed, repetition + 1)
 
     def play_again(notes: Notebook) -> int:
         return play(jobs, options.shared, talk, urns, liars, leading, machine, results, notes)
 
-    return filled(play_again, int(urns.size.max()), setting.classes)
-
-
-def _leading(setting: Setting, seed: int, repeats: int) -> Leading:
-    return lay_out_leaders(setting.protocol, setting.sampling, setting.order, seed, repeats)
+    return filled(play_again, max(int(urns.size.max()), leading.sample.shape[2]), setting.classes)
 
 
 @compiled(nogil=True)
@@ -89,7 +85,7 @@ def play(
     votes, closed, lockstep, rounds = talk
     sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
     sees, target, answers, number = liars
-    leaders, samples, numbers = leading
+    leaders, samples, numbers, shown_alpha, believed = leading
     after, colour, asking, start, decides, counts_wins = machine
     decisions, played, asked, settled, history = results
     note, note_asked, note_said, note_counted = notes
@@ -126,8 +122,6 @@ def play(
         while used < rounds and not over and halt[0] == 0:
             if has_leader:  # asks before anybody else does, and shows to all what it heard
                 leader = leaders[repetition, used % nodes]
-                led_tally[:] = 0.0
-                led_total = 0.0
                 for j in range(samples.shape[2]):
                     peer = samples[repetition, leader, j]
                     if peer < honest:
@@ -139,10 +133,6 @@ def play(
                         seen = observation(sees[b], mix(die), numbers[leader], held, colour[node[target[b]]])
                         said = answers[b, item, seen + 1]
                     led_heard[j] = said
-                    weight = weights[0, peer] if rows else 1.0
-                    led_total += weight
-                    if said >= 0:
-                        led_tally[said] += weight
                 if leader < honest:
                     asks += samples.shape[2] + nodes - 1
             for turn in range(honest):
@@ -187,8 +177,16 @@ def play(
                 follows = False
                 if has_leader and won < 0:
                     shown = -1
+                    led_tally[:] = 0.0
+                    led_total = 0.0
+                    for j in range(samples.shape[2]):
+                        peer = samples[repetition, leader, j]
+                        weight = weights[0, peer] if rows else 1.0
+                        led_total += weight
+                        if led_heard[j] >= 0 and (believed.size == 0 or believed[i, peer]):
+                            led_tally[led_heard[j]] += weight
                     for c in range(classes):
-                        if reaches(led_tally[c], alpha[i], led_total, samples.shape[2]):
+                        if reaches(led_tally[c], shown_alpha[i], led_total, samples.shape[2]):
                             shown = c
                     if leader >= honest:  # a liar shows it to whom it would have named that label
                         b = leader - honest
@@ -210,13 +208,14 @@ def play(
                         note[happened, 4] = colour[new]
                         for c in range(classes):
                             if follows:
-                                note[happened, 5 + c] = led_tally[c] * size / led_total
+                                note[happened, 5 + c] = led_tally[c] * samples.shape[2] / led_total
                             else:
                                 note[happened, 5 + c] = tally[c] * size / total if total > 0 else 0.0
-                        for j in range(size):
-                            note_asked[happened, j] = samples[repetition, leader, j] if follows else who[j]
+                        for j in range(samples.shape[2] if follows else size):
+                            peer = samples[repetition, leader, j] if follows else who[j]
+                            note_asked[happened, j] = peer
                             note_said[happened, j] = led_heard[j] if follows else heard[j]
-                            note_counted[happened, j] = True
+                            note_counted[happened, j] = not follows or believed.size == 0 or believed[i, peer]
                     happened += 1
                 if lockstep:
                     fresh[i] = new

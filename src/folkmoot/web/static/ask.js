@@ -4,11 +4,13 @@ const Ask = (() => {
   const { html, bare, plain } = Parts;
   const { many, button, cell, list } = Words;
   const MARKS = { fits: "✓", unknown: "✗ not known", missing: "✗ missing", unchecked: "" };
+  const KINDS = { labels: "labels", probabilities: "probabilities of labels", numbers: "numbers" };
+  const SAID = { labels: {}, probabilities: { voting: "probabilities" }, numbers: { regression: "true" } };
   let drawn = "";
 
   function terms(form) {
-    const said = new URLSearchParams();
-    for (const field of form.querySelectorAll("[data-term]")) {
+    const said = new URLSearchParams(SAID[form.querySelector("[data-kinds]").value]);
+    for (const field of form.querySelectorAll("[data-term]:not(:disabled)")) {
       if (field.type === "checkbox" ? field.checked : field.value !== "") said.set(field.dataset.term, field.type === "checkbox" ? "true" : field.value);
     }
     return said.toString();
@@ -31,13 +33,40 @@ const Ask = (() => {
     if (told.unchecked) notes.push(`Columns are taken by position: ${bare(told.unchecked)}.`);
     const verdict = told.why
       ? html("p", { class: "bad", text: `This node cannot take it: ${bare(told.why)}.` })
-      : html("p", {}, [html("b", { class: "good", text: told.unchecked ? "It can be put" : "The columns are those of this node's model" }), `: ${many(told.inputs, "input")} of ${many(width, "column")}; answers are ${list(told.labels, 8)}.`]);
+      : html("p", {}, [html("b", { class: "good", text: told.unchecked ? "It can be put" : "The columns are those of this node's model" }), `: ${many(told.inputs, "input")} of ${many(width, "column")}; ${answersOf(told)}.`]);
     return [
       html("h3", { text: plain(file.name) }), verdict,
       missing.length ? html("p", { class: "bad", text: `Missing: ${list(missing.map((column) => column.name))}.` }) : null,
       html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "The first rows" }, [html("table", { class: "table preview" }, [html("thead", {}, [html("tr", {}, heads)]), html("tbody", {}, rows)])]),
       html("p", { class: "soft small", text: notes.join(" ") }),
     ].filter(Boolean);
+  }
+
+  function answersOf(told) {
+    if (told.answers === "numbers") return `answers are numbers: one is claimed where a quorum signs numbers within ${told.tol} of each other`;
+    if (told.answers === "probabilities") return `answers are how likely each of ${list(told.labels, 8)} is, within ${told.tol}`;
+    return `answers are ${list(told.labels, 8)}`;
+  }
+
+  // What is to be answered: labels, their probabilities or numbers, as far as the node's own model can; and what goes with each.
+  function kinds(state) {
+    const choose = html("select", { "data-kinds": "" }, state.access.answers.map((kind) => html("option", { value: kind, text: KINDS[kind] })));
+    const within = html("input", { "data-term": "tol", type: "number", min: 0, step: "any" });
+    const labels = html("input", { "data-term": "labels", type: "text", size: 16, placeholder: "yes,no" });
+    const trust = html("input", { "data-term": "trust", type: "checkbox" });
+    const fields = [
+      [html("label", {}, ["within (tol) ", within]), within, (kind) => kind !== "labels"],
+      [html("label", {}, ["which labels ", labels]), labels, (kind) => kind === "labels" && state.access.labels === null],
+      [html("label", {}, [trust, " learn whom to trust first"]), trust, (kind) => kind === "labels"],
+    ];
+    const fit = () => {
+      for (const [label, field, wanted] of fields) label.hidden = field.disabled = !wanted(choose.value);
+      within.required = choose.value === "numbers";
+      within.placeholder = choose.value === "numbers" ? "0.5" : "0.01";
+    };
+    choose.addEventListener("change", fit);
+    fit();
+    return [html("label", { hidden: state.access.answers.length < 2 ? "" : null }, ["answers are ", choose]), ...fields.map(([label]) => label)];
   }
 
   function build(state, where) {
@@ -104,7 +133,7 @@ const Ask = (() => {
       html("div", { class: "controls-line" }, [
         term("answer within", "seconds", { type: "number", min: 2, max: 86400, value: 30, step: "any" }, " s"),
         term("rounds", "rounds", { type: "number", min: 1, max: 500, value: 50 }),
-        html("label", {}, [html("input", { "data-term": "trust", type: "checkbox" }), " learn whom to trust first"]),
+        ...kinds(state),
       ]), put);
     const { columns } = state.access;
     const wants = columns.length ? `This node's model takes ${list(columns.map((column) => (column.unit ? `${column.name} (${column.unit})` : column.name)), 10)}.` : state.access.width ? `This node's model takes ${many(state.access.width, "column")}.` : "";

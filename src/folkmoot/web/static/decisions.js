@@ -6,16 +6,29 @@ const Decisions = (() => {
   const FIRST = 25;
   const MORE = 200;
 
-  // Numbers have no labels: what was claimed, and between what the first numbers lay.
+  const NUMBERS = ["number", "a quorum signed", "agree", "first: lowest, median, highest"];
+  const LABELS = ["decision", "agree", "first votes"];
+
+  // Numbers have no labels: what was claimed, the window that it is the middle of, and between what the first numbers lay.
   function numberRow(line) {
-    const said = line.decision === null ? html("span", { class: "soft", text: bare(line.why_undecided || "undecided") }) : digits(line.claim);
+    const said = line.decision === null ? html("span", { class: "soft", text: bare(line.why_undecided || "undecided") }) : html("b", { text: digits(line.claim) });
     return html("tr", {}, [
       html("th", { scope: "row", class: "number", text: String(line.input) }),
-      cell([said]), cell(percent(line.agreement), { class: "number" }), cell((line.first_numbers || []).map(digits).join(", "), { class: "number" }),
+      cell([said]), cell(line.window ? line.window.map(digits).join(" to ") : "", { class: "number" }),
+      cell(percent(line.agreement), { class: "number" }), cell((line.first_numbers || []).map(digits).join(", "), { class: "number" }),
     ]);
   }
 
   const digits = (number) => String(Number(number.toPrecision(6)));
+
+  // Probabilities as they were agreed on, class by class, scaled to add up to 1.
+  function likely(line, labels) {
+    if (!Array.isArray(line.claim)) return [];
+    const sum = line.claim.reduce((all, each) => all + each, 0);
+    const shares = Object.fromEntries(labels.map((label, i) => [label, line.claim[i] / sum]));
+    const first = line.decision === null ? "" : ` ${shares[line.decision].toFixed(3)} `;
+    return [first, strip(shares, labels)];
+  }
 
   function row(line, labels) {
     const votes = Object.values(line.first_votes).reduce((sum, count) => sum + count, 0);
@@ -24,6 +37,7 @@ const Decisions = (() => {
     const first = most.flatMap(([label, count]) => [chip(label, labels), ` ${count} `]);
     const other = line.decision !== null && line.majority !== line.decision;
     const said = line.decision === null ? [chip(null, labels), html("span", { class: "soft", text: ` ${bare(line.why_undecided || "undecided")}` })] : [chip(line.decision, labels)];
+    said.push(...likely(line, labels));
     if (other) said.push(html("span", { class: "soft", text: line.majority === null ? " first votes were level" : " not what most voted at first" }));
     return html("tr", {}, [
       html("th", { scope: "row", class: "number", text: String(line.input) }),
@@ -81,7 +95,7 @@ const Decisions = (() => {
     const talk = html("div");
     const parts = [
       html("h3", { text: "Decisions" }),
-      html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Decisions in a table" }, [html("table", { class: "table" }, [head("input", "decision", "agree", motion.labels.length ? "first votes" : "first numbers: lowest, median, highest"), body])]),
+      html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Decisions in a table" }, [html("table", { class: "table" }, [head("input", ...(motion.labels.length ? LABELS : NUMBERS)), body])]),
       more, talk,
     ];
     if (motion.labels.length) parts.push(state.access.may === "ask" ? truths(state, motion) : html("p", { class: "soft small", text: "This token may only read: what was right can be told with the other one." }));

@@ -80,14 +80,14 @@ const Moot = (() => {
     fresh(where, [...accused].map(([name, all]) => {
       const lines = all.slice(-20).reverse().map((each) => {
         const motion = state.motions.find((one) => one.motion === each.motion);
-        const file = `${short(each.motion)}-${name.replace(/[^\w.-]/g, "_")}.evidence`;
-        const path = `/v1/motions/${each.motion}/evidence/${encodeURIComponent(name)}`;
-        return html("li", {}, [html("b", { text: plain(each.what) }), ` in motion ${short(each.motion)}${motion ? `, ${clock(motion.created)}` : ""} `, saving("Download evidence", path, file, state.tell)]);
+        const file = `${short(each.motion || each.roster)}-${name.replace(/[^\w.-]/g, "_")}.evidence`;
+        const where = each.motion ? ` in motion ${short(each.motion)}${motion ? `, ${clock(motion.created)}` : ""} ` : ` of the roster of epoch ${each.epoch} `;
+        return html("li", {}, [html("b", { text: plain(each.what) }), where, saving("Download evidence", each.file, file, state.tell)]);
       });
       const made = html("details", { class: "evidence", "data-who": name, open: open.has(name) ? "" : null }, [
-        html("summary", { "data-key": `evidence ${name}` }, [html("b", { class: "bad", text: plain(name) }), ` contradicted itself in ${many(all.length, "motion")}`]),
+        html("summary", { "data-key": `evidence ${name}` }, [html("b", { class: "bad", text: plain(name) }), ` contradicted itself ${many(all.length, "time")}`]),
         html("ul", {}, lines),
-        html("p", { class: "soft small", text: "Its own signatures prove it: folkmoot evidence FILE --roster ROSTER.toml checks that, anywhere. What it says is not counted any more in that motion. A restored back-up, or two nodes with one key, look like this, too." }),
+        html("p", { class: "soft small", text: "Its own signatures prove it: folkmoot evidence FILE --roster ROSTER.toml checks that, anywhere. What it says is not counted any more in that motion. Two successors of a roster: only one of them can come into force. A restored back-up, or two nodes with one key, look like this, too." }),
       ]);
       return made;
     }));

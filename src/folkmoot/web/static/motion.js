@@ -39,6 +39,12 @@ const Motion = (() => {
     return parts;
   }
 
+  function rule(motion) {
+    const asks = `${plain(motion.protocol)}, k = ${motion.k}`;
+    if (motion.tol !== null) return `${asks}; at least ${motion.least_voters} with an answer at first, a quorum of ${motion.quorum} within ${motion.tol}`;
+    return `${asks}, alpha = ${motion.alpha}; ${motion.quorum ? `at least ${motion.least_voters} first votes, a quorum of ${motion.quorum}` : "each node decides by those whom it trusts"}`;
+  }
+
   function facts(motion) {
     const lines = [
       ["took part", list(motion.took_part, 30)],
@@ -46,7 +52,7 @@ const Motion = (() => {
       ["late", list(motion.late)],
       ["abstained", Object.entries(motion.abstained).slice(0, 6).map(([name, why]) => `${plain(name)}: ${bare(why)}`).join("; ")],
       ["refused", Object.entries(motion.refused).slice(0, 6).map(([name, why]) => `${plain(name)}: ${bare(why)}`).join("; ")],
-      ["rule", `${plain(motion.protocol)}, k = ${motion.k}, alpha = ${motion.alpha}; ${motion.quorum ? `at least ${motion.least_voters} first votes, a quorum of ${motion.quorum}` : "each node decides by those whom it trusts"}`],
+      ["rule", rule(motion)],
       ["it took", `${motion.seconds.toFixed(1)} s, ${many(motion.rounds_played, "round")}, ${many(motion.queries, "question")} of this node`],
       ["columns", motion.columns.length ? list(motion.columns, 12) : "without names: nobody could check them"],
     ];
@@ -62,7 +68,7 @@ const Motion = (() => {
       ...accused.map(([who, what]) => html("p", { class: "bad", text: `Evidence against ${plain(who)}: ${plain(what)}.` })),
       html("div", { class: "buttons wrap" }, [
         saving("Answers as CSV", `${path}/answers`, `${name}.csv`, state.tell),
-        saving("Certificate", `${path}/certificate`, `${name}.certificate`, state.tell),
+        ...(motion.certificate ? [saving("Certificate", motion.certificate, `${name}.certificate`, state.tell)] : []),
         ...accused.slice(0, 5).map(([who]) => saving(`Evidence against ${plain(who)}`, `${path}/evidence/${encodeURIComponent(who)}`, `${name}-${who.replace(/[^\w.-]/g, "_")}.evidence`, state.tell)),
       ]),
       facts(motion),

@@ -115,7 +115,13 @@ const Page = (() => {
   // ---- what happens --------------------------------------------------------------------------
 
   const HEARD = {
-    moot(data) { state.moot = data; state.heard = Date.now(); },
+    moot(data) {
+      const known = new Set(state.accusations.filter((each) => each.roster).map((each) => each.participant));
+      if (state.access && data.two_successors.some((name) => !known.has(name)))
+        Link.get("/v1/evidence").then(({ evidence }) => { state.accusations = evidence; changed(); }).catch(() => {});
+      state.moot = data;
+      state.heard = Date.now();
+    },
     opened(data) {
       motion(data.motion).catch(state.failed);
       if (!state.pinned && !state.live.size) state.chosen = data.motion;
@@ -128,7 +134,7 @@ const Page = (() => {
     },
     silent(data) { state.tell(`${plain(data.participant)} is ${data.state === "benched" ? "benched: it does not answer" : "away"}.`, true); },
     accused(data) {
-      state.accusations.push({ motion: data.motion, participant: data.participant, what: data.what });
+      state.accusations.push(data);
       state.tell(`${plain(data.participant)} is accused: ${plain(data.what)}.`, true);
       motion(data.motion).catch(state.failed);
     },

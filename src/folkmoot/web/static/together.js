@@ -36,7 +36,7 @@ const Together = (() => {
     $("title").textContent = `A moot of ${many(nodes.length, "node")} on this machine`;
     document.title = "A moot on this machine: folkmoot";
     $("about").textContent = motion
-      ? `Motion ${short(motion.motion)} of ${plain(motion.asker)}: ${many(motion.inputs, "input")}, ${many(motion.labels.length, "label")}. ${there} of ${nodes.length} nodes are there.`
+      ? `Motion ${short(motion.motion)} of ${plain(motion.asker)}: ${many(motion.inputs, "input")}, ${motion.labels.length ? many(motion.labels.length, "label") : "numbers"}. ${there} of ${nodes.length} nodes are there.`
       : there ? `${there} of ${nodes.length} nodes are there; nothing has been put to them yet.` : "The nodes are starting.";
     const caught = liars.filter((node) => accused.has(node.name)).length;
     $("all-about").textContent = liars.length

@@ -1,0 +1,37 @@
+"""What a node asks of those who choose its model and make better ones, without knowing them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from folkmoot.network.service.driver import AnyVoter
+    from folkmoot.network.service.holdout import Holdout
+    from folkmoot.network.wire.motion import Motion
+
+
+class Choosing(Protocol):
+    """Which model votes in a motion: a ``Choice``."""
+
+    def current(self) -> str:
+        """The adopted model that votes in new motions; "" if none does."""
+
+    def of(self, motion: bytes) -> tuple[AnyVoter, Holdout]:
+        """Who votes in a motion, and what is known of it."""
+
+
+class Keeping(Protocol):
+    """Keeps a pool, chunk by chunk: a ``Pool``."""
+
+    def keep(self, index: int, data: bytes) -> None:
+        """A chunk of it."""
+
+
+class Learning(Protocol):
+    """Makes better models of pools: an ``Improving``."""
+
+    def pool(self, name: bytes, motion: Motion, asker: str, *, again: bool = False) -> Keeping | None:
+        """Where the inputs of a motion are kept; None if they are not."""
+
+    def over(self, name: bytes) -> None:
+        """A motion is over."""

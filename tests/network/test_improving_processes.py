@@ -1,0 +1,97 @@
+"""A pool among real processes: a candidate, ``node adopt`` beside the running node, undo, a restart."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from folkmoot.network import Asker, Terms
+from folkmoot.network.storage.account import find
+from folkmoot.network.storage.storage import DATABASE, Storage
+from folkmoot.runs.processes import Nodes, prepare
+from folkmoot.runs.refitting import refit_apart
+from folkmoot.skops_files import read_skops, write_skops
+from support.command import assert_refused, run, run_json
+from support.network.improving_moot import ESTIMATOR, LABELS, digits, improving_settings
+from support.network.real_moot import until
+
+TERMS = Terms(labels=LABELS, k=2, alpha=2, rounds=15, seconds=10.0)
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Nodes]:
+    """Three nodes; the second improves by pools of the first, as its node.toml says."""
+    data = digits()
+    for place in range(3):
+        write_skops(tmp_path / f"model{place}.skops", clone(ESTIMATOR).fit(*data.rows[place]))
+    nodes = prepare(tmp_path, [str(tmp_path / f"model{place}.skops") for place in range(3)], {})
+    home = nodes.settings[1].folder
+    improve = improving_settings(home, *data.rows[1], ["node000"]).improve
+    nodes.settings[1] = replace(nodes.settings[1], improve=improve, refit=refit_apart)
+    with (home / "node.toml").open("a") as file:
+        file.write('roster = "../roster.toml"\nmodel = "../model1.skops"\n')
+        file.write('[improve]\nrows = "own.npz"\nestimator = "unfitted.skops"\naskers = ["node000"]\n')
+    # A node must name its model as node.toml does: an adoption is instead of that.
+    nodes.settings[1] = replace(nodes.settings[1], model=str(home / "../model1.skops"))
+    try:
+        for place in range(3):
+            nodes.start(place)
+        nodes.wait(range(3), 60.0)
+        yield nodes
+    finally:
+        nodes.stop()
+
+
+def voted(nodes: Nodes, motion: str) -> list[str]:
+    """What the second node committed to."""
+    storage = Storage(nodes.settings[1].folder / DATABASE)
+    stored = find(storage, motion)
+    held = storage.held(stored.name).voted
+    storage.close()
+    assert held is not None
+    return [LABELS[colour] for colour in stored.motion.form.unpack_first(held.first).tolist()]
+
+
+def test_a_candidate_is_made_adopted_and_undone_beside_a_running_node(nodes: Nodes) -> None:
+    data, home = digits(), nodes.settings[1].folder
+    X = data.test[0][:40]
+    asker = Asker(nodes.settings[0].folder)
+    assert_refused("there is no candidate in", "node", "adopt", home)
+    pool = asker.ask(data.pool, replace(TERMS, improve=True))
+    until(lambda: bool(Asker(home).status().candidates), "a candidate is made")
+    (waiting,) = Asker(home).status().candidates
+    assert (waiting.motion, waiting.refused, waiting.adopted) == (pool.motion, None, False)
+    old, folder = clone(ESTIMATOR).fit(*data.rows[1]), home / "improve" / pool.motion
+    new = read_skops(str(folder / "model.skops"))
+    assert voted(nodes, asker.ask(X, TERMS).motion) == old.predict(X).tolist()
+
+    shown = run("node", "adopt", home, "--show")
+    assert (shown.returncode, "chose the inputs of the pool" in shown.stdout) == (0, True), shown.stderr
+    assert "candidate of motion" in run("node", "status", home).stdout
+    adopted = run_json("node", "adopt", home, pool.motion[:8])
+    assert (adopted["adopted"], adopted["former"], adopted["running"]) == (pool.motion, None, True)
+    assert adopted["report"] == json.loads((folder / "report.json").read_text())
+    assert Asker(home).status().model == pool.motion
+    assert voted(nodes, asker.ask(X, TERMS).motion) == new.predict(X).tolist()
+    assert_refused("votes already", "node", "adopt", home, "last")
+
+    nodes.kill(1)
+    nodes.start(1)
+    nodes.wait([1], 60.0)
+    assert voted(nodes, asker.ask(X, TERMS).motion) == new.predict(X).tolist()
+
+    assert run_json("node", "adopt", home, "--undo")["undone"] == pool.motion
+    assert voted(nodes, asker.ask(X, TERMS).motion) == old.predict(X).tolist()
+    assert_refused("nothing was adopted", "node", "adopt", home, "--undo")
+    storage = Storage(home / DATABASE)
+    events = [entry.details["event"] for entry in storage.check_audit() if "pool" in entry.details]
+    storage.close()
+    assert events == ["candidate", "adopted", "undone"]
+    assert (new.predict(X) != old.predict(X)).any()
+    assert np.isin(new.classes_, LABELS).all()
