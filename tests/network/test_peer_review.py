@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from folkmoot.adversaries import ATTACKS, Adversary
 from folkmoot.network.service.check_rows import ALL_SHOWN, NONE_SHOWN, LabelledRows
+from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.storage.account import Account, account
@@ -366,3 +367,21 @@ def test_truths_of_former_motions_feed_the_same_rule() -> None:
         names = [member.name for member in moot.roster]
         assert found.trust == pytest.approx(dict(zip(names, review.weight, strict=True)), abs=1e-6)
     assert told(moot, 4, 1).anchored is False, "it was told nothing"
+
+
+def test_who_shows_no_rows_listens_instead_if_its_holdout_is_enough() -> None:
+    policies = {place: Policy(check_rows=10 * (place < 6)) for place in range(8)}
+    sure = Holdout([("a", "a")] * 20 + [("b", "b")] * 20 + [("a", "b")] * 4)
+    moot = ReviewMoot(8, 16, policies=policies, holdouts={6: sure})
+    moot.put_review(0, rounds=8)
+    moot.network.run(60.0)
+    by_holdout, silent = told(moot, 6), told(moot, 7)
+    assert by_holdout.anchored
+    assert by_holdout.why.startswith(
+        "not anchored: it has 0 checked rows of its own, and one needs 2 to begin"
+    )
+    assert "; so it has listened: anchored" in by_holdout.why
+    assert right(moot, 6) > 0.85
+    assert silent.anchored is False
+    assert silent.undecided == moot.asked
+    assert right(moot, 0) > 0.9
