@@ -385,3 +385,29 @@ def test_who_shows_no_rows_listens_instead_if_its_holdout_is_enough() -> None:
     assert silent.anchored is False
     assert silent.undecided == moot.asked
     assert right(moot, 0) > 0.9
+
+
+def test_rows_that_are_too_many_with_check_rows_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    moot = ReviewMoot(5, 17)
+    refused = moot.put_review(0)
+    monkeypatch.setattr("folkmoot.network.wire.motion.MOST_INPUTS", 100)
+    moot.network.run(20.0)
+    assert refused == [
+        "a motion with 2 labels must hold at most 100 inputs: got 110; put them in several motions"
+    ]
+    assert moot.storages[0].count() == 0
+
+
+def test_rows_are_not_waited_for_from_those_who_are_away() -> None:
+    moot = ReviewMoot(6, 18)
+    for place in (4, 5):
+        moot.crash(place)
+        node = moot.nodes[0]
+        assert node is not None
+        node.unreachable(place)
+    moot.put_review(0, rounds=5, seconds=60.0)
+    moot.network.run(2.0)
+    ((session, _),) = [
+        (s, None) for n in moot.nodes[:1] if n is not None for s in n.sessions()
+    ] or moot.over.values()
+    assert session.motion.created < 1e9 + 1.0, "half a second of grace, and not a fifth of the deadline"
