@@ -407,7 +407,5 @@ def test_rows_are_not_waited_for_from_those_who_are_away() -> None:
         node.unreachable(place)
     moot.put_review(0, rounds=5, seconds=60.0)
     moot.network.run(2.0)
-    ((session, _),) = [
-        (s, None) for n in moot.nodes[:1] if n is not None for s in n.sessions()
-    ] or moot.over.values()
-    assert session.motion.created < 1e9 + 1.0, "half a second of grace, and not a fifth of the deadline"
+    (stored,) = moot.storages[0].motions()
+    assert stored.opened < 1e9 + 1.0, "half a second of grace, and not a fifth of the deadline"
