@@ -142,7 +142,7 @@ class Client:
             False returns at once, with nothing decided yet.
         **terms : object
             protocol, k, alpha, beta, rounds, seconds, pace, weights, trust, labels, least_voters, voting,
-            regression, tol, improve.
+            regression, tol, improve, peer_review.
 
         Returns
         -------

@@ -219,7 +219,7 @@ class Api:
         form = motion.form
         one = None
         if "input" in request.query_params:
-            one = _whole(request, "input", 0, least=0, most=motion.inputs - 1)
+            one = _whole(request, "input", 0, least=0, most=motion.asked - 1)
         session = self._node.session(stored.name)
         kept = self._node.storage.held(stored.name).rounds if session is None else session.played()
         played = stored.summary.get("rounds", 0) if session is None else session.rounds

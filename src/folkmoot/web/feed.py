@@ -161,7 +161,7 @@ class Feed:
         return {
             "motion": session.name.hex(),
             "asker": self._node.roster_of(motion.moot)[motion.asker].name,
-            "inputs": motion.inputs,
+            "inputs": motion.asked,
             "labels": motion.labels,
             "answers": motion.answers,
             "tol": None if motion.is_labels else motion.tol,

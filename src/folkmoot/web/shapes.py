@@ -131,6 +131,7 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     regression: bool = False
     tol: float | None = None
     improve: bool = False
+    peer_review: bool = False
 
 
 class Access(msgspec.Struct, frozen=True):

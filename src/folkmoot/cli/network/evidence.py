@@ -23,6 +23,8 @@ _MEANING = {
     "broken commitment": "the first votes in its close are not those it had committed to",
     "two successors": "it signed two different rosters to replace one",
     "broken reveal": "the first votes that it revealed are not those it had committed to",
+    "broken map of owners": "the map of check rows that it opened is not the one of its motion's header",
+    "broken labels": "the labels of its check rows that it opened are not those it had committed to",
 }
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.options import Everything, Json, Play, whole_number
-from folkmoot.cli.output import page_path, print_json, print_table, say, warn
+from folkmoot.cli.output import new_file, page_path, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
     from folkmoot.explanation import Explanation
@@ -37,7 +37,11 @@ def motions(
     last: Annotated[
         int | None,
         typer.Option(
-            "--last", metavar="N", help="List the N newest only.", show_default="20, and with --json all"
+            "--last",
+            parser=whole_number,
+            metavar="N",
+            help="List the N newest only.",
+            show_default="20, and with --json all",
         ),
     ] = None,
     out: Annotated[
@@ -239,6 +243,7 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
         notes.append(f"voted late: {_names(account.late)}")
     notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
     notes += [f"refused: {name}: {why}" for name, why in account.refused.items()]
+    notes += _check_rows(account)
     if not account.columns:
         notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
@@ -249,6 +254,17 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
     first = "first numbers: lowest, median, highest" if account.answers == "numbers" else "first votes"
     print_table(title, ["input", "decision", "agreement", first], rows, notes)
+
+
+def _check_rows(account: Account) -> list[str]:
+    """What was learnt from, in a motion by peer review."""
+    if account.check_rows is None:
+        return []
+    each = ", ".join(f"{name} {rows}" for name, rows in account.check_rows.items())
+    notes = [f"check rows: {sum(account.check_rows.values())} ({each})"]
+    if account.vanished:
+        notes.append(f"check rows dropped, since their labels were not opened: {_names(account.vanished)}")
+    return notes
 
 
 def _answer(account: Account, i: int) -> str:
@@ -293,6 +309,8 @@ def _by_whom(account: Account) -> str:
             f"a quorum of {account.quorum} of {account.participants} signed the same, and "
             f"{account.least_voters} or more had voted so"
         )
+    if account.check_rows is not None:
+        return f"by this node's own review; {account.why}"
     trusted = sum(weight > 0 for weight in account.trust.values())
     return f"by this node's own trust, in {trusted} of {account.participants}; {account.why}"
 
@@ -325,8 +343,7 @@ def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> No
     from folkmoot.durable import replace_file
     from folkmoot.network.storage.certificate import write_certificate
 
-    if not path.parent.is_dir():
-        raise ValueError(f"--certificate must name a file in a folder that exists: there is no {path.parent}")
+    new_file("--certificate", path)
     replace_file(path, write_certificate(stored, storage.held(stored.name)))
     say(f"wrote {path}: anybody can check it with folkmoot verify {path} --roster ROSTER.toml", error=True)
 

@@ -22,6 +22,7 @@ from folkmoot.network.storage.retention import DISK, stored_bytes
 from folkmoot.network.transports.budget import Allowances, Budget
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.invitation import Invitation
 from folkmoot.network.wire.motion import OLD, Motion, motion_name, read_header
 from folkmoot.network.wire.schema import MismatchError
 
@@ -127,6 +128,17 @@ class Admission:
             return Objection(COLUMNS, self._remembered(self.no(name, error.why)), str(error))
         return None
 
+    def name_of(self, place: int) -> str:
+        """What a member is called."""
+        return self._names[place]
+
+    def withholds_rows(self, wanted: Invitation, clock: float) -> str | None:
+        """Why an asker is shown no check rows: it may not ask here, or no more today. None if it may."""
+        name = self._names[wanted.asker]
+        return self._policy.access.objection(name, wanted) or self.spent.objection(
+            wanted.asker, wanted.inputs, clock
+        )
+
     def _remembered(self, refuse: m.Refuse) -> m.Refuse:
         if len(self._refused) >= MOST_REMEMBERED:
             del self._refused[next(iter(self._refused))]
@@ -198,9 +210,7 @@ class Admission:
             raise ValueError(
                 f"a motion of {len(motion.chunks):,} chunks is too long to announce: put the inputs in two"
             )
-        why = self._policy.objection(motion, size, self._seat.n)  # others may know labels that it does not
-        if why is not None:
-            raise ValueError(f"{why}; others refuse it too, unless [policy] in their node.toml allows it")
+        self.check_terms(motion)
         unpaid = self.afford(motion, size, now, clock)
         if unpaid == TOO_FAST:
             raise ValueError(f"{REASONS[TOO_FAST]}: wait a moment")
@@ -211,6 +221,13 @@ class Admission:
                 "a node's disk, and what it put lately takes the rest: wait, put fewer inputs, or run the "
                 "nodes with more --disk"
             )
+
+    def check_terms(self, motion: Motion) -> None:
+        """ValueError, with what is wrong, unless a motion of this node is within its policy."""
+        size = len(motion.encoded())
+        why = self._policy.objection(motion, size, self._seat.n)  # others may know labels that it does not
+        if why is not None:
+            raise ValueError(f"{why}; others refuse it too, unless [policy] in their node.toml allows it")
 
     def access_of(self, peer: int, clock: float) -> tuple[bool, Limits, tuple[int, int]]:
         """Whether a member may ask, what a day, and the motions and rows that it has put in the last."""

@@ -19,7 +19,7 @@ from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.motion import LOCAL, TRIMMED_MEAN, check_tol
 from folkmoot.protocols import protocol_called
 
-Weights: TypeAlias = Literal["equal", "record"]
+Weights: TypeAlias = Literal["equal", "record", "learnt"]
 Voting: TypeAlias = Literal["labels", "probabilities"]
 TOL: Final = 0.01  # of probabilities, unless it is given: between two and three of their 256 levels
 
@@ -45,8 +45,10 @@ class Terms:
         The deadline, from now.
     pace : float
         Mean seconds between two rounds of a participant.
-    weights : {"equal", "record"}
-        Whether answers weigh by the track record that each node keeps.
+    weights : {"equal", "record", "learnt"}
+        Whether answers weigh by the track record that each node keeps; "learnt": each node learns from the
+        truths that it was told of former motions whom to believe on what, by the rule of peer review. First
+        votes are revealed before the talk then.
     trust : bool
         Whether first votes are revealed before the talk, so that each node learns whom to ask.
     labels : sequence of str or None
@@ -66,6 +68,10 @@ class Terms:
     improve : bool
         Whether the inputs are a pool: nodes whose ``node.toml`` wants it make a better model of what is
         decided, for their operators to adopt.
+    peer_review : bool
+        Whether the participants are invited to send check rows, labelled rows of their own that are mixed
+        into the batch. Once all votes are fixed their labels are opened, and each node learns from them whom
+        to believe on what.
 
     Examples
     --------
@@ -75,7 +81,7 @@ class Terms:
     >>> Terms(weights="mine")
     Traceback (most recent call last):
         ...
-    ValueError: weights must be 'equal' or 'record': got 'mine'
+    ValueError: weights must be 'equal', 'record' or 'learnt': got 'mine'
     >>> Terms(regression=True)
     Traceback (most recent call last):
         ...
@@ -97,11 +103,12 @@ class Terms:
     regression: bool = False
     tol: float | None = None
     improve: bool = False
+    peer_review: bool = False
 
     def __post_init__(self) -> None:
         protocol_called(self.protocol)
         if self.weights not in get_args(Weights):
-            raise ValueError(f"weights must be 'equal' or 'record': got {self.weights!r}")
+            raise ValueError(f"weights must be 'equal', 'record' or 'learnt': got {self.weights!r}")
         if isinstance(self.alpha, str) and self.alpha != "local":
             raise ValueError(f"alpha must be a whole number or 'local': got {self.alpha!r}")
         if isinstance(self.labels, str):
@@ -112,12 +119,28 @@ class Terms:
             raise ValueError(f"voting must be 'labels' or 'probabilities': got {self.voting!r}")
         if self.improve and self.answers != "labels":
             raise ValueError(f"improve must be given with labels only: the answers are {self.answers}")
+        self._check_review()
         self._check_numbers()
 
     @property
     def answers(self) -> Answers:
         """What is asked for."""
         return "numbers" if self.regression else self.voting
+
+    def _check_review(self) -> None:
+        """Who learns whom to believe needs nothing else that says so."""
+        if not self.peer_review and self.weights != "learnt":
+            return
+        what = "peer review" if self.peer_review else f"weights={self.weights!r}"
+        if self.trust or self.weights == "record":
+            other = "trust" if self.trust else f"weights={self.weights!r}"
+            raise ValueError(f"give {what} or {other}, not both: each says whom a node believes")
+        if self.improve and self.peer_review:
+            raise ValueError("give peer review or improve, not both: a pool holds no check rows")
+        if self.least_voters is not None:
+            raise ValueError(f"least_voters must not be given with {what}: each node decides for itself")
+        if self.answers != "labels":
+            raise ValueError(f"{what} is for labels, and not for {self.answers}")
 
     def _check_numbers(self) -> None:
         if self.regression and self.voting != "labels":
@@ -249,6 +272,8 @@ def put_of(batch: Batch, terms: Terms) -> Put:
         pace=terms.pace,
         weighted=terms.weights == "record",
         trust=terms.trust,
+        peer_review=terms.peer_review,
+        learnt=terms.weights == "learnt",
         labels=None if terms.labels is None else tuple(terms.labels),
         inputs=len(batch),
         columns=batch.columns,

@@ -25,6 +25,9 @@ _COUNTED: Final = {
     "candidates": "Models that were made of pools, for the operator to adopt.",
     "candidates_refused": "Pools of which no model was made, or none that own rows bear out.",
     "motions_forgotten": "Old motions that made room for others.",
+    "check_rows_shown": "Check rows that this node has shown to askers.",
+    "check_rows_learnt_from": "Opened check rows that this node has learnt from.",
+    "check_rows_vanished": "Contributors whose check rows were dropped, once a motion.",
     "dropped_no_connection": "Frames given up because too much waited for a connection.",
 }
 

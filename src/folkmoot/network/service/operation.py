@@ -125,6 +125,7 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
     with locked(settings.folder):
         model = model_of(settings)
         holdout = None if settings.holdout is None else read_holdout(settings.holdout, model)
+        check_shown(settings.policy, holdout, settings.folder)
         storage = Storage(settings.folder / DATABASE)
         try:
             models = NodeModels.of(settings, model, holdout or Holdout(), storage)
@@ -178,7 +179,7 @@ async def _serve(
         seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
         parts = Parts(
             seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies, models.choice,
-            improving,
+            improving, known.rows,
         )  # fmt: skip
         return Node(
             parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels, lasting=lasting
@@ -367,6 +368,15 @@ def seat_of(me: Identity, roster: Roster, place: int, incarnation: int) -> Seat:
     """Who a node is among the others."""
     fingerprints = [bytes.fromhex(participant.fingerprint) for participant in roster]
     return Seat(place, me.key, [participant.public_key for participant in roster], fingerprints, incarnation)
+
+
+def check_shown(policy: Policy, holdout: Holdout | None, folder: Path) -> None:
+    """ValueError, with what is wrong, unless a node that is to show check rows has some."""
+    if policy.check_rows and (holdout is None or holdout.rows is None):
+        raise ValueError(
+            f"check_rows in [policy] of {folder / SETTINGS} must be 0 unless the node has labelled rows to "
+            "show: give --holdout FILE with rows and their labels, which the model has not seen"
+        )
 
 
 def adversary_of(name: str | None) -> Adversary | None:

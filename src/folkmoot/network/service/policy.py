@@ -17,7 +17,7 @@ from folkmoot.network.membership.fields import check_keys
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.service.access import KEYS as ACCESS
 from folkmoot.network.service.access import Access
-from folkmoot.network.wire.messages import MOST_BYTES
+from folkmoot.network.wire.messages import MOST_BYTES, MOST_CHECK_ROWS
 from folkmoot.network.wire.motion import LOCAL, MOST_INPUTS, MOST_LABELS, MOST_ROUNDS, MOST_SECONDS, Motion
 
 LEAST_ALPHA: Final = 6  # is enough in a moot of any size
@@ -30,6 +30,7 @@ _BOUNDS: Final[dict[str, tuple[float, float]]] = {  # beyond these the format of
     "most_inputs": (1, MOST_INPUTS),
     "most_labels": (2, MOST_LABELS),
     "most_header_bytes": (1000, MOST_BYTES),
+    "check_rows": (0, MOST_CHECK_ROWS),
 }
 
 
@@ -56,6 +57,9 @@ class Policy:
         How long its header may be; it names every chunk of 256 KiB of inputs in 34 bytes.
     known_labels : bool
         Whether the node's own model must know at least one of the labels, if it says which it knows.
+    check_rows : int
+        How many rows of its holdout the node shows in a motion by peer review, to those who may ask it. None
+        is shown twice.
     access : Access
         Who may ask, how much a day, and which motions are approved; everybody, anything, if it is not said.
 
@@ -78,6 +82,7 @@ class Policy:
     most_labels: int = 100
     most_header_bytes: int = 256 * 1024
     known_labels: bool = True
+    check_rows: int = 0
     access: Access = field(default_factory=Access)
 
     @classmethod

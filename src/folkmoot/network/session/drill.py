@@ -147,7 +147,8 @@ class _LyingStance(Stance):
 
     def lie_to(self, peer: int) -> Colours | None:
         """What it tells a peer, given what its model said; None is silence."""
-        return self._liar.answer(peer, self._fetching.votes, self._minutes.motion.classes)
+        votes = self._minutes.of_asker(self._fetching.votes)
+        return self._liar.answer(peer, votes, self._minutes.motion.classes)
 
     def told_to(self, peer: int) -> Told | None:
         """A lie, signed."""

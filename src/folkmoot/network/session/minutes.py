@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Colours, Ints
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name
+from folkmoot.network.wire.review import OwnerMap, first_of_asker
 from folkmoot.network.wire.statements import Evidence
 
 
@@ -53,7 +54,19 @@ class Ended:
     series: bytes = b""  # its rounds, packed
 
 
-Save: TypeAlias = Voted | m.Commit | m.Close | Evidence | Ended
+MAP: Final = -1  # where the map of owners stands among what was opened, beside the labels by place
+Opened: TypeAlias = m.Owners | m.Labels
+Save: TypeAlias = Voted | m.Commit | m.Close | Evidence | Ended | Opened
+
+
+@dataclass(frozen=True, eq=False)
+class CheckRows:
+    """Check rows whose labels were opened: where they stand, what is claimed of them, and by whom."""
+
+    rows: Ints
+    truth: Ints
+    publisher: Ints
+    vanished: tuple[int, ...]  # whose rows are in the batch, and whose labels were not opened
 
 
 @dataclass
@@ -64,6 +77,7 @@ class Memory:
     commits: dict[int, m.Commit] = field(default_factory=dict)
     closes: dict[int, m.Close] = field(default_factory=dict)
     cheats: set[int] = field(default_factory=set)
+    opened: dict[int, Opened] = field(default_factory=dict)
 
 
 class Minutes:
@@ -85,12 +99,18 @@ class Minutes:
         self.out: list[tuple[int, m.Message]] = []
         self.work: list[tuple[int, bytes | None]] = []  # chunks to vote on; the asker's own are not sent
         self.study: Colours | None = None  # first votes of all, to be listened to
+        self.checked: CheckRows | None = None  # what was opened of their rows, to learn from
+        self.owners: OwnerMap | None = None  # whose rows are where, once that is opened
 
     @property
     def own(self) -> Voted:
         """The first votes of this node; there are none before it has voted."""
         assert self.voted is not None  # noqa: S101
         return self.voted
+
+    def of_asker(self, first: Colours) -> Colours:
+        """First votes on the asker's rows; none while nobody knows which these are."""
+        return first_of_asker(first, self.owners, self.motion.review)
 
     @property
     def anchored(self) -> bool:

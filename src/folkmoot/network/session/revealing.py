@@ -36,7 +36,7 @@ class Revealing:
         """Everybody is to be told our marks and shown our first votes at once."""
         self._comparing.freeze()
         self._patience.begin(now)
-        self._revealed[self._minutes.seat.place] = self._stance.colours
+        self._revealed[self._minutes.seat.place] = self._own_first()
 
     def tick(self, now: float) -> Event | float:
         """Show ours, remind those who owe us theirs or their marks, then have them all listened to."""
@@ -47,7 +47,9 @@ class Revealing:
             return self.judged(None)
         live = [peer for peer in minutes.live_peers(now) if peer not in minutes.late]
         uncompared = self._comparing.owing(live)
-        owed = [peer for peer in live if peer in uncompared or peer not in self._revealed]
+        unopened = self._lacking(live)
+        owing = uncompared | unopened
+        owed = [peer for peer in live if peer in owing or peer not in self._revealed]
         if now >= patience.next_try:
             everybody = patience.untried
             asked = patience.remind(live if everybody else owed, now)
@@ -56,6 +58,8 @@ class Revealing:
                     self._comparing.tell(peer, want=peer in uncompared)
                 if everybody or peer not in self._revealed:
                     minutes.tell(peer, self._reveal(want=peer not in self._revealed))
+                if peer in unopened and not everybody:
+                    self._remind(peer)
             owed = [peer for peer in owed if peer in asked]
         most = 1 + len(live) - len(owed) >= minutes.seat.n - faults(minutes.seat.n)
         by = patience.last_by(patience.reveal_by, now, most=most)
@@ -63,6 +67,7 @@ class Revealing:
             return min(patience.next_try, by)
         self._listening = True
         minutes.late |= self._comparing.late_elsewhere()
+        self._prepare_study()
         minutes.study = np.full((minutes.seat.n, minutes.motion.inputs), UNCOLOURED, dtype=np.int8)
         for place, votes in self._revealed.items():
             if place not in minutes.cheats and place not in minutes.late:
@@ -71,12 +76,26 @@ class Revealing:
         self._stance.settle_threshold(peers)
         return patience.talk_by
 
+    def _own_first(self) -> Colours:
+        """The first votes of this node."""
+        return self._stance.colours
+
+    def _lacking(self, live: list[int]) -> set[int]:  # noqa: ARG002 (nothing but votes and marks is owed)
+        """Who owes something more than first votes and marks."""
+        return set()
+
+    def _remind(self, peer: int) -> None:
+        """Ask a peer for that."""
+
+    def _prepare_study(self) -> None:
+        """All that came in time is there, and is going to be listened to."""
+
     def judged(self, judgement: Judgement | None) -> Event:
         """What was made of the first votes; None if nothing could be."""
         minutes, stance = self._minutes, self._stance
         if judgement is None:
-            nothing = np.full(minutes.motion.inputs, UNCOLOURED, dtype=np.int8)
-            sure = np.zeros(minutes.motion.inputs, dtype=np.float32)
+            nothing = np.full(minutes.motion.asked, UNCOLOURED, dtype=np.int8)
+            sure = np.zeros(minutes.motion.asked, dtype=np.float32)
             why = "there was no time to listen"
             judgement = Judgement(np.zeros(minutes.seat.n), nothing, sure, False, why)
         minutes.judgement = judgement

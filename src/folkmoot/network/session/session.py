@@ -17,11 +17,13 @@ from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
-from folkmoot.network.session.minutes import Ended, Memory, Minutes, Seat
+from folkmoot.network.session.minutes import CheckRows, Ended, Memory, Minutes, Seat
 from folkmoot.network.session.numbers import NumberStance, NumberTalking
+from folkmoot.network.session.opening import Opening, ShownRows
 from folkmoot.network.session.patience import Health, Patience
 from folkmoot.network.session.phases import WITH_TRUST, WITHOUT_TRUST, Event, Part, Phase, Table
 from folkmoot.network.session.revealing import Revealing
+from folkmoot.network.session.reviewing import Reviewing
 from folkmoot.network.session.series import Rounds
 from folkmoot.network.session.stance import Holding, Stance
 from folkmoot.network.session.talking import Talking
@@ -48,7 +50,9 @@ class Session:
         alpha: int | LocalThreshold,
         weights: Sequence[float] | None = None,
         memory: Memory | None = None,
+        shown: ShownRows | None = None,
     ) -> None:
+        """``shown`` are the check rows that this node has sent for the motion."""
         known = memory or Memory()
         self.minutes = Minutes(header, motion, seat, health, known)
         self.name, self.motion, self.seat = self.minutes.name, motion, seat
@@ -62,6 +66,8 @@ class Session:
         self._secrets, self._rng = rng, random.Random(rng.getrandbits(256))
         if isinstance(alpha, LocalThreshold):
             self.minutes.local, alpha = alpha, alpha.alpha()
+        self._opening = Opening(header, self.minutes, shown)
+        self._opening.remember(known.opened)
         self._take_places(alpha, weights)
         self._parts: dict[Phase, Part] = {
             Phase.VOTING: self._voting,
@@ -85,6 +91,8 @@ class Session:
             stance = Stance(minutes, self.motion.rule(alpha))
             self._stance: Holding = stance
             self._revealing = Revealing(minutes, patience, stance, self._comparing)
+            if self.motion.review is not None:
+                self._revealing = Reviewing(minutes, patience, stance, self._comparing, self._opening)
             self._talking: Asking = Talking(minutes, patience, stance, self._rng, weights)
         else:
             numbers = self._stance = NumberStance(minutes)
@@ -126,6 +134,11 @@ class Session:
         return self.minutes.judgement
 
     @property
+    def checked(self) -> CheckRows | None:
+        """The check rows that it learnt from, if the motion has any and they were opened."""
+        return self.minutes.checked
+
+    @property
     def refusals(self) -> dict[int, str]:
         """Who said that it takes no part, and why; without those who have closed all the same."""
         return {place: why for place, why in self.minutes.refusals.items() if place not in self.closes}
@@ -140,7 +153,7 @@ class Session:
             motion=self.name.hex(),
             asker=motion.asker,
             phase=self.phase.value,
-            inputs=motion.inputs,
+            inputs=motion.asked,
             round=self.rounds,
             rounds=motion.rounds,
             end=self.end,
@@ -162,8 +175,9 @@ class Session:
 
     def verdict(self) -> Verdict:
         """What the closes that this node holds come to."""
-        weights = None if self.judgement is None else self.judgement.weights
-        return verdict(self.motion, self.seat.n, self.closes, self.cheats, self.seat.place, weights)
+        weights = None if self.judgement is None else self.judgement.counts
+        own, owners = self.seat.place, self.minutes.owners
+        return verdict(self.motion, self.seat.n, self.closes, self.cheats, own, weights, owners)
 
     def prepare(self) -> None:
         """What the talk needs and takes long: to be called in the model's thread, before the talk."""
@@ -215,6 +229,12 @@ class Session:
                 self._patience.still_there(peer)
             case m.Reveal():
                 due = self._revealing is not None and self._revealing.on_reveal(peer, message)
+            case m.Owners():
+                due = self._opening.on_owners(message)
+            case m.Labels():
+                due = self._opening.on_labels(message)
+            case m.Unopened():
+                self._opening.on_unopened(peer, message)
             case m.Unready():
                 due = self._talking.on_unready(now, peer, message)
             case m.Close():

@@ -41,7 +41,7 @@ class Holding(ABC):
         self.heard_somebody = False  # has anybody been asked about it?
         self._minutes = minutes
         form = minutes.motion.form
-        self._held: Array = form.opening(form.nothing(minutes.motion.inputs))
+        self._held: Array = form.opening(form.nothing(form.inputs))
         self._version = minutes.seat.incarnation * _INCARNATION
         self._told: Told | None = None
 

@@ -100,6 +100,11 @@ class Account(msgspec.Struct, frozen=True):
     windows : list of (list of float) or None
         For each input the ends of the window that the claim is the middle of: the lowest and the highest of a
         quorum's numbers, at most ``tol`` apart; None where nothing is claimed. With numbers only.
+    check_rows : dict or None
+        How many check rows of each participant this node learnt from; None if the motion has none, or they
+        were not opened.
+    vanished : list of str
+        Whose check rows were dropped, since it did not open their labels.
     columns : list of str
         What the columns of the inputs are called; none if they have no names, and nobody could check them.
     improve : bool
@@ -152,6 +157,8 @@ class Account(msgspec.Struct, frozen=True):
     claims: list[float | list[float] | None] = []
     first_numbers: list[list[float]] = []
     windows: list[list[float] | None] = []
+    check_rows: dict[str, int] | None = None
+    vanished: list[str] = []
     improve: bool = False
 
 
@@ -164,14 +171,14 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
     """The same, of what was read already: no database is needed, so that a thread may do it."""
     motion, names, said = stored.motion, stored.names, stored.summary
     proofs, outcome = held.evidence, outcome_in(stored, held)
-    first = tallies(first_votes(motion, len(names), held.closes, outcome.closed), motion.labels)
+    first = tallies(first_votes(motion, len(names), held.closes, outcome.closed, held.owners), motion.labels)
     claims = _claims(motion, outcome)
     return Account(
         motion=stored.name.hex(),
         state="open" if stored.closed is None else "closed",
         asker=names[motion.asker],
         created=motion.created,
-        inputs=motion.inputs,
+        inputs=motion.asked,
         labels=list(motion.labels),
         protocol=motion.protocol,
         k=motion.k,
@@ -206,8 +213,16 @@ def account_of(stored: StoredMotion, held: Held) -> Account:
         claims=claims,
         first_numbers=first_numbers(motion, held.closes, outcome.closed),
         windows=_windows(motion, outcome),
+        check_rows=_check_rows(names, said),
+        vanished=[names[place] for place in said.get("vanished", [])],
         improve=motion.improve,
     )
+
+
+def _check_rows(names: Sequence[str], said: dict[str, Any]) -> dict[str, int] | None:
+    if "check_rows" not in said:
+        return None
+    return {names[int(place)]: rows for place, rows in said["check_rows"].items()}
 
 
 def _claims(motion: Motion, outcome: Verdict) -> list[float | list[float] | None]:
@@ -240,8 +255,8 @@ def outcome_of(storage: Storage, stored: StoredMotion) -> Verdict:
 def outcome_in(stored: StoredMotion, held: Held) -> Verdict:
     """The same, of what was read already."""
     cheats = {place for place, _ in held.evidence}
-    place, trust = stored.summary.get("place"), stored.summary.get("trust")
-    return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust)
+    place, trust = stored.summary.get("place"), stored.summary.get("believed", stored.summary.get("trust"))
+    return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust, held.owners)
 
 
 def why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:

@@ -27,6 +27,7 @@ CHILDREN: Final = (
     "truths",
     "series",
     "models",
+    "opened",
 )  # tables with rows of a motion
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL);
@@ -76,6 +77,10 @@ _MODELS: Final = """
 CREATE TABLE models (motion BLOB PRIMARY KEY, model TEXT NOT NULL);
 CREATE TABLE adoptions (place INTEGER PRIMARY KEY, model TEXT NOT NULL, base TEXT NOT NULL, at REAL NOT NULL)
 """
+# By the place of who opened its labels; -1 is the map of owners.
+_OPENED: Final = """
+CREATE TABLE opened (motion BLOB, node INTEGER, frame BLOB NOT NULL, PRIMARY KEY (motion, node))
+"""
 _STEPS: Final = (
     _SCHEMA,
     _SEALS,
@@ -83,6 +88,7 @@ _STEPS: Final = (
     _ROSTERS,
     _AUDIT,
     _MODELS,
+    _OPENED,
 )  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)
 
@@ -150,6 +156,16 @@ class Database:
     def change(self, query: str, *values: object) -> int:
         """The number of rows that a statement has changed."""
         return self._db.execute(query, values).rowcount
+
+    def number(self, key: str) -> int:
+        """A number that is kept under a name; 0 if there is none."""
+        row = self.one("SELECT value FROM meta WHERE key = ?", key)
+        return int(row[0]) if row else 0
+
+    def keep_number(self, key: str, value: int) -> None:
+        """Keep a number under a name."""
+        with self.writing():
+            self.change("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -19,6 +19,7 @@ Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]  # in the rost
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 MOST_OLDER: Final = 15  # earlier rosters that are told of
 MOST_PROPOSALS: Final = 64  # for the next one
+MOST_CHECK_ROWS: Final = 1000  # that a participant shows in a motion
 LONGEST_REASON: Final = 300  # characters
 Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)]
 
@@ -198,6 +199,74 @@ class Successor(Message, frozen=True, gc=False, tag=17):
     signatures: Annotated[tuple[tuple[Place, Signature], ...], msgspec.Meta(max_length=4096)]
 
 
+class Invite(Message, frozen=True, gc=False, tag=30):
+    """I am going to put a motion, and invite check rows; ``header`` is an ``Invitation``."""
+
+    header: bytes
+    signature: Signature
+
+
+class Contribution(Message, frozen=True, gc=False):
+    """Signed: I, ``node``, have sent so many check rows of this digest, and commit to their labels."""
+
+    node: Place
+    rows: Annotated[int, msgspec.Meta(ge=1, le=MOST_CHECK_ROWS)]
+    digest: Digest
+    commitment: Digest
+    signature: Signature
+
+
+class Rows(Message, frozen=True, gc=False, tag=31):
+    """To the asker alone: check rows, as the invitation that stands for the motion wants them."""
+
+    motion: Digest
+    data: bytes
+    contribution: Contribution
+
+
+class Owned(Message, frozen=True, gc=False):
+    """What one contributor has signed, and which of its rows were left out of the batch."""
+
+    contribution: Contribution
+    dropped: Annotated[
+        tuple[Annotated[int, msgspec.Meta(ge=0, lt=MOST_CHECK_ROWS)], ...],
+        msgspec.Meta(max_length=MOST_CHECK_ROWS),
+    ]
+
+
+class Owners(Message, frozen=True, gc=False, tag=32):
+    """The asker, ``node``, opens its map: whose rows are where. Anybody may relay it."""
+
+    motion: Digest
+    node: Place
+    seed: Digest
+    owned: Annotated[tuple[Owned, ...], msgspec.Meta(max_length=4096)]
+    signature: Signature
+
+
+class Labels(Message, frozen=True, gc=False, tag=33):
+    """The labels of the check rows that ``node`` sent, packed; none: it does not open them. Anybody may
+    relay it.
+    """
+
+    motion: Digest
+    invite: Digest
+    node: Place
+    salt: Digest
+    labels: Annotated[bytes, msgspec.Meta(max_length=1 + MOST_CHECK_ROWS)]
+    signature: Signature
+
+
+class Unopened(Message, frozen=True, gc=False, tag=34):
+    """Send me the map of owners, and labels: I have those of the places whose bits are set.
+
+    Without any byte I do not have the map.
+    """
+
+    motion: Digest
+    have: Annotated[bytes, msgspec.Meta(max_length=512)]
+
+
 AnyMessage: TypeAlias = (
     Hello
     | Announce
@@ -216,8 +285,13 @@ AnyMessage: TypeAlias = (
     | Refuse
     | Held
     | Successor
+    | Invite
+    | Rows
+    | Owners
+    | Labels
+    | Unopened
 )
-OfRosters: TypeAlias = Hello | Held | Successor  # those that belong to no motion
+OfRosters: TypeAlias = Hello | Held | Successor | Invite  # those that belong to no motion
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(AnyMessage)

@@ -17,6 +17,7 @@ from folkmoot import checks
 from folkmoot.aggregation import RULES, Rule
 from folkmoot.arrays import Array
 from folkmoot.network.wire.forms import Answers, Form, form_of
+from folkmoot.network.wire.review import CheckedForm, Review
 from folkmoot.network.wire.schema import Schema, check_schema
 from folkmoot.protocols import SnowProtocol, named_protocol, protocol_called
 
@@ -65,6 +66,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     answers: Answers = "labels"
     tol: float = 0.0  # of probabilities and numbers: how far apart the closes of a quorum may be
     improve: bool = False  # a pool: nodes that want to may fit their models again to what is decided
+    review: Review | None = None  # of rows whose truth becomes known, if there are any
 
     def encoded(self) -> bytes:
         """The bytes that are signed and sent; the last fields are left out where nothing is asked of them."""
@@ -88,7 +90,14 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     @property
     def form(self) -> Form:
         """What answers are, as arrays and as bytes."""
+        if self.review is not None and self.review.asked:
+            return CheckedForm(self.review.asked, self.inputs, self.classes)
         return form_of(self.answers, self.inputs, self.classes)
+
+    @property
+    def asked(self) -> int:
+        """How many inputs are the asker's, and talked about: all but check rows."""
+        return self.review.asked or self.inputs if self.review is not None else self.inputs
 
     @property
     def until(self) -> float:
@@ -128,13 +137,19 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         self._check_answers()
         self._check_inputs()
         self._check_decisions()
+        if self.review is not None:
+            if not self.is_labels or not self.trust or self.weighted:
+                raise ValueError("a motion with a review must be about labels, with trust and equal weights")
+            if self.review.asked and self.improve:
+                raise ValueError("a pool to improve models with must hold no check rows")
+            self.review.check(self.inputs)
         if len(self.moot) != 32 or len(self.nonce) != 16:
             raise ValueError("a motion must name its moot in 32 bytes and hold a nonce of 16")
 
     def _check_answers(self) -> None:
         """Numbers are agreed on by another rule, within a tolerance, and have no labels."""
         if self.answers != "numbers":
-            _check_labels(self.labels)
+            check_labels(self.labels)
         elif self.labels:
             raise ValueError(f"a motion about numbers must name no labels: got {len(self.labels)}")
         if self.improve and not self.is_labels:
@@ -227,7 +242,8 @@ def check_tol(tol: float, answers: Answers) -> None:
         raise ValueError(f"tol must be below 1 for probabilities: got {tol:g}")
 
 
-def _check_labels(labels: tuple[str, ...]) -> None:
+def check_labels(labels: tuple[str, ...]) -> None:
+    """ValueError unless these can be the labels of a motion."""
     if not 2 <= len(labels) <= MOST_LABELS:
         raise ValueError(f"a motion must name 2 to {MOST_LABELS} labels: got {len(labels)}")
     if len(set(labels)) != len(labels):

@@ -17,13 +17,18 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from folkmoot.network.wire.messages import (
     Close,
     Commit,
+    Contribution,
     Digest,
     Heard,
+    Labels,
     Marks,
+    Owners,
     Place,
     Reveal,
     Signature,
 )
+from folkmoot.network.wire.motion import motion_name, read_header
+from folkmoot.network.wire.review import owners_digest
 
 _PREFIX: Final = b"folkmoot/2 "
 
@@ -69,6 +74,28 @@ def closing(close: Close) -> bytes:
 def refusal(motion: bytes, node: int, reason: str) -> bytes:
     """Signed by a node that takes no part, with what it tells the asker."""
     return _statement(b"refuse", motion, node, reason.encode())
+
+
+def invites(invitation: bytes, node: int) -> bytes:
+    """Signed by the asker: I invite check rows for a motion."""
+    return _statement(b"invite", invitation, node)
+
+
+def contributed(invitation: bytes, what: Contribution) -> bytes:
+    """Signed with check rows: these are mine, and their labels are those of this commitment."""
+    rows = what.rows.to_bytes(4, "big")
+    return _statement(b"rows", invitation, what.node, rows, what.digest, what.commitment)
+
+
+def opens_owners(owners: Owners) -> bytes:
+    """Signed by the asker once all votes are fixed: the map of owners is this."""
+    return _statement(b"owners", owners.motion, owners.node, owners_digest(owners.seed, owners.owned))
+
+
+def opens_labels(labels: Labels) -> bytes:
+    """Signed by a contributor once the map is open: the labels of my rows are these."""
+    digest = hashlib.sha256(labels.labels).digest()
+    return _statement(b"labels", labels.motion, labels.node, labels.invite, labels.salt, digest)
 
 
 def succeeds(consent: Consent) -> bytes:
@@ -154,7 +181,31 @@ class TwoSuccessors(msgspec.Struct, frozen=True, tag="two successors"):
     other: Consent
 
 
-Evidence: TypeAlias = TwoStates | TwoCommits | TwoCloses | BrokenCommitment | BrokenReveal | TwoSuccessors
+class BrokenOwners(msgspec.Struct, frozen=True, tag="broken map of owners"):
+    """A map of owners, signed by the asker, that is not the one of the motion's header."""
+
+    header: bytes
+    owners: Owners
+
+
+class BrokenLabels(msgspec.Struct, frozen=True, tag="broken labels"):
+    """Labels of check rows, signed by who sent them, that are not those committed to."""
+
+    contribution: Contribution
+    labels: Labels
+    fingerprint: bytes
+
+
+Evidence: TypeAlias = (
+    TwoStates
+    | TwoCommits
+    | TwoCloses
+    | BrokenCommitment
+    | BrokenReveal
+    | TwoSuccessors
+    | BrokenOwners
+    | BrokenLabels
+)
 
 _DECODER: Final = msgspec.msgpack.Decoder(Evidence)
 _ENCODER: Final = msgspec.msgpack.Encoder()
@@ -190,6 +241,8 @@ def motion_of(evidence: Evidence) -> bytes:
         return evidence.motion
     if isinstance(evidence, TwoSuccessors):
         return evidence.one.previous
+    if isinstance(evidence, BrokenOwners | BrokenLabels):
+        return _opened(evidence).motion
     return (
         evidence.commit.motion
         if isinstance(evidence, BrokenCommitment | BrokenReveal)
@@ -199,6 +252,8 @@ def motion_of(evidence: Evidence) -> bytes:
 
 def accused(evidence: Evidence) -> int:
     """The place of the participant whom it is against."""
+    if isinstance(evidence, BrokenOwners | BrokenLabels):
+        return _opened(evidence).node
     return (
         evidence.commit.node if isinstance(evidence, BrokenCommitment | BrokenReveal) else evidence.one.node
     )
@@ -239,6 +294,10 @@ def proves(evidence: Evidence, key: Ed25519PublicKey, fingerprint: bytes) -> boo
             and x.successor != y.successor
             and all(holds(key, each.signature, succeeds(each)) for each in (x, y))
         )
+    if isinstance(evidence, BrokenOwners):
+        return _broke_its_map(evidence, key)
+    if isinstance(evidence, BrokenLabels):
+        return _broke_its_labels(evidence, key, fingerprint)
     commit = evidence.commit
     if isinstance(evidence, BrokenCommitment):
         shown: Close | Reveal = evidence.close
@@ -253,6 +312,38 @@ def proves(evidence: Evidence, key: Ed25519PublicKey, fingerprint: bytes) -> boo
         and commitment_to(shown.motion, fingerprint, shown.salt, shown.first) != commit.commitment
         and holds(key, commit.signature, committed(commit.motion, commit.node, commit.commitment))
         and holds(key, shown.signature, said)
+    )
+
+
+def _opened(evidence: BrokenOwners | BrokenLabels) -> Owners | Labels:
+    return evidence.owners if isinstance(evidence, BrokenOwners) else evidence.labels
+
+
+def _broke_its_map(evidence: BrokenOwners, key: Ed25519PublicKey) -> bool:
+    owners = evidence.owners
+    try:
+        motion = read_header(evidence.header)
+    except (ValueError, TypeError):
+        return False
+    return (
+        motion_name(evidence.header) == owners.motion
+        and motion.asker == owners.node
+        and motion.review is not None
+        and motion.review.owners != owners_digest(owners.seed, owners.owned)
+        and holds(key, owners.signature, opens_owners(owners))
+    )
+
+
+def _broke_its_labels(evidence: BrokenLabels, key: Ed25519PublicKey, fingerprint: bytes) -> bool:
+    """An opening without labels is a refusal to open, and proves nothing."""
+    promised, opened = evidence.contribution, evidence.labels
+    return (
+        promised.node == opened.node
+        and evidence.fingerprint == fingerprint
+        and len(opened.labels) > 0
+        and commitment_to(opened.invite, fingerprint, opened.salt, opened.labels) != promised.commitment
+        and holds(key, promised.signature, contributed(opened.invite, promised))
+        and holds(key, opened.signature, opens_labels(opened))
     )
 
 

@@ -52,6 +52,8 @@ const Motion = (() => {
       ["late", list(motion.late)],
       ["abstained", Object.entries(motion.abstained).slice(0, 6).map(([name, why]) => `${plain(name)}: ${bare(why)}`).join("; ")],
       ["refused", Object.entries(motion.refused).slice(0, 6).map(([name, why]) => `${plain(name)}: ${bare(why)}`).join("; ")],
+      ["check rows", motion.check_rows ? list(Object.entries(motion.check_rows).map(([name, rows]) => `${name} ${rows}`), 30) : ""],
+      ["rows dropped", list(motion.vanished)],
       ["rule", rule(motion)],
       ["it took", `${motion.seconds.toFixed(1)} s, ${many(motion.rounds_played, "round")}, ${many(motion.queries, "question")} of this node`],
       ["columns", motion.columns.length ? list(motion.columns, 12) : "without names: nobody could check them"],
@@ -105,7 +107,7 @@ const Motion = (() => {
   }
 
   const about = (motion) =>
-    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : many(motion.labels.length, "label")}${motion.tol ? ` within ${motion.tol}` : ""}.` });
+    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : `${motion.answers === "probabilities" ? "probabilities of " : ""}${many(motion.labels.length, "label")}`}${motion.tol ? ` within ${motion.tol}` : ""}.` });
 
   function drawList(state) {
     const rows = [...state.motions].reverse().slice(0, 40).map((motion) => {
