@@ -194,6 +194,7 @@ def check(
         weights=told.weights,
         policy=told.policy,
         improve=told.improve,
+        holdout=told.holdout,
     )
 
     async def all_lines() -> list[Check]:
