@@ -20,6 +20,7 @@ from folkmoot.network.service.improve.setup import check_improve
 from folkmoot.network.service.operation import (
     Settings,
     check_access,
+    check_quorum_set,
     check_shown,
     is_running,
     labels_of,
@@ -72,6 +73,8 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
         yield _improve(settings, settings.improve, roster)
     if settings.policy.check_rows and settings.model:
         yield _check_rows(settings)
+    if settings.quorum_set is not None:
+        yield _quorum_set(settings, roster)
     if settings.weights is not None:
         yield _weights(settings.weights, roster)
     async for line in _peers(settings.folder, roster, place):
@@ -125,6 +128,14 @@ def _check_rows(settings: Settings) -> Check:
     except (ValueError, OSError, ImportError) as error:
         return Check("check rows", False, str(error))
     return Check("check rows", True, f"{shown}, of {len(holdout)} rows with labels in {settings.holdout}")
+
+
+def _quorum_set(settings: Settings, roster: Roster) -> Check:
+    try:
+        chosen = check_quorum_set(settings, roster)
+    except ValueError as error:
+        return Check("quorum set", False, str(error))
+    return Check("quorum set", True, f"{chosen}, for federated motions")
 
 
 def _weights(path: Path, roster: Roster) -> Check:
