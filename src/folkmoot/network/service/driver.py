@@ -172,7 +172,8 @@ class Driver:
             votes, holdout = self._choice.of(name)
         pool: Keeping | None = None
         if self._improving is not None:
-            asker, again = self._roster[motion.asker].name, memory is not None
+            # A motion that this node has just put has its inputs; one that is taken up again has not.
+            asker, again = self._roster[motion.asker].name, memory is not None and inputs is None
             pool = self._improving.pool(name, motion, asker, again=again)
         local = motion.is_labels and motion.alpha == LOCAL
         alpha = LocalThreshold.of(self._anchor(motion, holdout), motion.k) if local else motion.alpha
