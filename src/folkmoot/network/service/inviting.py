@@ -121,7 +121,11 @@ class Reviews:
                 ready(_nobody(refusals, self._seat.n), inputs)
                 return
             left = replace(draft, seconds=draft.seconds - seconds, created=self._transport.clock())
-            motion, mixed, owners = mix(left, inputs, invitation, rows, self._randbytes(32))
+            try:
+                motion, mixed, owners = mix(left, inputs, invitation, rows, self._randbytes(32))
+            except (ValueError, OSError) as error:  # with check rows they may be too many
+                ready(str(error), inputs)
+                return
             said = motion_name(motion.encoded())
             bare = m.Owners(said, self._seat.place, *owners, bytes(64))
             signature = self._seat.key.sign(statements.opens_owners(bare))
@@ -151,11 +155,9 @@ class Reviews:
             return
         for peer in self._owing(invited):
             self._transmit(peer, invited.frame)
-        again = now + invited.invitation.seconds / TRIES
-        for when in (again, invited.began + GRACE):
-            if when > now:
-                self._transport.later(min(when, invited.end), lambda: self._tick(invited))
-                break
+        again, grace = now + invited.invitation.seconds / TRIES, invited.began + GRACE
+        when = min(again, invited.end, grace if grace > now else again)
+        self._transport.later(when, lambda: self._tick(invited))
 
     def _owing(self, invited: Invited) -> list[int]:
         told = invited.rows.keys() | invited.refusals.keys()

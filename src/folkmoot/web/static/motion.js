@@ -34,12 +34,14 @@ const Motion = (() => {
       parts.push(html("p", { class: "soft small", text: `Votes on all ${many(motion.inputs, "input")} of those who answered${asked}.` }));
     }
     if (typeof live.apart === "number") parts.push(html("p", { class: "counts", text: `The numbers of those asked in the latest round are ${Number(live.apart.toPrecision(3))} apart on the worst input${motion.tol ? `; ${motion.tol} will do` : ""}.` }));
+    if (live.ballots) parts.push(html("p", { class: "counts", text: `Inputs by how far this node is with them: ${Object.entries(live.ballots).map(([what, count]) => `${count} ${plain(what)}`).join(", ")}.` }));
     if (live.series.length > 1) parts.push(html("h3", { text: "Round by round" }), chart(live.series, motion.labels, "shares of the labels among those asked, round by round"), key(motion.labels));
     parts.push(html("p", { class: "limits", text: "A node sees no more than this: its own questions, and what those whom it asked answered. What the others say to each other it learns only from what they sign at the end." }));
     return parts;
   }
 
   function rule(motion) {
+    if (motion.protocol === "federated") return "federated; each node decides by its own quorum set";
     const asks = `${plain(motion.protocol)}, k = ${motion.k}`;
     if (motion.tol !== null) return `${asks}; at least ${motion.least_voters} with an answer at first, a quorum of ${motion.quorum} within ${motion.tol}`;
     return `${asks}, alpha = ${motion.alpha}; ${motion.quorum ? `at least ${motion.least_voters} first votes, a quorum of ${motion.quorum}` : "each node decides by those whom it trusts"}`;
