@@ -87,8 +87,10 @@ def test_a_pool_becomes_a_candidate_by_the_rule_of_improve_and_nothing_is_adopte
         new = read_skops(str(folder / name.hex() / "model.skops"))
         assert (new.predict(data.test[0]) == both.predict(data.test[0])).all()
         assert sorted(path.name for path in folder.iterdir()) == [name.hex()]  # no pool is left
-        models = moot.members[place].models
+        models, improving = moot.members[place].models, moot.members[place].improving
         assert models is not None
+        assert improving is not None
+        assert (improving.counts["candidates"], improving.counts["candidates_refused"]) == (1, 0)
         assert models.choice.current() == ""
     assert not (tmp_path / "p003" / "improve").exists()  # others have just voted
     second = moot.ask(data.test[0][:50], at=61.0)
@@ -376,7 +378,8 @@ def test_pools_are_not_kept_when_improve_is_taken_out(tmp_path: Path) -> None:
     with suppress(Gone):
         moot.network.run(until=60.0)
     assert list(tmp_path.glob("p001/improve/*.pool"))
+    (tmp_path / "p001" / "improve" / "notes.pool").write_text("of the operator")
     moot.crash(1)
     moot.members[1].settings = replace(moot.members[1].settings, improve=None)
     moot.start(1)
-    assert not list(tmp_path.glob("p001/improve/*.pool"))
+    assert [path.name for path in tmp_path.glob("p001/improve/*.pool")] == ["notes.pool"]
