@@ -14,6 +14,8 @@ from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.storage.account import Account, account
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
+from folkmoot.network.wire import statements
+from folkmoot.network.wire.ballots import form_of
 from support.network.federated_moot import FederatedMoot, any_of
 from support.network.federated_storms import OWN, SpeaksWithAnother, TakesBack, TwoFaced, TwoSets, watch
 
@@ -197,6 +199,24 @@ def test_other_attacks_change_nothing_and_accuse_nobody(kind: str) -> None:
         if place != 3:
             assert found.decisions == ["a"] * 2
             assert found.evidence == {}
+
+
+def test_a_quorum_set_that_would_cost_the_others_time_is_not_taken() -> None:
+    """It may name members that have left, and not thousands that never were."""
+    moot = FederatedMoot(VOTES, 11)
+    moot.at(0.0, lambda: moot.crash(3))
+    moot.put(0, seconds=20.0)
+    moot.network.run(1.0)
+    node = moot.nodes[1]
+    assert node is not None
+    (session,) = node.sessions()
+    for many, taken in ((27, False), (26, True)):
+        chosen = QuorumSet(1, [f"x{i:04d}" for i in range(many)])
+        bare = m.Choice(session.name, 3, form_of(chosen), bytes(64))
+        signature = moot.keys[3].sign(statements.chosen(bare))
+        node.received(2, m.encode(m.Choice(session.name, 3, form_of(chosen), signature)))
+        assert (3 in session.minutes.choices) == taken
+    assert not session.cheats
 
 
 def test_frames_of_federated_motions_do_nothing_in_another_motion() -> None:
