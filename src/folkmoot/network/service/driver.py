@@ -346,7 +346,7 @@ class Driver:
             if motion.review is None:
                 return judge(self._seat.place, votes, anchor, motion.classes)
             checked, owners = session.checked, session.minutes.owners
-            return judge_by_review(self._seat.place, votes, motion, checked, owners, before)
+            return judge_by_review(self._seat.place, votes, motion, checked, owners, before, anchor)
 
         study = self._transport.work(job, done)
         running.jobs.append((session.phase, study))

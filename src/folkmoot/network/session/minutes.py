@@ -56,8 +56,8 @@ class Ended:
 
 MAP: Final = -1  # where the map of owners stands among what was opened, beside the labels by place
 Opened: TypeAlias = m.Owners | m.Labels
-Signed: TypeAlias = m.Commit | m.Close | m.Choice | m.Ballot  # by whoever is its ``node``
-Save: TypeAlias = Voted | Signed | Evidence | Ended | Opened
+Signed: TypeAlias = m.Commit | m.Close | m.Choice | m.Ballot | Opened  # by whoever is its ``node``
+Save: TypeAlias = Voted | Signed | Evidence | Ended
 
 
 @dataclass(frozen=True, eq=False)

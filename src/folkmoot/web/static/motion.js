@@ -54,6 +54,8 @@ const Motion = (() => {
       ["late", list(motion.late)],
       ["abstained", Object.entries(motion.abstained).slice(0, 6).map(([name, why]) => `${plain(name)}: ${bare(why)}`).join("; ")],
       ["refused", Object.entries(motion.refused).slice(0, 6).map(([name, why]) => `${plain(name)}: ${bare(why)}`).join("; ")],
+      ["check rows", motion.check_rows ? list(Object.entries(motion.check_rows).map(([name, rows]) => `${name} ${rows}`), 30) : ""],
+      ["rows dropped", list(motion.vanished)],
       ["rule", rule(motion)],
       ["it took", `${motion.seconds.toFixed(1)} s, ${many(motion.rounds_played, "round")}, ${many(motion.queries, "question")} of this node`],
       ["columns", motion.columns.length ? list(motion.columns, 12) : "without names: nobody could check them"],
