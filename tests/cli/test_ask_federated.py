@@ -97,6 +97,8 @@ def test_a_node_without_a_quorum_set_cannot_ask(moot: Nodes, rows: Path) -> None
         (["--rounds", "3"], "--rounds must not be given with protocol 'federated'"),
         (["--least-voters", "3"], "--least-voters must not be given with protocol 'federated'"),
         (["--voting", "probabilities"], "--protocol must not be given for probabilities"),
+        (["--peer-review"], "peer review is for other protocols: leave it out with protocol 'federated'"),
+        (["--weights", "learnt"], "--weights must be 'equal' or 'record' with protocol 'federated'"),
     ],
 )
 def test_options_of_other_protocols_are_refused(options: list[str], message: str, rows: Path) -> None:
