@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from folkmoot.adversaries import Adversary, ConstantColour, Equivocating, Silent
-from folkmoot.federated import QuorumSet
+from folkmoot.federated import QuorumSet, QuorumSystem
 from folkmoot.network.service.admission import NO_QUORUM_SET
 from folkmoot.network.service.holdout import Holdout
-from folkmoot.network.storage.account import Account, account
+from folkmoot.network.storage.account import Account, account, account_of
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.ballots import form_of, unpack_statement
-from support.network.federated_moot import FederatedMoot, any_of
+from support.network.federated_moot import FederatedMoot, any_of, name_of
 from support.network.federated_storms import OWN, SpeaksWithAnother, TakesBack, TwoFaced, TwoSets, watch
 
 
@@ -57,6 +57,23 @@ def test_all_decide_what_their_quorum_sets_agree_on() -> None:
     assert summary["seconds"] < 6.0, "nobody waits for an input on which nobody wants anything"
     assert session.view().ballots == {"decided": 3, "nothing said": 1}
     assert session.view().protocol == "federated"
+
+
+def test_where_quorums_do_not_intersect_two_groups_decide_differently() -> None:
+    """Nobody lies: nothing is promised to them, and the analysis says so beforehand."""
+    sets = {place: any_of(2, 0, 1) if place < 2 else any_of(2, 2, 3) for place in range(4)}
+    system = QuorumSystem({name_of(place): each for place, each in sets.items()})
+    assert system.disjoint_quorums() is not None
+    assert not system.intact([])
+    moot = played([[0], [0], [1], [1]], sets)
+    decided = [found.decisions for found in accounts(moot) if found is not None]
+    assert decided == [["a"], ["a"], ["b"], ["b"]]
+    (stored,) = moot.storages[0].motions()
+    held = moot.storages[0].held(stored.name)
+    for mine, label in ((any_of(1, 1), "a"), (any_of(1, 3), "b"), (any_of(1, 0, 2), None)):
+        assert account_of(stored, held, mine).decisions == [label]
+    (why,) = account_of(stored, held, any_of(1, 0, 2)).why_undecided
+    assert why == "two labels are accepted: quorums do not intersect, or more lie than this quorum set bears"
 
 
 def test_a_node_without_a_quorum_set_refuses_and_the_asker_reads_why() -> None:
