@@ -110,8 +110,8 @@ def check_satisfied(
     if found.split.any():
         i = int(found.split.argmax())
         raise ValueError(
-            f"two labels are accepted for input {i}: quorums do not intersect, or more lie than your set bears "
-            f"({mine})"
+            f"two labels are accepted for input {i}: quorums do not intersect, or more lie than your quorum "
+            f"set bears ({mine})"
         )
     refused = found.claimed & (found.decisions == UNCOLOURED)
     if refused.any():
