@@ -1,6 +1,7 @@
-"""One hypothesis profile, one thread a process, compiled code that is kept, never older than its source."""
+"""One hypothesis profile, one thread a process, Ctrl-C heard, compiled code kept and as new as its source."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -17,6 +18,10 @@ settings.load_profile("folkmoot")
 # one). Set before numpy is imported.
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
+
+# What a shell starts in the background ignores Ctrl-C, and so does all that it starts; tests send it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Bytecode is kept, whatever the environment says: else every worker rewrites the assertions of all tests
 # anew (12 of its 21 seconds of processor time before the first test), and every process that a test starts

@@ -142,7 +142,7 @@ class Client:
             False returns at once, with nothing decided yet.
         **terms : object
             protocol, k, alpha, beta, rounds, seconds, pace, weights, trust, labels, least_voters, voting,
-            regression, tol, improve.
+            regression, tol, improve, peer_review.
 
         Returns
         -------
@@ -178,6 +178,10 @@ class Client:
             **{
                 key: [line[each] for line in lines if told.get("answers") == "numbers"]
                 for key, each in (("first_numbers", "first_numbers"), ("windows", "window"))
+            },
+            **{
+                key: [line[each] for line in lines if line.get(each) is not None]
+                for key, each in (("ballots", "ballot"), ("signers", "signers"))
             },
         }
         own = ("live", "decided", "certificate")  # of HTTP alone

@@ -77,6 +77,14 @@ def test_what_does_not_hold_is_one_line(north: Path) -> None:
     assert_refused("there is no node in", "audit", "export", "--via", folder, "--out", out)
     assert_refused("--out must name a file", "audit", "export", "--via", north, "--out", folder / "x" / "y")
     assert_refused("gone", "audit", "verify", folder / "gone", "--roster", roster)
+    # The file that is wrong is named: not the log, but what it is to go on from.
+    for wrong in ("noise", "roster.toml"):
+        command = ["audit", "verify", out, "--roster", roster, "--since", folder / wrong]
+        assert_refused(f"{folder / wrong} does not hold: it is not", *command)
+    assert_refused(f"there is no node in {folder}: give the folder", "audit", "verify", folder)
+    assert_refused(
+        f"--out must name a file: {folder} is a folder", "audit", "export", "--via", north, "--out", folder
+    )
     database = sqlite3.connect(north / DATABASE)
     database.execute("DELETE FROM audit WHERE seq = 2")
     database.commit()

@@ -69,6 +69,8 @@ def test_every_option_of_every_command_is_named_as_it_is_typed(path: tuple[str, 
         name, (typed, *_) = parameter.name, [text for text in parameter.opts if text.startswith("--")]
         told = as_typed(f"{name} must satisfy 0 < {name}: got {name}=-1", options)
         assert told == f"{typed} must satisfy 0 < {name}: got {typed} -1"
+        # A number has our own parser, and so our own words where it is none.
+        assert parameter.type.name not in {"integer", "float", "integer range", "float range"}
     for parameter in command.params:
         if parameter not in taking_a_value:  # flags and arguments are no name=value at the prompt
             assert parameter.name not in options

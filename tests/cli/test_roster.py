@@ -72,7 +72,7 @@ def test_what_cannot_be_added_or_removed_changes_nothing(tmp_path: Path, nodes: 
             tmp_path / "a",
         ),
         ("another 'a' takes part already", "add", tmp_path / "other"),
-        ("what is added must be a line that folkmoot node init printed", "add", "nobody"),
+        ("a participant must be a line that folkmoot node init printed", "add", "nobody"),
         ("must be as folkmoot node init prints it", "add", "{ name = north }"),
         ("name must be one of a: got 'z'", "remove", "z"),
     ]:

@@ -12,7 +12,7 @@ import pytest
 from sklearn.base import clone
 
 from folkmoot.network import Asker, Terms
-from folkmoot.network.storage.account import find
+from folkmoot.network.storage.account import account, find
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.runs.processes import Nodes, prepare
 from folkmoot.runs.refitting import refit_apart
@@ -37,8 +37,6 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
     with (home / "node.toml").open("a") as file:
         file.write('roster = "../roster.toml"\nmodel = "../model1.skops"\n')
         file.write('[improve]\nrows = "own.npz"\nestimator = "unfitted.skops"\naskers = ["node000"]\n')
-    # A node must name its model as node.toml does: an adoption is instead of that.
-    nodes.settings[1] = replace(nodes.settings[1], model=str(home / "../model1.skops"))
     try:
         for place in range(3):
             nodes.start(place)
@@ -69,6 +67,13 @@ def test_a_candidate_is_made_adopted_and_undone_beside_a_running_node(nodes: Nod
     assert (waiting.motion, waiting.refused, waiting.adopted) == (pool.motion, None, False)
     old, folder = clone(ESTIMATOR).fit(*data.rows[1]), home / "improve" / pool.motion
     new = read_skops(str(folder / "model.skops"))
+    storage = Storage(home / DATABASE)
+    told = account(storage, find(storage, pool.motion)).decisions  # as this node sees it
+    storage.close()
+    decided = np.array([label is not None for label in told])
+    labels = np.array([label for label in told if label is not None])
+    both = np.vstack([data.rows[1][0], data.pool[decided]]), np.concatenate([data.rows[1][1], labels])
+    assert (new.predict(data.test[0]) == clone(ESTIMATOR).fit(*both).predict(data.test[0])).all()
     assert voted(nodes, asker.ask(X, TERMS).motion) == old.predict(X).tolist()
 
     shown = run("node", "adopt", home, "--show")

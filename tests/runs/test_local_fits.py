@@ -9,7 +9,7 @@ import skops.io
 
 from folkmoot.datasets import load_digits_moot
 from folkmoot.learning.base_learners import MODELS
-from folkmoot.runs.local_moot import _fit
+from folkmoot.runs.local_moot import LocalMoot, _fit
 
 
 def test_nodes_have_models_of_all_rows_and_answers_of_models_that_had_not_seen_them(tmp_path: Path) -> None:
@@ -17,7 +17,7 @@ def test_nodes_have_models_of_all_rows_and_answers_of_models_that_had_not_seen_t
     assert data.X_test is not None
     assert data.y_test is not None
     inputs, truth = data.X_test[:20], data.y_test[:20]
-    files, holdouts, measured = _fit(data, tmp_path, {5}, inputs, truth, True, None)
+    files, holdouts, measured = _fit(data, tmp_path, {5}, inputs, truth, LocalMoot(trust=True), None)
     assert sorted(holdouts) == [0, 1, 2, 3, 4]
     for place, path in holdouts.items():
         rows, labels = data.X[data.groups == place], data.y[data.groups == place]
@@ -30,5 +30,24 @@ def test_nodes_have_models_of_all_rows_and_answers_of_models_that_had_not_seen_t
             told = sorted(zip(file["y"].tolist(), file["answers"].tolist(), strict=True))
         assert told == sorted(zip(labels[held].tolist(), before.tolist(), strict=True))
         assert measured[:, place].tolist() == [(before == labels[held]).sum(), held.sum()]
-    without, none, _ = _fit(data, tmp_path, {5}, inputs, truth, False, None)
+    without, none, _ = _fit(data, tmp_path, {5}, inputs, truth, LocalMoot(), None)
     assert (len(without), none) == (6, {})
+
+
+def test_with_peer_review_all_hold_rows_out_that_no_model_has_seen(tmp_path: Path) -> None:
+    data = load_digits_moot(6, 10.0, 0)
+    assert data.X_test is not None
+    assert data.y_test is not None
+    inputs, truth = data.X_test[:20], data.y_test[:20]
+    files, holdouts, _ = _fit(data, tmp_path, {5}, inputs, truth, LocalMoot(check_rows=10), None)
+    assert sorted(holdouts) == [0, 1, 2, 3, 4, 5], "those who lie have rows to lie about"
+    for place, path in holdouts.items():
+        rows, labels = data.X[data.groups == place], data.y[data.groups == place]
+        held = np.arange(len(labels)) % 3 == 2
+        with np.load(path) as file:
+            assert np.array_equal(file["X"], rows[held])
+            assert np.array_equal(file["y"], labels[held])
+        if place != 5:
+            model = skops.io.load(files[place], trusted=skops.io.get_untrusted_types(file=files[place]))
+            unseen = MODELS["logistic"]().fit(rows[~held], labels[~held])
+            assert np.array_equal(model.predict(inputs), unseen.predict(inputs))

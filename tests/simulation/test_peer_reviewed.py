@@ -12,7 +12,7 @@ import pytest
 from folkmoot import Slush, Trusting, deliberate
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, Silent, handed_in
 from folkmoot.arrays import Singles
-from folkmoot.simulation.peer_reviewed import Claims, leads, review_first, with_lies
+from folkmoot.simulation.peer_reviewed import Claims, review_first, with_lies
 from folkmoot.simulation.self_anchored import Listeners
 from folkmoot.trust import (
     LEAST_LIKENESS,
@@ -24,6 +24,7 @@ from folkmoot.trust import (
     review_all,
     sampling_weights,
 )
+from folkmoot.trust.review import leads
 from folkmoot.votes import Votes
 
 N, ROWS, INPUTS = 21, 84, 200

@@ -66,3 +66,17 @@ class Column(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         return np.asarray(X)[:, self.column].astype(int)
+
+
+class Unclonable(ClassifierMixin, BaseEstimator):
+    """Changes what it is given, which clone finds out."""
+
+    def __init__(self, names: Any = ()) -> None:
+        self.names = list(names)
+
+    def fit(self, X: Any, y: Any) -> Self:  # noqa: ARG002
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.full(len(X), self.classes_[0])

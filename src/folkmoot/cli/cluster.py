@@ -10,6 +10,7 @@ import typer
 from folkmoot.cli.options import INT, Json, Plot, Seed
 from folkmoot.cli.output import (
     collected_warnings,
+    new_file,
     picture_path,
     print_json,
     print_table,
@@ -37,9 +38,7 @@ def cluster(
     ],
     n_clusters: Annotated[
         int | None,
-        typer.Option(
-            "--n-clusters", help="Clusters to agree on.", show_default="median of those trusted", **INT
-        ),
+        typer.Option("--n-clusters", help="Clusters to agree on.", show_default="agreed on", **INT),
     ] = None,
     truth: Annotated[
         Path | None,
@@ -85,8 +84,7 @@ def cluster(
     from folkmoot.vote_files import read_partitions
 
     path = picture_path(plot)
-    if out is not None and not out.parent.is_dir():
-        raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
+    new_file("--out", out)
     table = read_partitions(
         labels, truth, object=object_column, participant=participant_column, cluster=cluster_column
     )

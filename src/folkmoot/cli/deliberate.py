@@ -40,6 +40,7 @@ from folkmoot.cli.options import (
 from folkmoot.cli.output import (
     collected_warnings,
     json_key,
+    new_file,
     number,
     page_path,
     picture_path,
@@ -144,8 +145,7 @@ def deliberate(
     from folkmoot.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
-    if out is not None and not out.parent.is_dir():
-        raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
+    new_file("--out", out)
     check_gold(trust, peer_review, gold)
     asking = asking_protocol(protocol, teams)
     without = _missing(missing)

@@ -232,18 +232,19 @@ def thinned(size: int, always: Sequence[int], most: int = 24) -> list[int]:
 
 def picture_path(path: Path | None) -> Path | None:
     """``--plot``, checked before the work begins."""
-    return _new_file("--plot", path, PICTURES)
+    return new_file("--plot", path, PICTURES)
 
 
 def page_path(path: Path | None) -> Path | None:
     """``--play`` checked in the same way."""
-    return _new_file("--play", path, PAGES)
+    return new_file("--play", path, PAGES)
 
 
-def _new_file(option: str, path: Path | None, endings: tuple[str, ...]) -> Path | None:
+def new_file(option: str, path: Path | None, endings: tuple[str, ...] = ()) -> Path | None:
+    """A file that is to be written, checked before the work begins; of any kind without ``endings``."""
     if path is None:
         return None
-    if path.suffix.lower() not in endings:
+    if endings and path.suffix.lower() not in endings:
         raise ValueError(f"{option} must name a file ending in {', '.join(endings)}: got {path}")
     if not path.parent.is_dir():
         raise ValueError(f"{option} must name a file in a folder that exists: there is no {path.parent}")

@@ -12,7 +12,7 @@ import typer
 from folkmoot.cli.learn_checks import MOOT_FILE
 from folkmoot.cli.learn_output import write_answers
 from folkmoot.cli.options import Everything, Json
-from folkmoot.cli.output import collected_warnings, print_json, print_table, say
+from folkmoot.cli.output import collected_warnings, new_file, print_json, print_table, say
 from folkmoot.cli.study_output import check_new
 
 if TYPE_CHECKING:
@@ -50,13 +50,8 @@ def predict(
     from folkmoot.datasets.layout import read_rows
 
     if out is not None:
-        if out.is_dir():
-            raise ValueError(f"--out must name a file: {out} is a folder")
+        new_file("--out", out)
         check_new([out], "--out", overwrite)
-        if not out.absolute().parent.is_dir():
-            raise ValueError(
-                f"--out must name a file in a folder that exists: there is no {out.absolute().parent}"
-            )
     file = moot / MOOT_FILE if moot.is_dir() else moot
     with file.open("rb"), data.open("rb"):  # named, if one is not there, before anything is loaded
         pass

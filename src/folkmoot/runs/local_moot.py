@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from folkmoot.network import Account, Terms
 from folkmoot.network.service.operation import adversary_of
 from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
+from folkmoot.network.wire.messages import MOST_CHECK_ROWS
 from folkmoot.network.wire.verdict import first_votes, last_votes
 from folkmoot.protocols import Slush
 from folkmoot.runs.local_page import ANY, LocalPage
@@ -49,6 +50,7 @@ class LocalMoot:
     deadline: float = 30.0
     trust: bool = False
     repeats: int = 200  # of the simulation that it is compared with
+    check_rows: int = 0  # that each shows: then it is by peer review, and by trust beside it
 
     def check(self) -> None:
         """ValueError, with what is wrong."""
@@ -63,10 +65,21 @@ class LocalMoot:
                 f"got {faulty} of {self.nodes}"
             )
         adversary_of(self.attack)
+        if not 0 <= checks.integer("--check-rows", self.check_rows) <= MOST_CHECK_ROWS:
+            raise ValueError(
+                f"--check-rows must satisfy 0 <= check_rows <= {MOST_CHECK_ROWS}: got {self.check_rows}"
+            )
+        if self.check_rows and self.trust:
+            raise ValueError("give --peer-review or --trust, not both: peer review shows trust beside it")
         if not 1 <= checks.integer("--inputs", self.inputs) <= 449:
             raise ValueError(
                 f"--inputs must satisfy 1 <= inputs <= 449, the digits set aside: got inputs={self.inputs}"
             )
+
+    @property
+    def holds_out(self) -> bool:
+        """Whether participants hold rows out, which tell them how good their models are."""
+        return self.trust or self.check_rows > 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +100,7 @@ class LocalResult:
     participants: ParticipantTable  # by what was revealed, and by what each signed at the end
     seconds: float
     folder: Path
+    by_trust: float | None = None  # with peer review: accuracy of a motion by trust among the same nodes
 
 
 def play(
@@ -104,7 +118,7 @@ def play(
     config.check()
     began = time.monotonic()
     # What rows held out tell is worth something only if the inputs are somewhat like them.
-    data = load_digits_moot(config.nodes, 10.0 if config.trust else 1.0, seed)
+    data = load_digits_moot(config.nodes, 10.0 if config.holds_out else 1.0, seed)
     assert data.X_test is not None  # noqa: S101 (the digits have a test set)
     assert data.y_test is not None  # noqa: S101
     inputs, truth = data.X_test[: config.inputs], data.y_test[: config.inputs]
@@ -112,15 +126,19 @@ def play(
     drawn = (1 + np.random.default_rng(seed).permutation(config.nodes - 1)).tolist()
     liars, rest = drawn[: config.byzantine], drawn[config.byzantine :]
     killed, paused = rest[: config.kill], rest[config.kill : config.kill + config.pause]
-    models, holdouts, measured = _fit(data, folder, set(liars), inputs, truth, config.trust, report)
-    nodes = prepare(folder, models, dict.fromkeys(liars, config.attack), holdouts=holdouts)
+    models, holdouts, measured = _fit(data, folder, set(liars), inputs, truth, config, report)
+    nodes = prepare(
+        folder, models, dict.fromkeys(liars, config.attack), holdouts=holdouts, check_rows=config.check_rows
+    )
     if page is not None:
         nodes.pages.update(dict.fromkeys(range(config.nodes), ANY))
 
     def result() -> LocalResult:
         honest = [place for place in range(config.nodes) if place not in liars]
         gone = {"killed": killed, "paused": paused}
-        return _result(config, nodes, account, truth, liars, honest, gone, measured, time.monotonic() - began)
+        took = time.monotonic() - began
+        found = _result(config, nodes, account, truth, liars, honest, gone, measured, took)
+        return found if by_trust is None else replace(found, by_trust=_right(by_trust, truth))
 
     try:
         for place in range(config.nodes):
@@ -128,6 +146,12 @@ def play(
         nodes.wait(range(config.nodes), 60.0, _told(report, "nodes start", config.nodes))
         if page is not None:
             page.show(nodes, liars)
+        # Nobody fails in the motion that is only shown beside.
+        by_trust = (
+            _ask(replace(config, check_rows=0, trust=True), nodes, inputs, [], [], report)
+            if config.check_rows
+            else None
+        )
         account = _ask(config, nodes, inputs, killed, paused, report)
         if stay is not None:
             found = result()
@@ -144,13 +168,14 @@ def _fit(
     liars: set[int],
     inputs: Any,
     truth: Any,
-    trust: bool,
+    config: LocalMoot,
     report: PartProgress | None,
 ) -> tuple[list[str], dict[int, Path], Ints]:
     """A model on each one's own rows, as a file; a liar's knows the answers, so that it can avoid them.
 
     With trust the honest hold every third row out, which tells them how good their models are; then these
-    are fitted on all rows. What a node is given of the rows held out is what the model said before that.
+    are fitted on all rows. What a node is given of the rows held out is what the model said before that. With
+    peer review all hold these rows out to show some of them, and no model has seen them.
     """
     import skops.io
     from sklearn.neighbors import KNeighborsClassifier
@@ -160,18 +185,21 @@ def _fit(
     measured = np.zeros((2, int(data.groups.max()) + 1), dtype=np.int64)  # right, held out
     for place in range(int(data.groups.max()) + 1):
         own = data.groups == place
+        held = np.flatnonzero((np.arange(int(own.sum())) % 3 == 2) & config.holds_out)
+        if config.check_rows:
+            holdouts[place] = folder / f"{name_of(place)}.npz"
+            np.savez(holdouts[place], X=data.X[own][held], y=data.y[own][held])
         if place in liars:
             model = KNeighborsClassifier(1).fit(inputs, truth)
         else:
             rows, labels = data.X[own], data.y[own]
-            held = np.flatnonzero((np.arange(len(labels)) % 3 == 2) & trust)
-            learner = MODELS["logistic"]()
+            learner, again = MODELS["logistic"](), not config.check_rows
             participant = fit_classifier(
-                Task(name_of(place), learner, None, rows, labels, None, held, None, refit=True)
+                Task(name_of(place), learner, None, rows, labels, None, held, None, refit=again)
             )
             model = participant.model
             measured[:, place] = participant.right, participant.held_out
-            if participant.held_out:
+            if participant.held_out and not config.check_rows:
                 holdouts[place] = folder / f"{name_of(place)}.npz"
                 true, said, times = zip(*participant.confusion, strict=True)
                 np.savez(holdouts[place], y=np.repeat(true, times), answers=np.repeat(said, times))
@@ -196,6 +224,7 @@ def _ask(
         rounds=config.rounds,
         seconds=config.deadline,
         trust=config.trust,
+        peer_review=config.check_rows > 0,
         labels=[str(digit) for digit in range(10)],
     )
     return ask_while_some_fail(nodes, inputs, terms, killed, paused, report)
@@ -213,8 +242,7 @@ def _result(
     seconds: float,
 ) -> LocalResult:
     names = [participant.name for participant in nodes.roster]
-    labels = {label: number for number, label in enumerate(account.labels)}
-    decided = np.array([UNCOLOURED if x is None else labels[x] for x in account.decisions])
+    decided = _decided(account)
     votes, last, contradictions = _stored(nodes, account, honest)
     report = _simulated(config, account, votes, truth, liars, {*gone["killed"], *gone["paused"]})
     each = report.outcome.accuracies(truth)
@@ -236,6 +264,15 @@ def _result(
         seconds=seconds,
         folder=nodes.folder,
     )
+
+
+def _decided(account: Account) -> Votes:
+    labels = {label: number for number, label in enumerate(account.labels)}
+    return np.array([UNCOLOURED if x is None else labels[x] for x in account.decisions])
+
+
+def _right(account: Account, truth: Any) -> float:
+    return float(share_right(_decided(account), truth))
 
 
 def _table(
@@ -306,10 +343,9 @@ def _stored(nodes: Nodes, account: Account, honest: list[int]) -> tuple[Votes, V
             stored = find(storage, account.motion)
             claims.append(outcome_of(storage, stored).decisions)
             if place == 0:
-                committed = storage.committed(stored.name)
-                closes = storage.closes(stored.name)
-                votes = first_votes(stored.motion, len(nodes.roster), closes, committed)
-                last = last_votes(stored.motion, len(nodes.roster), closes)
+                held, n = storage.held(stored.name), len(nodes.roster)
+                votes = first_votes(stored.motion, n, held.closes, held.committed, held.owners)
+                last = last_votes(stored.motion, n, held.closes)
         except ValueError:
             continue  # killed before it heard of the motion
         finally:

@@ -22,6 +22,7 @@ from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.door import DOOR, remove_door
 from folkmoot.network.service.operation import Settings, run
+from folkmoot.network.service.policy import Policy
 from folkmoot.network.storage.journal import Journal
 from folkmoot.runs.held_ports import HeldPorts
 from folkmoot.web.page import Page
@@ -160,6 +161,7 @@ def prepare(
     attacks: dict[int, str],
     log_level: str = "info",
     holdouts: dict[int, Path] | None = None,
+    check_rows: int = 0,
 ) -> Nodes:
     """Keys, a roster and held ports for one node a model; nobody is started yet."""
     ports = HeldPorts(len(models))
@@ -177,6 +179,7 @@ def prepare(
             log_level=log_level,
             attack=attacks.get(place),
             holdout=(holdouts or {}).get(place),
+            policy=Policy(check_rows=check_rows),
         )
         for place, model in enumerate(models)
     ]

@@ -61,6 +61,7 @@ def candidate_of(job: Job) -> Report:
     """
     from folkmoot.learning.improving import judged, refit, too_few
     from folkmoot.learning.participants import Participant, Task
+    from folkmoot.trust.own_rows import FIRM
 
     started, motion = time.monotonic(), read_header(job.header)
     agreed = np.array(job.agreed)
@@ -82,7 +83,9 @@ def candidate_of(job: Job) -> Report:
     said, unseen, compared = _before(job, task, classes)
     before: Bools = said == y
     done = refit(task, Participant(task.name, None), X, labels)
-    why, right = judged(too_few(unseen, task), done, before, len(classes), 1.0)
+    # Labels that nobody has do not count: an asker that names many would make chance look worse than it is.
+    known = len({*own.labels, *labels.tolist()})
+    why, right = judged(too_few(unseen, task), done, before, known, FIRM)
     report = msgspec.structs.replace(
         report, before=int(before.sum()), after=None if right is None else int(right.sum()), why=why,
         compared_with=compared,
@@ -195,8 +198,14 @@ def _written(job: Job, report: Report, model: Any, unseen: Any, X: Floats) -> Re
         return msgspec.structs.replace(report, why=f"its new model cannot be kept in a file: {what}")
     if loaded.predict(X) != as_labels(np.asarray(model.predict(X))):
         return msgspec.structs.replace(report, why="its new model answers otherwise once it was in a file")
+    knows = list(loaded.labels or ())
+    now = load_model(job.model, allow=job.allow, trust_pickle=job.trust_pickle).labels or ()
     return msgspec.structs.replace(
-        report, knows=list(loaded.labels or ()), digests=digests_in(out), anchor=_anchor(job, unseen)
+        report,
+        knows=knows,
+        lost=[label for label in now if label not in knows],
+        digests=digests_in(out),
+        anchor=_anchor(job, unseen),
     )
 
 

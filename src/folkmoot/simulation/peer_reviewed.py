@@ -32,7 +32,7 @@ from folkmoot.trust import (
     review_gold,
 )
 from folkmoot.trust.checked import check_ballots
-from folkmoot.trust.review import ExpertVoter
+from folkmoot.trust.review import ExpertVoter, leads
 from folkmoot.votes import UNCOLOURED, Missing, Votes, check_votes
 
 Claims: TypeAlias = Literal["wrong", "right", "backing"]
@@ -318,12 +318,6 @@ def ballots_handed_in(
     for liar in adversaries:
         result[liar] = (labels[liar][:, None] == np.arange(classes)).astype(votes.dtype)
     return result
-
-
-def leads(scores: Singles | Floats) -> Floats:
-    """(input,): by how much the best score (input, colour) is ahead of the second."""
-    two = np.sort(scores.astype(np.float64), axis=1)[:, -2:]
-    return np.asarray(two[:, 1] - two[:, 0])
 
 
 def labels_of(votes: Ints | Singles) -> Votes:

@@ -267,6 +267,12 @@ def review_all(
     return done
 
 
+def leads(scores: Singles | Floats) -> Floats:
+    """(input,): by how much the best score (input, colour) is ahead of the second."""
+    two = np.sort(scores.astype(np.float64), axis=1)[:, -2:]
+    return np.asarray(two[:, 1] - two[:, 0])
+
+
 def _benches(checked: CheckedAnswers, batch: npt.ArrayLike | None) -> list[_Bench]:
     """All who judge, and where some answer the batch unlike checked rows a bench that does not hear them."""
     known: dict[bytes, _Bench] = checked.learnt

@@ -187,6 +187,7 @@ class Api:
             shares=view.shares,
             held=view.held,
             apart=view.apart,
+            ballots=view.ballots,
         )
 
     async def _inputs(self, request: Request) -> Response:
@@ -207,6 +208,8 @@ class Api:
                 account.claims[i] if account.claims else None,
                 account.first_numbers[i] if account.first_numbers else None,
                 account.windows[i] if account.windows else None,
+                account.ballots[i] if account.ballots else None,
+                account.signers[i] if account.signers else None,
             )
             for i in range(first, end)
         ]
@@ -219,7 +222,7 @@ class Api:
         form = motion.form
         one = None
         if "input" in request.query_params:
-            one = _whole(request, "input", 0, least=0, most=motion.inputs - 1)
+            one = _whole(request, "input", 0, least=0, most=motion.asked - 1)
         session = self._node.session(stored.name)
         kept = self._node.storage.held(stored.name).rounds if session is None else session.played()
         played = stored.summary.get("rounds", 0) if session is None else session.rounds

@@ -157,7 +157,7 @@ class Feed:
         return {
             "motion": session.name.hex(),
             "asker": self._node.roster_of(motion.moot)[motion.asker].name,
-            "inputs": motion.inputs,
+            "inputs": motion.asked,
             "labels": motion.labels,
             "answers": motion.answers,
             "tol": None if motion.is_labels else motion.tol,
@@ -179,6 +179,7 @@ class Feed:
             "shares": view.shares,
             "held": view.held,
             **({} if view.apart is None else {"apart": view.apart}),
+            **({"ballots": view.ballots} if view.ballots else {}),
         }
 
     def _publish_accused(self, session: Session, places: frozenset[int]) -> None:

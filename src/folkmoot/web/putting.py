@@ -11,7 +11,8 @@ import msgspec
 import numpy as np
 
 from folkmoot.network.service.asking import Terms, put_of
-from folkmoot.network.service.control import Spool, motion_of
+from folkmoot.network.service.control import Spool, motion_of, with_check_rows
+from folkmoot.network.service.driver import Inputs
 from folkmoot.network.service.input_files import inputs_in_text
 from folkmoot.network.service.operation import Shown
 from folkmoot.network.wire.batch import Batch
@@ -57,7 +58,7 @@ def asked_in_text(body: bytes, query: Mapping[str, str]) -> Asked:
     said: dict[str, Any] = dict(query)
     if "labels" in said:
         said["labels"] = [label.strip() for label in said["labels"].split(",")]
-    for name in ("trust", "regression", "improve"):
+    for name in ("trust", "regression", "improve", "peer_review"):
         if name in said:
             said[name] = {"true": True, "false": False}.get(said[name].lower(), said[name])
     try:
@@ -144,23 +145,26 @@ class Putting:
     async def _put(self, read: Callable[[], Asked]) -> bytes:
         async with self._one:
             try:
-                motion, spool = await asyncio.to_thread(self._prepare, read)
+                motion, spool, peer_review = await asyncio.to_thread(self._prepare, read)
             except ValueError as error:
                 raise RefusalError(400, str(error)) from None
+        inputs: Inputs = spool
         try:
-            return self._shown.node.propose(motion, spool, lambda *_: None)
+            if peer_review:
+                motion, inputs = await with_check_rows(self._shown.node, motion, inputs)
+            return self._shown.node.propose(motion, inputs, lambda *_: None)
         except ValueError as error:
-            spool.discard()
+            inputs.discard()
             raise RefusalError(409, str(error)) from None
 
-    def _prepare(self, read: Callable[[], Asked]) -> tuple[Motion, Spool]:
+    def _prepare(self, read: Callable[[], Asked]) -> tuple[Motion, Spool, bool]:
         batch, terms = read()
         put = put_of(batch, terms)
         motion = motion_of(put, self._shown.node, self._shown.labels)
         spool = Spool(self._shown.folder, batch.chunk_rows * batch.columns * batch.array.dtype.itemsize)
         for chunk in batch.chunks():
             spool.write(chunk)
-        return motion, spool
+        return motion, spool, terms.peer_review
 
 
 def _columns_beside(given: Schema, own: Schema) -> list[shapes.CheckedColumn]:

@@ -190,6 +190,19 @@ def beyond_all_numbers(lines: list[str]) -> None:
     lines[-1] = changed_field(lines[-1], first=far, last=far, head=entry["link"])
 
 
+def another_case(lines: list[str]) -> None:
+    signature = json.loads(lines[-1])["signature"]
+    lines[-1] = lines[-1].replace(signature, signature.upper())
+
+
+def a_real_number(lines: list[str]) -> None:
+    lines[-1] = changed_field(lines[-1], first=1.0)
+
+
+def another_name(lines: list[str]) -> None:
+    lines[-1] = changed_field(lines[-1], node="p004")
+
+
 def nested(lines: list[str]) -> None:
     lines[1] = "[" * 100_000
 
@@ -203,7 +216,7 @@ def another_format(lines: list[str]) -> None:
     [
         edit, edit_with_its_digest, write_anew, delete, delete_first, delete_last, truncate, reorder,
         reorder_with_numbers, drop_a_text, another_format, a_number_for_a_text, half_a_character,
-        a_list_for_a_foot, beyond_all_numbers, nested,
+        a_list_for_a_foot, beyond_all_numbers, nested, another_case, a_real_number, another_name,
     ],
 )  # fmt: skip
 def test_tampering_with_an_export_is_found(moot: Moot, change: Callable[[list[str]], None]) -> None:

@@ -16,6 +16,7 @@ from folkmoot.network.wire.motion import (
     motion_name,
     read_header,
 )
+from folkmoot.network.wire.review import Review
 from support.network.one_session import motion_of
 
 
@@ -25,6 +26,9 @@ def test_a_header_is_read_as_it_was_written_and_named_by_its_content() -> None:
     assert read_header(header) == motion
     assert motion_name(header) == hashlib.sha256(header).digest()
     assert motion_name(motion_of(5, inputs=6, nonce=b"x" * 16).encoded()) != motion_name(header)
+    pool = motion_of(5, inputs=6, improve=True).encoded()  # that it is one is signed, too
+    assert motion_name(pool) != motion_name(header)
+    assert read_header(pool) == msgspec.structs.replace(motion, improve=True)
 
 
 def test_a_header_has_one_form_only() -> None:
@@ -76,6 +80,16 @@ def test_a_header_has_one_form_only() -> None:
         ({"moot": bytes(31)}, "32 bytes"),
         ({"nonce": bytes(15)}, "nonce of 16"),
         ({"protocol": "snowball", "labels": tuple(map(str, range(60)))}, "labels\\^3 beta"),
+        ({"review": Review(2, bytes(32), bytes(32))}, "with trust and equal weights"),
+        ({"review": Review(learnt=True), "trust": True, "weighted": True}, "with trust and equal weights"),
+        ({"review": Review(), "trust": True}, "must name no owners, and learn from truths"),
+        ({"review": Review(0, bytes(32), b"", True), "trust": True}, "must name no owners"),
+        ({"review": Review(5, bytes(32), bytes(32)), "trust": True}, "must be 1 to 4, all of them: got 5"),
+        ({"review": Review(-1, bytes(32), bytes(32)), "trust": True}, "must be 1 to 4, all of them: got -1"),
+        ({"review": Review(2, bytes(31), bytes(32)), "trust": True}, "in 32 bytes each"),
+        ({"review": Review(2, bytes(32), b""), "trust": True}, "in 32 bytes each"),
+        ({"review": Review(2, bytes(32), bytes(32)), "trust": True, "improve": True}, "no check rows"),
+        ({"improve": True, "answers": "numbers", "labels": ()}, "must be about labels: got numbers"),
     ],
 )
 def test_what_no_node_could_play_is_refused(changes: dict[str, Any], why: str) -> None:
@@ -92,6 +106,8 @@ def test_the_limits_themselves_are_allowed() -> None:
         {"k": 1000, "alpha": 1000},
         {"labels": tuple(map(str, range(127)))},
         {"k": 4, "alpha": LOCAL},
+        {"review": Review(4, bytes(32), bytes(32), True), "trust": True},
+        {"review": Review(learnt=True), "trust": True},
     ]
     for changes in allowed:
         msgspec.structs.replace(motion_of(5), **changes).check()
@@ -117,3 +133,18 @@ def test_a_chunk_is_the_one_that_the_header_names() -> None:
 def test_each_participant_has_the_threshold_that_it_is_given() -> None:
     motion = motion_of(5, k=4, alpha=LOCAL)
     assert (motion.rule(3).k, motion.rule(3).alpha, motion.rule(4).alpha) == (4, 3, 4)
+
+
+def test_first_votes_are_on_all_rows_and_what_is_held_on_the_askers() -> None:
+    motion = msgspec.structs.replace(motion_of(5), trust=True, review=Review(3, bytes(32), bytes(32)))
+    assert (motion.inputs, motion.asked, motion_of(5).asked) == (4, 3, 4)
+    form, first = motion.form, np.array([0, 1, -1, 1], np.int8)
+    assert form.unpack_first(form.pack_first(first)).tolist() == [0, 1, -1, 1]
+    assert form.unpack(form.pack(first[:3])).tolist() == [0, 1, -1]
+    assert form.opening(first).tolist() == [-1, -1, -1], "which rows are the asker's is not known yet"
+    with pytest.raises(ValueError, match="another length"):
+        motion_of(5, inputs=30, trust=True, review=Review(8, bytes(32), bytes(32))).form.unpack(
+            form.pack_first(np.zeros(30, np.int8))
+        )
+    assert read_header(motion.encoded()) == motion
+    assert len(msgspec.msgpack.decode(motion_of(5).encoded())) == 19, "other headers are as they were"

@@ -7,6 +7,7 @@ is not in it fails there until it is.
 from __future__ import annotations
 
 import inspect
+import json
 import pkgutil
 import random
 from collections.abc import Callable, Iterator
@@ -21,7 +22,10 @@ import msgspec
 import numpy as np
 
 from folkmoot import network, web
+from folkmoot.federated.agreement import Statement
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.levels import to_levels
+from folkmoot.network.membership.quorum_choice import read_quorum_set
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service import control
 from folkmoot.network.service.status import PeerStatus, Status
@@ -29,23 +33,33 @@ from folkmoot.network.session.series import Rounds, Series, read_series
 from folkmoot.network.storage.account import account_of
 from folkmoot.network.storage.audit import check_export, export_log
 from folkmoot.network.storage.certificate import read_certificate, write_certificate
+from folkmoot.network.storage.opened import read_opened
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.ballots import form_of, pack_statement, read_set, unpack_statement
 from folkmoot.network.wire.forms import ChanceForm, Form, LabelForm, NumberForm
+from folkmoot.network.wire.invitation import Invitation, read_invitation
 from folkmoot.network.wire.messages import Close
 from folkmoot.network.wire.motion import Motion, read_header
 from folkmoot.network.wire.number_verdict import NumberVerdict
 from folkmoot.network.wire.packing import pack
+from folkmoot.network.wire.review import CheckedForm, OwnerMap, Review, read_map
+from folkmoot.network.wire.schema import Column
 from folkmoot.network.wire.succession import Succession
 from folkmoot.network.wire.succession_file import read_succession, write_succession
 from folkmoot.network.wire.verdict import verdict
 from folkmoot.web.api import _truths_in
 from folkmoot.web.putting import asked_in_json
 from support.network.epochs import member, roster_of, signatures
+from support.network.federated_moot import FederatedMoot
 from support.network.moot_in_memory import Moot, keys_and_roster
 from support.network.number_moot import NumberMoot
 
 INPUTS = 30
+INVITATION = Invitation(
+    bytes(32), 5, bytes(16), 1e9, 3.0, ("a", "b"), INPUTS, 1, "<i4", (Column("age", "years", 0.0, 120.0),)
+)
+GIVEN = m.Contribution(5, 10, bytes(32), bytes(32), bytes(64))
 NAMES = ("anna", "bert", "cleo", "dora", "emil")
 
 
@@ -78,6 +92,11 @@ def messages() -> list[bytes]:
         m.Marks(name, bytes(16), bytes(48), bytes(64), True),
         m.Held((name, bytes(32)), ((name, b"\x05"),)),
         m.Successor(name, b"\x94" + bytes(40), ((0, bytes(64)), (5, bytes(range(64))))),
+        m.Invite(INVITATION.encoded(), bytes(64)), m.Rows(name, bytes(40), GIVEN),
+        m.Owners(name, 5, bytes(32), (m.Owned(GIVEN, (1, 7)),), bytes(64)),
+        m.Labels(name, bytes(32), 5, bytes(32), votes, bytes(64)), m.Unopened(name, b"\x05"),
+        m.Choice(name, 5, m.SetForm(2, ("p000", "p001"), (m.SetForm(1, ("p002",), ()),)), bytes(64)),
+        m.Ballot(name, 5, 3, bytes(32), bytes(40), bytes(64)), m.Lacking(name, bytes(96)),
     )]  # fmt: skip
 
 
@@ -87,6 +106,8 @@ def evidence() -> list[bytes]:
     commit = m.Commit(bytes(32), 5, bytes(32), bytes(64), want=True)
     close = m.Close(bytes(32), 5, b"1", bytes(32), b"2", "", bytes(64))
     consent = statements.Consent(bytes(32), 5, bytes(32), bytes(64))
+    choice = m.Choice(bytes(32), 5, m.SetForm(1, ("p000",), ()), bytes(64))
+    ballot = m.Ballot(bytes(32), 5, 3, bytes(32), bytes(40), bytes(64))
     return [statements.write_evidence(each) for each in (
         statements.TwoStates(bytes(32), heard, heard), statements.TwoCommits(commit, commit),
         statements.TwoCloses(close, close), statements.BrokenCommitment(commit, close, bytes(32)),
@@ -94,16 +115,24 @@ def evidence() -> list[bytes]:
             commit, m.Reveal(bytes(32), bytes(32), b"2", bytes(64), want=True), bytes(32)
         ),
         statements.TwoSuccessors(consent, consent),
+        statements.BrokenOwners(headers()[-1], m.Owners(bytes(32), 5, bytes(32), (), bytes(64))),
+        statements.BrokenLabels(
+            GIVEN, m.Labels(bytes(32), bytes(32), 5, bytes(32), b"2", bytes(64)), bytes(32)
+        ),
+        statements.TwoQuorumSets(choice, choice),
+        statements.TwoQuorumSets(choice, ballot), statements.TwoBallots(ballot, ballot),
     )]  # fmt: skip
 
 
 def headers() -> list[bytes]:
-    """Headers of motions about labels, numbers and probabilities."""
+    """Headers of motions about labels, numbers and probabilities, and of a federated one."""
     hall = Moot(np.zeros((6, INPUTS), np.int8), 0)
     changes: list[dict[str, Any]] = [{}, {"protocol": "snowball"}, {"alpha": 0}, {"weighted": True}]
+    changes += [{"trust": True, "review": Review(20, bytes(32), bytes(32))}]
     numbers = NumberMoot(np.zeros((6, INPUTS)), 0)
     chances = NumberMoot(np.zeros((6, INPUTS, 3), np.int16), 0)
-    others = [moot.motion()[0].encoded() for moot in (numbers, chances)]
+    federated = FederatedMoot(np.zeros((6, INPUTS), np.int8), 0)
+    others = [moot.motion()[0].encoded() for moot in (numbers, chances, federated)]
     return [*others, *(hall.motion(**each)[0].encoded() for each in changes)]
 
 
@@ -117,7 +146,7 @@ def readers(folder: Path) -> tuple[Reader, ...]:
                (ValueError, TypeError), quick=6000),
         Reader("evidence", statements.read_evidence, evidence(), _evidence,
                ("wire.statements:_DECODER", "wire.statements:read_evidence"), quick=6000),
-        *_forms(), *_rosters(folder), *_played(), *_doors(),
+        *_forms(), *_rosters(folder), *_played(), *_doors(), *_reviews(), *_ballots(folder),
     )  # fmt: skip
 
 
@@ -176,7 +205,8 @@ def _message(data: bytes, message: Any) -> None:
 
 def _header(data: bytes, found: Motion) -> None:
     assert found.encoded() == data
-    assert found.rule(found.alpha or found.k // 2 + 1) if found.is_labels else found.aggregation()
+    if not found.federated:
+        assert found.rule(found.alpha or found.k // 2 + 1) if found.is_labels else found.aggregation()
     assert found.form.held_bytes < m.MOST_BYTES / 2
 
 
@@ -200,7 +230,8 @@ def _forms() -> Iterator[Reader]:
     levels = to_levels(generator.dirichlet(np.ones(3), INPUTS)).astype(np.int16)
     levels[2] = -1
     made += [(NumberForm(INPUTS), numbers), (ChanceForm(INPUTS, 3), levels)]
-    assert {type(form) for form, _ in made} == {*_below(Form)}, "a form without samples"
+    others = {CheckedForm}  # is among what is said of check rows
+    assert {type(form) for form, _ in made} == {*_below(Form)} - others, "a form without samples"
     for i, (form, first) in enumerate(made):
         for what, packed, reads in (
             ("first", form.pack_first(first), form.unpack_first),
@@ -212,11 +243,13 @@ def _forms() -> Iterator[Reader]:
                 assert pack(found) == data, "one encoding each"
                 assert len(found) == form.inputs
 
-            covers = tuple(
-                f"wire.{module}"
-                for module in ("packing:unpack", *(f"forms:{kind.__name__}.{reads.__name__}" for kind in
-                               (Form, *_below(Form)) if reads.__name__ in vars(kind)))
-            )  # fmt: skip
+            name = reads.__name__
+            of_kinds = (
+                f"wire.{kind.__module__.rpartition('.')[2]}:{kind.__name__}.{name}"
+                for kind in (Form, *_below(Form))
+                if name in vars(kind)
+            )
+            covers = ("wire.packing:unpack", *of_kinds)
             yield Reader(f"{type(form).__name__} {i} {what}", reads, [packed], whole, covers, quick=1500)
     yield _closes(NumberForm(INPUTS), numbers)
 
@@ -300,10 +333,48 @@ def _rosters(folder: Path) -> Iterator[Reader]:
                  [each.line().encode() for each in old], a_member, line, quick=300)  # fmt: skip
 
 
+def _ballots(folder: Path) -> Iterator[Reader]:
+    """Statements of federated motions, and quorum sets in files."""
+    rng = np.random.default_rng(5)
+    pool = []
+    for classes in (2, 3, 10):
+        for counters in (0, 1, 3):
+            said = rng.integers(-1, classes, (4, counters, 6)).astype(np.int8)
+            wanted, at = rng.integers(-1, classes, 6).astype(np.int8), rng.integers(0, 17, 6)
+            pool.append(pack_statement(Statement("", said, at, wanted), classes))
+
+    def one_encoding(data: bytes, found: tuple[Statement, int]) -> None:
+        statement, classes = found
+        assert pack_statement(statement, classes) == data
+        assert -1 <= statement.said.min(initial=0) <= statement.said.max(initial=0) < classes
+        assert 0 <= statement.counter.min() <= statement.counter.max() <= 16
+
+    path = folder / "mine.toml"
+    texts = [
+        b'threshold = 2\nmembers = ["a", "b"]\n[[inner]]\nthreshold = 1\nmembers = ["c"]\n',
+        b'name = "x"\n[quorum_set]\nthreshold = 1\nmembers = ["a"]\n',
+        b'{"threshold": 2, "validators": ["a"], "innerQuorumSets": [{"threshold": 1, "validators": ["b"]}]}',
+    ]
+
+    def read(data: bytes) -> QuorumSet:
+        path.write_bytes(data)
+        return read_quorum_set(path)
+
+    def satisfiable(_data: bytes, found: QuorumSet) -> None:
+        assert found.satisfiable
+        assert read_set(form_of(found)).digest() == found.digest()
+
+    yield Reader("ballots", lambda data: unpack_statement(data[:2000], bytes(32)), pool, one_encoding,
+                 ("wire.ballots:unpack_statement",), quick=3000)  # fmt: skip
+    yield Reader("quorum set files", read, texts, satisfiable,
+                 ("membership.quorum_choice:read_quorum_set",), quick=300)  # fmt: skip
+
+
 def _played() -> Iterator[Reader]:
     """Certificates, audit logs and kept rounds of motions that were played."""
     values = np.tile(np.arange(4.0), (7, 1))
-    halls = [Moot(np.ones((7, 4), np.int8), 1, two_faced=[2]), NumberMoot(values, 1)]
+    federated = FederatedMoot(np.ones((7, 2), np.int8), 1)
+    halls = [Moot(np.ones((7, 4), np.int8), 1, two_faced=[2]), NumberMoot(values, 1), federated]
     certificates, exports, rounds = [], [], []
     for hall in halls:
         hall.put(0, rounds=3)
@@ -328,8 +399,17 @@ def _played() -> Iterator[Reader]:
 
         return whole
 
+    def of_what_was_signed(data: bytes, _found: Any) -> None:
+        """Some of the closes may be left out, as the certificate itself says, but none be changed."""
+        told, known = json.loads(data), [json.loads(each) for each in certificates]
+        for part in ("closes", "evidence"):
+            assert all(any(each in other[part] for other in known) for each in told[part])
+        assert any(
+            all(told[key] == other[key] for key in ("header", "signature", "motion")) for other in known
+        )
+
     yield Reader("certificates", lambda data: account_of(*read_certificate(data, roster)), certificates,
-                 as_it_was(certificates),
+                 of_what_was_signed,
                  ("storage.certificate:_DECODER", "storage.certificate:read_certificate"),
                  quick=500)  # fmt: skip
     yield Reader("audit logs", lambda data: check_export(data.decode(), roster), exports, as_it_was(exports),
@@ -380,6 +460,61 @@ def _doors() -> Iterator[Reader]:
     yield Reader("questions over HTTP", asked_in_json, [question], a_batch, ("web.putting:_QUESTION",))
     yield Reader("truths over HTTP", lambda data: _truths_in("json", data, stored), [truths], some_truths,
                  ("web.api:_TRUTHS",))  # fmt: skip
+
+
+def _reviews() -> Iterator[Reader]:
+    """What is said of check rows."""
+    owned = (m.Owned(GIVEN, (1, 7)),)
+    owners = m.encode(m.Owners(bytes(32), 5, bytes(32), owned, bytes(64)))
+    labels = m.encode(m.Labels(bytes(32), bytes(32), 5, bytes(32), bytes(12), bytes(64)))
+
+    def invited(data: bytes, found: Invitation) -> None:
+        assert found.encoded() == data
+        assert 1 <= found.row_bytes <= m.MOST_BYTES * 8
+
+    yield Reader(
+        "invitations", read_invitation, [INVITATION.encoded()], invited,
+        ("wire.invitation:_DECODER", "wire.invitation:read_invitation"), (ValueError, TypeError), quick=4000,
+    )  # fmt: skip
+
+    def rows(_data: bytes, found: Any) -> None:
+        assert found.shape == (3, 1)
+
+    yield Reader(
+        "check rows", lambda data: INVITATION.read_rows(data, 3), [bytes(range(12))], rows,
+        ("wire.invitation:Invitation.read_rows",),
+    )  # fmt: skip
+
+    def mapped(data: bytes) -> OwnerMap:
+        message = read_opened(data)
+        if not isinstance(message, m.Owners):
+            raise ValueError("it is no map")
+        review = Review(INPUTS - 8, bytes(32), bytes(32))
+        return read_map(message.seed, review, message.owned, INPUTS, 6)
+
+    def each_row_has_one_owner(_data: bytes, found: OwnerMap) -> None:
+        places = [*found.asked, *(place for where, _ in found.rows.values() for place in where)]
+        assert sorted(places) == list(range(INPUTS))
+
+    yield Reader(
+        "maps of owners", mapped, [owners], each_row_has_one_owner, ("wire.review:read_map",),
+        (ValueError, RecursionError), quick=4000,
+    )  # fmt: skip
+    yield Reader(
+        "what was opened", read_opened, [owners, labels], _message, ("storage.opened:read_opened",),
+        (ValueError, RecursionError),
+    )  # fmt: skip
+    form = CheckedForm(INPUTS - 8, INPUTS, 2)
+    first = pack(np.resize(np.array([0, 1, -1], np.int8), INPUTS), 2)
+
+    def votes(data: bytes, found: Any) -> None:
+        assert form.pack_first(found) == data
+        assert found.shape == (INPUTS,)
+
+    yield Reader(
+        "first votes with check rows", form.unpack_first, [first], votes,
+        ("wire.review:CheckedForm.unpack_first",),
+    )  # fmt: skip
 
 
 def damaged(reader: Reader, frames: int, mutate: Callable[[random.Random, bytes, list[bytes]], bytes]) -> int:

@@ -133,7 +133,7 @@ class ImprovingMoot(Moot):
 
     def ask(self, X: Array, *, asker: int = 0, at: float = 0.0, **changes: Any) -> bytes:
         """Put a motion about digits; its name."""
-        terms = {"labels": LABELS, "k": 5, "alpha": 3, "batch": Batch(X), **changes}
+        terms = {"labels": LABELS, "k": 5, "alpha": 3, "rounds": 6, "batch": Batch(X), **changes}
         motion, _ = self.motion(asker, **terms)
         self.put(asker, at=at, **terms)
         return motion_name(motion.encoded())

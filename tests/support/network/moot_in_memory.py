@@ -21,8 +21,10 @@ from cryptography.x509.oid import NameOID
 
 from folkmoot.adversaries import Adversary, NumberAdversary, Sleeper
 from folkmoot.arrays import Array, Colours
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
+from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.driver import AnyVoter, Parts, Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.improve.interfaces import Choosing, Learning
@@ -152,6 +154,8 @@ class Moot:
         past: PastPerformance | None = None,
         improving: Mapping[int, Callable[[Moot, int, World[int]], tuple[Choosing, Learning | None]]]
         | None = None,
+        rows: Mapping[int, LabelledRows] | None = None,
+        quorum_sets: Mapping[int, QuorumSet | None] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -165,6 +169,8 @@ class Moot:
         self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
         self.disk, self.past = disk, past
         self.improving = dict(improving or {})  # who chooses among models, and makes better ones
+        self.rows = dict(rows or {})
+        self.quorum_sets = dict(quorum_sets or {})
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(range(self.n), seed, weather)
@@ -199,7 +205,7 @@ class Moot:
         node = Node(
             Parts(
                 seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies, choice,
-                better,
+                better, self.rows.get(place), quorum_set=self.quorum_sets.get(place),
             ),
             policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip

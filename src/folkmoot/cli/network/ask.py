@@ -15,11 +15,12 @@ from folkmoot.cli.options import (
     Everything,
     Json,
     KOrAll,
-    Protocol,
     RoundsEach,
+    real_number,
     whole_alpha,
+    whole_number,
 )
-from folkmoot.cli.output import print_json, progress_bar, warn
+from folkmoot.cli.output import new_file, print_json, progress_bar, warn
 
 if TYPE_CHECKING:
     from folkmoot.network import Account, Batch, Terms
@@ -59,7 +60,12 @@ def ask(
             show_default=False,
         ),
     ] = None,
-    protocol: Protocol = "slush",
+    protocol: Annotated[
+        str,
+        typer.Option(
+            "--protocol", help="One of: {protocols}, federated (each decides by its own [quorum_set])."
+        ),
+    ] = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
@@ -67,13 +73,23 @@ def ask(
     weights: Annotated[
         str,
         typer.Option(
-            "--weights", help="'equal', or 'record': answers weigh by the track record each node keeps."
+            "--weights",
+            help="'equal'; 'record': answers weigh by the track record each node keeps; 'learnt': each node "
+            "learns from truths it was told whom to believe.",
         ),
     ] = "equal",
     trust: Annotated[
         bool,
         typer.Option(
             "--trust", help="First votes are revealed before the talk; each node learns whom to ask."
+        ),
+    ] = False,
+    peer_review: Annotated[
+        bool,
+        typer.Option(
+            "--peer-review",
+            help="Participants are invited to mix in labelled rows of their own; each node learns from the "
+            "answers to these whom to believe.",
         ),
     ] = False,
     deadline: Annotated[str, typer.Option("--deadline", help="When it must be over: 30s, 2m, 1h.")] = "30s",
@@ -99,6 +115,7 @@ def ask(
         int | None,
         typer.Option(
             "--least-voters",
+            parser=whole_number,
             metavar="N",
             help="How many first votes a label needs to be decided.",
             show_default="one more than may lie",
@@ -115,6 +132,7 @@ def ask(
         float | None,
         typer.Option(
             "--tol",
+            parser=real_number,
             metavar="WIDTH",
             help="How far apart the numbers signed by a quorum may be, in the unit of the answers.",
             show_default="0.01 with --voting probabilities",
@@ -146,8 +164,7 @@ def ask(
     from folkmoot.network import Asker, Terms
     from folkmoot.network.service.input_files import read_inputs
 
-    if out is not None and not out.parent.is_dir():
-        raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
+    new_file("--out", out)
     terms = Terms(
         protocol=protocol,
         k=k,
@@ -164,6 +181,7 @@ def ask(
         regression=regression,
         tol=tol,
         improve=improve,
+        peer_review=peer_review,
     )
     batch = read_inputs(inputs, schema)
     missing = batch.missing

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from folkmoot.cli.network.init_node import check_node
 from folkmoot.cli.network.motions import Node, storage_of
 from folkmoot.cli.options import Json
-from folkmoot.cli.output import print_json, say
+from folkmoot.cli.output import new_file, print_json, say
 
 if TYPE_CHECKING:
     from folkmoot.network.membership.roster import Roster
@@ -35,8 +38,7 @@ def export(
     from folkmoot.network.membership import identity
     from folkmoot.network.storage.audit import export_log
 
-    if not out.parent.is_dir():
-        raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
+    new_file("--out", out)
     storage = storage_of(via)
     me = identity.load(via)
     entries = storage.check_audit()
@@ -73,29 +75,37 @@ def verify(
 ) -> None:
     """Verify a log: nothing was changed, taken out, moved or cut off, and it goes on from an earlier one."""
     from folkmoot.network.membership.roster import Roster
-    from folkmoot.network.storage.audit import check_export, check_goes_on
+    from folkmoot.network.storage.audit import check_goes_on
 
     if roster is None and (since is not None or not log.is_dir()):
         raise ValueError("an export is verified by the keys of a roster: give --roster ROSTER.toml")
     moot = None if roster is None else Roster.read(roster)
-    try:
-        if log.is_dir():
-            entries, node = storage_of(log).check_audit(), str(log)
-        else:
-            entries, node = _read(log, moot)
-        if since is not None and moot is not None:
-            earlier, other = check_export(since.read_text(encoding="utf-8"), moot)
-            if not log.is_dir() and other != node:
-                raise ValueError(f"--since must be an export of the same node, {node}: {since} is of {other}")
+    if log.is_dir():
+        check_node(log)
+    with _holding(log):
+        entries, node = (storage_of(log).check_audit(), str(log)) if log.is_dir() else _read(log, moot)
+    if since is not None:
+        with _holding(since):
+            earlier, other = _read(since, moot)
+        if not log.is_dir() and other != node:
+            raise ValueError(f"--since must be an export of the same node, {node}: {since} is of {other}")
+        with _holding(log):
             check_goes_on(entries, earlier)
-    except UnicodeDecodeError:
-        raise ValueError(f"{log} does not hold: it is not text") from None
-    except ValueError as error:
-        raise ValueError(f"{log} does not hold: {error}") from None
     if json:
         print_json({"holds": True, "node": node, **_told(entries)})
     else:
         say(f"the log of {node} holds: {_words(entries)}")
+
+
+@contextmanager
+def _holding(file: Path) -> Iterator[None]:
+    """What is wrong is wrong with this file."""
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} does not hold: it is not text") from None
+    except ValueError as error:
+        raise ValueError(f"{file} does not hold: {error}") from None
 
 
 def _read(log: Path, moot: Roster | None) -> tuple[list[Entry], str]:

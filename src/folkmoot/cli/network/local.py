@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from folkmoot.cli.network.durations import seconds_of
-from folkmoot.cli.options import INT, Json, KOrAll, Participants, RoundsEach, Seed
+from folkmoot.cli.options import INT, Json, KOrAll, Participants, RoundsEach, Seed, real_number
 from folkmoot.cli.output import json_key, print_json, print_table, progress_bars, say, say_secret
 from folkmoot.cli.participant_output import print_participants
 
@@ -40,6 +40,21 @@ def local(
     trust: Annotated[
         bool, typer.Option("--trust", help="Each learns whom to trust, from rows that it held out.")
     ] = False,
+    peer_review: Annotated[
+        bool,
+        typer.Option(
+            "--peer-review", help="Each shows some labelled rows; what all learn from them, beside --trust."
+        ),
+    ] = False,
+    check_rows: Annotated[
+        int | None,
+        typer.Option(
+            "--check-rows",
+            metavar="N",
+            help="With --peer-review: rows that each shows.",
+            show_default="10",
+        ),
+    ] = None,
     regression: Annotated[
         bool, typer.Option("--regression", help="Numbers instead: each fits a regressor on some patients.")
     ] = False,
@@ -47,6 +62,7 @@ def local(
         float | None,
         typer.Option(
             "--tol",
+            parser=real_number,
             metavar="WIDTH",
             help="With --regression: how far apart the numbers signed by a quorum may be.",
             show_default="1.0",
@@ -80,7 +96,13 @@ def local(
     from folkmoot.runs.local_moot import LocalMoot, play
 
     if regression:
-        taken = {"--trust": trust, "--page": page, "--participants": participants, "--k": k is not None}
+        taken = {
+            "--trust": trust,
+            "--peer-review": peer_review,
+            "--page": page,
+            "--participants": participants,
+            "--k": k is not None,
+        }
         for option in (name for name, given in taken.items() if given):
             raise ValueError(f"{option} must not be given with --regression: it is for labels")
         _local_numbers(
@@ -89,6 +111,8 @@ def local(
         return
     if tol is not None:
         raise ValueError("--tol must be given with --regression: labels are the same or not")
+    if check_rows is not None and (not peer_review or check_rows < 2):
+        raise ValueError(f"--check-rows must be 2 or more, and given with --peer-review: got {check_rows}")
     config = LocalMoot(
         nodes,
         byzantine,
@@ -100,6 +124,7 @@ def local(
         rounds,
         seconds_of(deadline, "--deadline"),
         trust,
+        check_rows=(10 if check_rows is None else check_rows) if peer_review else 0,
     )
     config.check()
     if page_at is not None and not page:
@@ -302,6 +327,9 @@ def _as_dict(result: LocalResult) -> dict[str, Any]:
         **{json_key(line.name): line.accuracy for line in result.lines},
         **_signers(account),
         "trust": account.trust,
+        "by_trust": result.by_trust,
+        "check_rows": account.check_rows,
+        "vanished": account.vanished,
         "anchored": account.anchored,
         **_cost(result),
         "participant_table": result.participants.to_list(),
@@ -314,6 +342,9 @@ def _print(result: LocalResult, kept: Path | None) -> None:
 
     account = result.account
     rows = [["the moot", f"{result.accuracy:.3f}", str(account.undecided)]]
+    if result.by_trust is not None:
+        rows[0][0] = "the moot, by peer review"
+        rows.append(["the same nodes, by trust", f"{result.by_trust:.3f}", ""])
     rows.append(
         [
             "simulation of the same votes" if account.trust is None else "simulation without trust",
@@ -343,6 +374,9 @@ def _print(result: LocalResult, kept: Path | None) -> None:
         f"the asking node sent {account.queries:,} queries and {account.bytes_sent:,} bytes; the motion took "
         f"{account.seconds:.1f} s, everything {result.seconds:.1f} s",
     ]
+    if account.check_rows is not None:
+        shown, whole = sum(account.check_rows.values()), len(account.check_rows)
+        notes.append(f"learnt from: {account.why} ({shown} check rows of {whole} were opened)")
     if any(line.tied for line in result.lines):
         notes.append(f"undecided inputs count as wrong here; at a centre {TIES_SHARE}")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]

@@ -140,7 +140,7 @@ def participants_of(entries: list[str]) -> Iterator[Member]:
             yield load(entry).member()
         else:
             raise ValueError(
-                "what is added must be a line that folkmoot node init printed, the folder of a node, or -: "
+                "a participant must be a line that folkmoot node init printed, the folder of a node, or -: "
                 f"got {entry!r}"
             )
 

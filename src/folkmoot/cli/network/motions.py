@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from folkmoot.cli.options import Everything, Json, Play, whole_number
-from folkmoot.cli.output import page_path, print_json, print_table, say, warn
+from folkmoot.cli.output import new_file, page_path, print_json, print_table, say, warn
 
 if TYPE_CHECKING:
     from folkmoot.explanation import Explanation
@@ -37,7 +37,11 @@ def motions(
     last: Annotated[
         int | None,
         typer.Option(
-            "--last", metavar="N", help="List the N newest only.", show_default="20, and with --json all"
+            "--last",
+            parser=whole_number,
+            metavar="N",
+            help="List the N newest only.",
+            show_default="20, and with --json all",
         ),
     ] = None,
     out: Annotated[
@@ -201,8 +205,11 @@ def truth(
 
 def print_account(account: Account, *, everything: bool = False) -> None:
     """A motion for people: decisions first, then who and what it cost."""
+    did = f"asked {account.queries:,} queries in {account.rounds_played} rounds"
+    if account.protocol == "federated":
+        did = f"made {account.queries:,} statements and came to counter {account.rounds_played}"
     cost = (
-        f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "
+        f"this node {did}, sent "
         f"{account.bytes_sent:,} bytes, received {account.bytes_received:,}, {account.seconds:.2f} s"
     )
     print_decisions(account, [cost], everything=everything)
@@ -239,15 +246,30 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
         notes.append(f"voted late: {_names(account.late)}")
     notes += [f"abstained: {name}: {why}" for name, why in account.abstained.items()]
     notes += [f"refused: {name}: {why}" for name, why in account.refused.items()]
+    notes += _check_rows(account)
     if not account.columns:
         notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     notes += more
-    rule = f"{account.protocol}, k={account.k}, "
-    rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
+    rule = account.protocol
+    if account.protocol != "federated":
+        rule += f", k={account.k}, "
+        rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
+    rule += ", a pool to improve models with" if account.improve else ""
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
     first = "first numbers: lowest, median, highest" if account.answers == "numbers" else "first votes"
     print_table(title, ["input", "decision", "agreement", first], rows, notes)
+
+
+def _check_rows(account: Account) -> list[str]:
+    """What was learnt from, in a motion by peer review."""
+    if account.check_rows is None:
+        return []
+    each = ", ".join(f"{name} {rows}" for name, rows in account.check_rows.items())
+    notes = [f"check rows: {sum(account.check_rows.values())} ({each})"]
+    if account.vanished:
+        notes.append(f"check rows dropped, since their labels were not opened: {_names(account.vanished)}")
+    return notes
 
 
 def _answer(account: Account, i: int) -> str:
@@ -287,11 +309,16 @@ def _by_whom(account: Account) -> str:
             f"a quorum of {account.quorum} of {account.participants} signed numbers within {account.tol:g}, "
             f"and {account.least_voters} or more had an answer at first"
         )
+    if account.protocol == "federated":
+        whose = "this quorum set" if not account.ballots else "the quorum set of this node"
+        return f"a quorum that satisfies {whose} has accepted the label"
     if account.trust is None:
         return (
             f"a quorum of {account.quorum} of {account.participants} signed the same, and "
             f"{account.least_voters} or more had voted so"
         )
+    if account.check_rows is not None:
+        return f"by this node's own review; {account.why}"
     trusted = sum(weight > 0 for weight in account.trust.values())
     return f"by this node's own trust, in {trusted} of {account.participants}; {account.why}"
 
@@ -324,10 +351,12 @@ def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> No
     from folkmoot.durable import replace_file
     from folkmoot.network.storage.certificate import write_certificate
 
-    if not path.parent.is_dir():
-        raise ValueError(f"--certificate must name a file in a folder that exists: there is no {path.parent}")
+    new_file("--certificate", path)
     replace_file(path, write_certificate(stored, storage.held(stored.name)))
-    say(f"wrote {path}: anybody can check it with folkmoot verify {path} --roster ROSTER.toml", error=True)
+    type_this = f"folkmoot verify {path} --roster ROSTER.toml"
+    if stored.motion.federated:
+        type_this += " --quorum-set MINE"
+    say(f"wrote {path}: anybody can check it with {type_this}", error=True)
 
 
 def storage_of(via: Path) -> Storage:

@@ -16,7 +16,7 @@ import typer
 
 from folkmoot.cli.network.init_node import Folder, check_node
 from folkmoot.cli.options import INT, Json
-from folkmoot.cli.output import print_json, print_table, say
+from folkmoot.cli.output import new_file, print_json, print_table, say
 
 if TYPE_CHECKING:
     from folkmoot.network.membership.identity import Identity
@@ -79,7 +79,7 @@ def propose(
     from folkmoot.network.wire.succession import Succession
     from folkmoot.network.wire.succession_file import write_succession
 
-    _check_out(out)
+    new_file("--out", out)
     with _opened(folder, roster) as (me, chronicle):
         old = chronicle.tip
         members = {member.name: member for member in old}
@@ -168,7 +168,7 @@ def status(
     """Which roster is in force at a node, what is proposed, and who has signed it."""
     from folkmoot.network.wire.succession_file import write_succession
 
-    _check_out(out)
+    new_file("--out", out)
     with _opened(folder, roster) as (_, chronicle):
         epochs = {each.epoch: place for place, each in enumerate(chronicle.rosters)}
         if epoch is not None and (out is None or epoch not in epochs):
@@ -239,17 +239,15 @@ def _opened(folder: Path, roster: Path | None) -> Iterator[tuple[Identity, Chron
 def _members(entries: list[str], option: str) -> list[Member]:
     from folkmoot.cli.network.manage_roster import participants_of
 
-    found = list(participants_of(entries))
+    try:
+        found = list(participants_of(entries))
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
     names = [member.name for member in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"{option} must name each member once: got {twice!r} twice")
     return found
-
-
-def _check_out(out: Path | None) -> None:
-    if out is not None and not out.parent.is_dir():
-        raise ValueError(f"--out must name a file in a folder that exists: there is no {out.parent}")
 
 
 def _proposal_called(which: str, chronicle: Chronicle) -> Proposal:

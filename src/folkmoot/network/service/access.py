@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from folkmoot.network.membership.fields import check_keys, check_name
 from folkmoot.network.service.schema_files import read_schema
+from folkmoot.network.wire.invitation import Invitation
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.schema import Schema
 
@@ -38,7 +39,7 @@ class Approval:
     askers: tuple[str, ...] | None = None
     schema: Schema = ()
 
-    def covers(self, asker: str, motion: Motion) -> bool:
+    def covers(self, asker: str, motion: Motion | Invitation) -> bool:
         """Whether a motion of this asker is approved; its columns may come in any order."""
         columns = {(column.name, column.unit) for column in self.schema}
         same = not columns or columns == {(column.name, column.unit) for column in motion.schema}
@@ -102,7 +103,7 @@ class Access:
         named += [asker for each in self.approved for asker in each.askers or ()]
         return sorted({name for name in named if name not in names})
 
-    def objection(self, asker: str, motion: Motion) -> str | None:
+    def objection(self, asker: str, motion: Motion | Invitation) -> str | None:
         """Why a motion of this member is not played, whenever it is put; None if it may."""
         if self.askers is not None and asker not in self.askers:
             return f"{asker} is not among those who may ask this node"

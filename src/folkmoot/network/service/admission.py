@@ -22,6 +22,7 @@ from folkmoot.network.storage.retention import DISK, stored_bytes
 from folkmoot.network.transports.budget import Allowances, Budget
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.invitation import Invitation
 from folkmoot.network.wire.motion import OLD, Motion, motion_name, read_header
 from folkmoot.network.wire.schema import MismatchError
 
@@ -46,6 +47,7 @@ REASONS: Final = {  # what the asker is told of refusals that may be other ones 
     TOO_FAST: f"a member may put {RATE[0]:g} motions a second, and {RATE[1]:g} at once",
     OVER_BUDGET: "there is no more room for motions of this asker among those that must be kept",
 }
+NO_QUORUM_SET: Final = "this node has no quorum set, so it cannot decide in a federated motion"
 KEPT_SHARE: Final = 0.8  # of --disk for what must be kept: the rest is for what may go when room is needed
 MOST_REMEMBERED: Final = 1000  # motions that were refused
 NOTED: Final = (100 / 86_400, 100.0)  # refusals of one asker in the audit log: a second, and at once
@@ -79,10 +81,12 @@ class Admission:
         disk: int = DISK,
         check_columns: Callable[[Motion], None] = lambda _: None,
         names: Sequence[str] | None = None,
+        *,
+        has_quorum_set: bool = False,
     ) -> None:
         """``check_columns`` raises MismatchError for a motion whose inputs the node's model cannot take."""
         self._seat, self._moot, self._policy, self._labels = seat, moot, policy or Policy(), labels
-        self._check_columns = check_columns
+        self._check_columns, self._has_quorum_set = check_columns, has_quorum_set
         self._names = [str(place) for place in range(seat.n)] if names is None else names
         self.spent = Spent(self._policy.access, self._names)
         self._rates = [Budget(*RATE) for _ in range(seat.n)]
@@ -115,6 +119,8 @@ class Admission:
         why = self._policy.objection(motion, len(announce.header), self._seat.n, self._labels)
         if why is not None:
             return Objection(POLICY, self._remembered(self.no(name, why)))
+        if motion.federated and not self._has_quorum_set:
+            return Objection(POLICY, self._remembered(self.no(name, NO_QUORUM_SET)))
         why = self._policy.access.objection(self._names[motion.asker], motion)
         if why is not None:
             return Objection(ACCESS, self._remembered(self.no(name, why)))
@@ -126,6 +132,17 @@ class Admission:
         except MismatchError as error:
             return Objection(COLUMNS, self._remembered(self.no(name, error.why)), str(error))
         return None
+
+    def name_of(self, place: int) -> str:
+        """What a member is called."""
+        return self._names[place]
+
+    def withholds_rows(self, wanted: Invitation, clock: float) -> str | None:
+        """Why an asker is shown no check rows: it may not ask here, or no more today. None if it may."""
+        name = self._names[wanted.asker]
+        return self._policy.access.objection(name, wanted) or self.spent.objection(
+            wanted.asker, wanted.inputs, clock
+        )
 
     def _remembered(self, refuse: m.Refuse) -> m.Refuse:
         if len(self._refused) >= MOST_REMEMBERED:
@@ -193,14 +210,17 @@ class Admission:
             raise ValueError("a motion must be put by this node, to the moot of its roster")
         if sum(taken.asker == self._seat.place for taken in open_) >= MOST_OPEN_EACH:
             raise ValueError(f"this node has {MOST_OPEN_EACH} motions under way: wait until one is over")
+        if motion.federated and not self._has_quorum_set:
+            raise ValueError(
+                f"{NO_QUORUM_SET}: write [quorum_set] with threshold and members into its node.toml, and "
+                "start it again"
+            )
         size = len(motion.encoded())
         if size > m.MOST_BYTES - 100:
             raise ValueError(
                 f"a motion of {len(motion.chunks):,} chunks is too long to announce: put the inputs in two"
             )
-        why = self._policy.objection(motion, size, self._seat.n)  # others may know labels that it does not
-        if why is not None:
-            raise ValueError(f"{why}; others refuse it too, unless [policy] in their node.toml allows it")
+        self.check_terms(motion)
         unpaid = self.afford(motion, size, now, clock)
         if unpaid == TOO_FAST:
             raise ValueError(f"{REASONS[TOO_FAST]}: wait a moment")
@@ -211,6 +231,13 @@ class Admission:
                 "a node's disk, and what it put lately takes the rest: wait, put fewer inputs, or run the "
                 "nodes with more --disk"
             )
+
+    def check_terms(self, motion: Motion) -> None:
+        """ValueError, with what is wrong, unless a motion of this node is within its policy."""
+        size = len(motion.encoded())
+        why = self._policy.objection(motion, size, self._seat.n)  # others may know labels that it does not
+        if why is not None:
+            raise ValueError(f"{why}; others refuse it too, unless [policy] in their node.toml allows it")
 
     def access_of(self, peer: int, clock: float) -> tuple[bool, Limits, tuple[int, int]]:
         """Whether a member may ask, what a day, and the motions and rows that it has put in the last."""

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy.typing as npt
 
+from folkmoot.federated.agreement import MOST_COUNTERS
 from folkmoot.network.membership.identity import SETTINGS
 from folkmoot.network.service.control import MotionProgress, Put, look, put
 from folkmoot.network.service.door import door_of
@@ -16,10 +17,9 @@ from folkmoot.network.service.status import Status
 from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.forms import Answers
-from folkmoot.network.wire.motion import LOCAL, TRIMMED_MEAN, check_tol
-from folkmoot.protocols import protocol_called
+from folkmoot.network.wire.motion import FEDERATED, LOCAL, TRIMMED_MEAN, check_protocol_name, check_tol
 
-Weights: TypeAlias = Literal["equal", "record"]
+Weights: TypeAlias = Literal["equal", "record", "learnt"]
 Voting: TypeAlias = Literal["labels", "probabilities"]
 TOL: Final = 0.01  # of probabilities, unless it is given: between two and three of their 256 levels
 
@@ -31,7 +31,9 @@ class Terms:
     Parameters
     ----------
     protocol : str
-        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``.
+        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``; or "federated": each node decides by
+        the quorum set in its ``node.toml``, and ``k``, ``alpha``, ``beta``, ``rounds`` and ``least_voters``
+        have no meaning.
     k : int or None
         How many peers are asked in a round; None is 10, or all others.
     alpha : int, "local" or None
@@ -45,8 +47,10 @@ class Terms:
         The deadline, from now.
     pace : float
         Mean seconds between two rounds of a participant.
-    weights : {"equal", "record"}
-        Whether answers weigh by the track record that each node keeps.
+    weights : {"equal", "record", "learnt"}
+        Whether answers weigh by the track record that each node keeps; "learnt": each node learns from the
+        truths that it was told of former motions whom to believe on what, by the rule of peer review. First
+        votes are revealed before the talk then.
     trust : bool
         Whether first votes are revealed before the talk, so that each node learns whom to ask.
     labels : sequence of str or None
@@ -66,6 +70,10 @@ class Terms:
     improve : bool
         Whether the inputs are a pool: nodes whose ``node.toml`` wants it make a better model of what is
         decided, for their operators to adopt.
+    peer_review : bool
+        Whether the participants are invited to send check rows, labelled rows of their own that are mixed
+        into the batch. Once all votes are fixed their labels are opened, and each node learns from them whom
+        to believe on what.
 
     Examples
     --------
@@ -75,7 +83,7 @@ class Terms:
     >>> Terms(weights="mine")
     Traceback (most recent call last):
         ...
-    ValueError: weights must be 'equal' or 'record': got 'mine'
+    ValueError: weights must be 'equal', 'record' or 'learnt': got 'mine'
     >>> Terms(regression=True)
     Traceback (most recent call last):
         ...
@@ -97,11 +105,12 @@ class Terms:
     regression: bool = False
     tol: float | None = None
     improve: bool = False
+    peer_review: bool = False
 
     def __post_init__(self) -> None:
-        protocol_called(self.protocol)
+        check_protocol_name(self.protocol)
         if self.weights not in get_args(Weights):
-            raise ValueError(f"weights must be 'equal' or 'record': got {self.weights!r}")
+            raise ValueError(f"weights must be 'equal', 'record' or 'learnt': got {self.weights!r}")
         if isinstance(self.alpha, str) and self.alpha != "local":
             raise ValueError(f"alpha must be a whole number or 'local': got {self.alpha!r}")
         if isinstance(self.labels, str):
@@ -112,12 +121,39 @@ class Terms:
             raise ValueError(f"voting must be 'labels' or 'probabilities': got {self.voting!r}")
         if self.improve and self.answers != "labels":
             raise ValueError(f"improve must be given with labels only: the answers are {self.answers}")
+        self._check_review()
         self._check_numbers()
+        self._check_federated()
 
     @property
     def answers(self) -> Answers:
         """What is asked for."""
         return "numbers" if self.regression else self.voting
+
+    def _check_review(self) -> None:
+        """Who learns whom to believe needs nothing else that says so."""
+        if not self.peer_review and self.weights != "learnt":
+            return
+        what = "peer review" if self.peer_review else f"weights={self.weights!r}"
+        if self.trust or self.weights == "record":
+            other = "trust" if self.trust else f"weights={self.weights!r}"
+            raise ValueError(f"give {what} or {other}, not both: each says whom a node believes")
+        if self.improve and self.peer_review:
+            raise ValueError("give peer review or improve, not both: a pool holds no check rows")
+        if self.least_voters is not None:
+            raise ValueError(f"least_voters must not be given with {what}: each node decides for itself")
+        if self.answers != "labels":
+            raise ValueError(f"{what} is for labels, and not for {self.answers}")
+
+    def _check_federated(self) -> None:
+        if self.protocol != FEDERATED:
+            return
+        if self.weights == "learnt":
+            raise ValueError(f"weights must be 'equal' or 'record' with protocol {FEDERATED!r}: got 'learnt'")
+        plain = Terms()
+        for name in ("k", "alpha", "beta", "rounds", "least_voters", "peer_review"):
+            if getattr(self, name) != getattr(plain, name):
+                raise ValueError(f"{name} must not be given with protocol {FEDERATED!r}: quorum sets decide")
 
     def _check_numbers(self) -> None:
         if self.regression and self.voting != "labels":
@@ -238,17 +274,19 @@ def ask(X: npt.ArrayLike | Batch, *, via: str | Path = ".", terms: Terms | None 
 
 def put_of(batch: Batch, terms: Terms) -> Put:
     """What a node is told: the inputs and the terms; their chunks follow."""
-    labels = terms.answers == "labels"
+    labels, federated = terms.answers == "labels", terms.protocol == FEDERATED
     return Put(
         seconds=terms.seconds,
         protocol=terms.protocol if labels else TRIMMED_MEAN,
-        k=terms.k,
-        alpha=LOCAL if terms.alpha == "local" else terms.alpha,
-        beta=terms.beta if labels else 1,
-        rounds=terms.rounds,
+        k=1 if federated else terms.k,
+        alpha=LOCAL if terms.alpha == "local" or federated else terms.alpha,
+        beta=terms.beta if labels and not federated else 1,
+        rounds=MOST_COUNTERS if federated else terms.rounds,
         pace=terms.pace,
         weighted=terms.weights == "record",
         trust=terms.trust,
+        peer_review=terms.peer_review,
+        learnt=terms.weights == "learnt",
         labels=None if terms.labels is None else tuple(terms.labels),
         inputs=len(batch),
         columns=batch.columns,

@@ -14,11 +14,14 @@ from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster, quorum
+from folkmoot.network.service.holdout import read_holdout
 from folkmoot.network.service.improve.settings import Improve
 from folkmoot.network.service.improve.setup import check_improve
 from folkmoot.network.service.operation import (
     Settings,
     check_access,
+    check_quorum_set,
+    check_shown,
     is_running,
     labels_of,
     model_of,
@@ -68,6 +71,10 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
         yield Check("policy", False, str(error))
     if settings.improve is not None and settings.model:
         yield _improve(settings, settings.improve, roster)
+    if settings.policy.check_rows:
+        yield _check_rows(settings)
+    if settings.quorum_set is not None:
+        yield _quorum_set(settings, roster)
     if settings.weights is not None:
         yield _weights(settings.weights, roster)
     async for line in _peers(settings.folder, roster, place):
@@ -108,6 +115,26 @@ def _improve(settings: Settings, improve: Improve, roster: Roster) -> Check:
     except (ValueError, OSError, ImportError) as error:
         return Check("improve", False, str(error))
     return Check("improve", True, note)
+
+
+def _check_rows(settings: Settings) -> Check:
+    """What a node that shows check rows has to show, and how much of it was shown."""
+    try:
+        holdout = None if settings.holdout is None else read_holdout(settings.holdout, model_of(settings))
+        check_shown(settings.policy, holdout, settings.folder)
+    except (ValueError, OSError, ImportError) as error:
+        return Check("check rows", False, str(error))
+    rows = None if holdout is None else holdout.rows
+    whole = 0 if rows is None else len(rows.labels)
+    return Check("check rows", True, f"{settings.policy.check_rows} in a motion, of {whole} rows with labels")
+
+
+def _quorum_set(settings: Settings, roster: Roster) -> Check:
+    try:
+        chosen = check_quorum_set(settings, roster)
+    except ValueError as error:
+        return Check("quorum set", False, str(error))
+    return Check("quorum set", True, f"{chosen}, for federated motions")
 
 
 def _weights(path: Path, roster: Roster) -> Check:

@@ -26,13 +26,15 @@ from folkmoot.checks import default_query
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.service import door as doors
-from folkmoot.network.service.assembly import AnyNode
+from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.door import UNIX, Door
+from folkmoot.network.service.driver import Inputs
 from folkmoot.network.service.status import Status
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account_of, find
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.motion import CHUNK_BYTES, LOCAL, MOST_ASKED, Motion
+from folkmoot.network.wire.review import Review
 from folkmoot.network.wire.schema import Schema
 
 TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
@@ -63,6 +65,8 @@ class Put(msgspec.Struct, frozen=True, tag=True):
     answers: Answers = "labels"
     tol: float = 0.0
     improve: bool = False
+    peer_review: bool = False
+    learnt: bool = False  # from truths told of former motions
     token: str = ""  # put shows that of the door
 
 
@@ -160,7 +164,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         rounds=put.rounds,
         pace=put.pace,
         weighted=put.weighted,
-        trust=put.trust,
+        trust=put.trust or put.peer_review or put.learnt,
         labels=labels,
         inputs=put.inputs,
         columns=put.columns,
@@ -172,6 +176,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         answers=put.answers,
         tol=put.tol,
         improve=put.improve,
+        review=Review(learnt=True) if put.learnt else None,
     )
     motion.check()
     return motion
@@ -229,7 +234,10 @@ class ControlServer:
                 return
             motion = motion_of(asked, self._node, self._labels)
             spool = await self._receive(asked, motion, reader)
-            inputs, spool = spool, None
+            inputs: Inputs = spool
+            spool = None
+            if asked.peer_review:
+                motion, inputs = await with_check_rows(self._node, motion, inputs)
             await self._play(motion, inputs, writer)
         except (ValueError, TypeError, OSError) as error:  # a DecodeError is a ValueError
             with suppress(OSError):
@@ -264,7 +272,7 @@ class ControlServer:
             raise
         return spool
 
-    async def _play(self, motion: Motion, spool: Spool, writer: asyncio.StreamWriter) -> None:
+    async def _play(self, motion: Motion, spool: Inputs, writer: asyncio.StreamWriter) -> None:
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
         sessions: list[Session] = []
@@ -294,6 +302,28 @@ class ControlServer:
         # A label for every input takes long: a thread makes it, and the node goes on.
         writer.write(await asyncio.to_thread(lambda: _framed(Over(account_of(stored, held)))))
         await writer.drain()
+
+
+async def with_check_rows(node: AnyNode, draft: Motion, inputs: Inputs) -> tuple[Motion, Inputs]:
+    """The motion with check rows of the others among its own, once they have come; ValueError if none do."""
+    ready: asyncio.Future[tuple[Motion, Inputs]] = asyncio.get_running_loop().create_future()
+
+    def done(motion: Motion | str, mixed: Inputs) -> None:
+        if ready.done():  # the client has gone
+            mixed.discard()
+        elif isinstance(motion, str):
+            mixed.discard()
+            ready.set_exception(ValueError(motion))
+        else:
+            ready.set_result((motion, mixed))
+
+    try:
+        newest = node.node if isinstance(node, Assembly) else node
+        newest.reviews.invite(draft, inputs, done)
+    except ValueError:
+        inputs.discard()
+        raise
+    return await ready
 
 
 async def _read(reader: asyncio.StreamReader, most: int = _MOST) -> bytes:

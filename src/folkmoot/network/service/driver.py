@@ -14,17 +14,22 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from folkmoot.adversaries import Adversary, NumberAdversary
 from folkmoot.arrays import Colours
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.check_rows import Contributor, LabelledRows
 from folkmoot.network.service.drawing import answer_size
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.improve.interfaces import Choosing, Keeping, Learning
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.drill import Liar, LyingSession
+from folkmoot.network.session.federating import Federation
 from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
-from folkmoot.network.session.minutes import Ended, Memory, Save, Seat
+from folkmoot.network.session.minutes import Ended, Memory, Save, Seat, Signed
+from folkmoot.network.session.opening import ShownRows
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
+from folkmoot.network.session.reviewing import judge_by_review
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.records import TrackRecords
 from folkmoot.network.storage.storage import Storage
@@ -83,6 +88,7 @@ class Running:
     pool: Keeping | None = None
     inputs: Inputs | None = None
     over: Callable[[Session, dict[str, Any]], None] | None = None
+    shown: ShownRows | None = None  # the check rows that this node has sent for it
     wake: float = float("inf")
     cancel: Callable[[], None] | None = None
     sent: int = 0
@@ -109,6 +115,8 @@ class Parts:
     number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
     choice: Choosing | None = None  # of models; None: there is only that of ``votes``
     improving: Learning | None = None
+    rows: LabelledRows | None = None  # own labelled rows, of which check rows may be shown
+    quorum_set: QuorumSet | None = None  # by which it decides in federated motions; by names of the roster
 
 
 class Driver:
@@ -134,9 +142,11 @@ class Driver:
         if parts.adversary is not None:
             liar = Liar(parts.adversary, parts.rng, parts.number_adversary)
             self._session = partial(LyingSession, liar)
+        self._federation = Federation([participant.name for participant in parts.roster], parts.quorum_set)
         self._holdout, self._choice, self._improving = parts.holdout, parts.choice, parts.improving
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past
+        self.contributor: Contributor | None = None  # of check rows
 
     def stop(self) -> None:
         """Store what others have said lately."""
@@ -168,8 +178,9 @@ class Driver:
         if self._improving is not None:
             asker, again = self._roster[motion.asker].name, memory is not None
             pool = self._improving.pool(name, motion, asker, again=again)
-        local = motion.is_labels and motion.alpha == LOCAL
+        local = motion.is_labels and motion.alpha == LOCAL and not motion.federated
         alpha = LocalThreshold.of(self._anchor(motion, holdout), motion.k) if local else motion.alpha
+        shown = None if self.contributor is None else self.contributor.shown_for(motion)
         session = self._session(
             announce.header,
             motion,
@@ -181,9 +192,21 @@ class Driver:
             alpha=alpha,
             weights=self._weighing.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
+            shown=shown,
+            federation=self._federation if motion.federated else None,
         )
         running = Running(
-            session, announce, now, confirmed, answer_size(session), votes, holdout, pool, inputs, over
+            session,
+            announce,
+            now,
+            confirmed,
+            answer_size(session),
+            votes,
+            holdout,
+            pool,
+            inputs,
+            over,
+            shown,
         )
         self.running[session.name] = running
         if len(self.running) > MOST_KEPT:
@@ -233,7 +256,7 @@ class Driver:
 
     def _keep(self, running: Running, saves: list[Save]) -> None:
         """Store at once what this node says itself, and all at the end; what others signed soon."""
-        foreign = all(isinstance(x, m.Commit | m.Close) and x.node != self._seat.place for x in saves)
+        foreign = all(isinstance(x, Signed) and x.node != self._seat.place for x in saves)
         if not running.unsaved and foreign:
             when = self._transport.now() + BATCH_SECONDS
             self._transport.later(when, lambda: self._store(running, None))
@@ -282,6 +305,8 @@ class Driver:
                 rows = motion.read_chunk(index, chunk)
                 if running.pool is not None:
                     running.pool.keep(index, chunk)
+                if running.shown is not None:
+                    running.shown.look(index * motion.chunk_rows, rows)
                 if not motion.is_labels:
                     return running.votes.numbers(rows, motion, wanted)
                 return running.votes.vote(rows, motion.labels, wanted, motion.schema)
@@ -317,7 +342,16 @@ class Driver:
             session.judged(self._transport.now(), judgement)
             self.settle(running)
 
-        study = self._transport.work(lambda: judge(self._seat.place, votes, anchor, motion.classes), done)
+        learns = motion.review is not None and motion.review.learnt
+        before = self._records.checked(self._members, motion.labels) if learns else None
+
+        def job() -> Judgement:
+            if motion.review is None:
+                return judge(self._seat.place, votes, anchor, motion.classes)
+            checked, owners = session.checked, session.minutes.owners
+            return judge_by_review(self._seat.place, votes, motion, checked, owners, before, anchor)
+
+        study = self._transport.work(job, done)
         running.jobs.append((session.phase, study))
 
     def model(self) -> str:
@@ -337,32 +371,49 @@ class Driver:
 
     def _summary(self, running: Running) -> dict[str, Any]:
         session = running.session
-        return {
-            "place": self._seat.place,
-            "changes": session.changes,
-            "rounds": session.rounds,
-            "queries": session.queries,
-            "bytes_sent": running.sent,
-            "bytes_received": running.received,
-            "seconds": round(self._transport.now() - running.started, 6),
-            "late": sorted(session.late),
-            "refused": {str(place): why for place, why in sorted(session.refusals.items())},
-        } | self._learnt(session.judgement)
+        return (
+            {
+                "place": self._seat.place,
+                "changes": session.changes,
+                "rounds": session.rounds,
+                "queries": session.queries,
+                "bytes_sent": running.sent,
+                "bytes_received": running.received,
+                "seconds": round(self._transport.now() - running.started, 6),
+                "late": sorted(session.late),
+                "refused": {str(place): why for place, why in sorted(session.refusals.items())},
+            }
+            | self._learnt(session.judgement)
+            | self._opened(session)
+        )
 
     def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:
         if judgement is None:
             return {}
         weights = [round(weight, 6) for weight in judgement.weights.tolist()]
+        learnt = {"trust": weights, "anchored": judgement.anchored, "why": judgement.why}
+        if judgement.believed is not None:
+            learnt["believed"] = [round(weight, 6) for weight in judgement.believed.tolist()]
+        return learnt
+
+    def _opened(self, session: Session) -> dict[str, Any]:
+        """How many check rows of whom were opened, and whose were not."""
+        checked = session.checked
+        if checked is None:
+            return {}
+        rows = Counter(checked.publisher.tolist())
+        self._counts["check_rows_learnt_from"] += rows.total()
+        self._counts["check_rows_vanished"] += len(checked.vanished)
         return {
-            "trust": weights,
-            "anchored": judgement.anchored,
-            "why": judgement.why,
+            "check_rows": {str(place): count for place, count in sorted(rows.items())},
+            "vanished": list(checked.vanished),
         }
 
     def _end(self, running: Running, summary: dict[str, Any]) -> None:
         session = running.session
         self._counts["motions_over"] += 1
-        self._counts["queries_sent"] += session.queries
+        self._counts["federated_motions_over"] += session.motion.federated
+        self._counts["statements_made" if session.motion.federated else "queries_sent"] += session.queries
         if running.inputs is not None:
             running.inputs.discard()
             running.inputs = None

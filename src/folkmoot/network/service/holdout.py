@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 
 from folkmoot.arrays import Floats
+from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.models import Model, as_labels
 from folkmoot.network.wire.schema import Column, MismatchError
 from folkmoot.tabular import open_table, shortened
@@ -23,8 +24,9 @@ LABEL: Final = "label"  # the column of a table that holds the truth
 class Holdout:
     """How often this node's model answered what to which truth."""
 
-    def __init__(self, pairs: Iterable[tuple[str, str]] = ()) -> None:
+    def __init__(self, pairs: Iterable[tuple[str, str]] = (), rows: LabelledRows | None = None) -> None:
         self._pairs = Counter(pairs)  # (truth, answer)
+        self.rows = rows  # to be shown as check rows; none if only answers are known
 
     def __len__(self) -> int:
         return self._pairs.total()
@@ -69,8 +71,10 @@ def read_holdout(path: Path, model: Model) -> Holdout:
             fit = model.fit(tuple(Column(name) for name in names), rows.shape[1])
         except MismatchError as error:
             raise ValueError(f"{path} must have the columns of the model, and the label: {error}") from None
-        answers = model.predict(fit.arranged(rows))
-    elif len(answers) != len(truths) or not truths:
+        arranged = fit.arranged(rows)
+        shown = LabelledRows(arranged.astype(np.float64), truths, model.fit)
+        return Holdout(zip(truths, model.predict(arranged), strict=True), shown)
+    if len(answers) != len(truths) or not truths:
         raise ValueError(
             f"{path} must hold an answer for every label: got {len(answers)} answers, {len(truths)} labels"
         )

@@ -17,11 +17,14 @@ from folkmoot.network.membership.fields import check_keys
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.service.access import KEYS as ACCESS
 from folkmoot.network.service.access import Access
-from folkmoot.network.wire.messages import MOST_BYTES
+from folkmoot.network.wire.messages import MOST_BYTES, MOST_CHECK_ROWS
 from folkmoot.network.wire.motion import LOCAL, MOST_INPUTS, MOST_LABELS, MOST_ROUNDS, MOST_SECONDS, Motion
 
 LEAST_ALPHA: Final = 6  # is enough in a moot of any size
 LEAST_K: Final = 3
+# Inputs times participants times labels of a federated motion: a node draws conclusions from all that was
+# said in a tenth of a second, also if somebody speaks of every ballot there is; in three, with 127 labels.
+MOST_FEDERATED: Final = 250_000
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {  # beyond these the format of motions has its own limits
     "least_alpha": (1, 1000),
     "least_k": (1, 1000),
@@ -30,6 +33,7 @@ _BOUNDS: Final[dict[str, tuple[float, float]]] = {  # beyond these the format of
     "most_inputs": (1, MOST_INPUTS),
     "most_labels": (2, MOST_LABELS),
     "most_header_bytes": (1000, MOST_BYTES),
+    "check_rows": (0, MOST_CHECK_ROWS),
 }
 
 
@@ -56,6 +60,9 @@ class Policy:
         How long its header may be; it names every chunk of 256 KiB of inputs in 34 bytes.
     known_labels : bool
         Whether the node's own model must know at least one of the labels, if it says which it knows.
+    check_rows : int
+        How many rows of its holdout the node shows in a motion by peer review, to those who may ask it. None
+        is shown twice.
     access : Access
         Who may ask, how much a day, and which motions are approved; everybody, anything, if it is not said.
 
@@ -78,6 +85,7 @@ class Policy:
     most_labels: int = 100
     most_header_bytes: int = 256 * 1024
     known_labels: bool = True
+    check_rows: int = 0
     access: Access = field(default_factory=Access)
 
     @classmethod
@@ -106,9 +114,13 @@ class Policy:
         fewest = 3 * faults(n)  # with them and the own number f are trimmed at either end
         if not motion.is_labels and motion.k < fewest:
             return f"k must be at least {fewest} for {motion.answers} in a moot of {n}: got k={motion.k}"
-        if motion.k < least_k:
+        fits, got = MOST_FEDERATED // (n * max(1, motion.classes)), motion.inputs
+        if motion.federated and got > fits:
+            what = f"a federated motion with {motion.classes} labels in a moot of {n}"
+            return f"{what} may hold {fits:,} inputs at the most: got {got:,}"
+        if motion.k < least_k and not motion.federated:
             return f"k must be at least {least_k} in a moot of {n}: got k={motion.k}"
-        if motion.is_labels and alpha < least_alpha:
+        if motion.is_labels and alpha < least_alpha and not motion.federated:
             given = f"'local' with k={motion.k}, which can be {alpha}" if local else f"alpha={alpha}"
             return f"alpha must be at least {least_alpha} in a moot of {n}: got {given}"
         if motion.rounds > self.most_rounds:

@@ -59,8 +59,8 @@ def check_truth(place: int, label: str, motion: Motion, where: str) -> str:
     """The label of the motion that is meant; ValueError if input or label is not of this motion."""
     if motion.answers == "numbers":
         raise ValueError(f"{where}: truths are labels, and this motion is about numbers")
-    if not 0 <= place < motion.inputs:
-        raise ValueError(f"{where}: input must be 0 to {motion.inputs - 1}: got {str(place)!r}")
+    if not 0 <= place < motion.asked:
+        raise ValueError(f"{where}: input must be 0 to {motion.asked - 1}: got {str(place)!r}")
     known = _known_label(label, motion.labels)
     if known is None:
         raise ValueError(f"{where}: label must be one of {shortened(motion.labels)}: got {label!r}")
@@ -81,10 +81,10 @@ def _truths_of(table: Table, motion: Motion) -> dict[int, str]:
         if not cells[-1]:
             continue
         where, place = table.where(line), cells[0] if numbered else str(number)
-        if not numbered and number >= motion.inputs:
-            raise ValueError(f"{where}: the motion has {motion.inputs} inputs, and this is one label more")
+        if not numbered and number >= motion.asked:
+            raise ValueError(f"{where}: the motion has {motion.asked} inputs, and this is one label more")
         if not place.isdigit():
-            raise ValueError(f"{where}: input must be 0 to {motion.inputs - 1}: got {place!r}")
+            raise ValueError(f"{where}: input must be 0 to {motion.asked - 1}: got {place!r}")
         label = check_truth(int(place), cells[-1], motion, where)
         if int(place) in labels:
             raise ValueError(f"{where}: input {place} has a truth already")

@@ -89,6 +89,13 @@ class Comparing:
         )
         return {place for place, count in lacking.items() if count > most} - {self._minutes.seat.place}
 
+    def late_at(self, peer: int) -> set[int]:
+        """Participants whose commitments a peer did not hold when it froze; none if it has not said so."""
+        if peer not in self._told:
+            return set()
+        marks = self._told[peer]
+        return {p for p in range(self._minutes.seat.n) if _mark_of(marks, p) == NONE} - {peer}
+
     def tell(self, peer: int, *, want: bool) -> None:
         """Send a peer our marks."""
         self.freeze()
@@ -98,7 +105,7 @@ class Comparing:
     def on_marks(self, peer: int, message: m.Marks) -> bool:
         """A peer says which commitments it holds, at any time; whether it may be so."""
         minutes = self._minutes
-        if not minutes.motion.trust or len(message.marks) != 8 * minutes.seat.n:
+        if not minutes.motion.reveals or len(message.marks) != 8 * minutes.seat.n:
             return False
         self._vectors[peer] += 1
         if self._vectors[peer] > _MOST_VECTORS:

@@ -30,13 +30,19 @@ class Judgement:
     sure: Singles  # (input,): how clear that is
     anchored: bool
     why: str
+    believed: Floats | None = None  # (participant,): what closes count for in the end; None: by trust
+
+    @property
+    def counts(self) -> Floats:
+        """(participant,): what each one's close counts for in the end."""
+        return self.weights if self.believed is None else self.believed
 
 
 def judge(place: int, votes: Colours, anchor: Anchor | None, classes: int) -> Judgement:
     """Listen to the first votes (participant, input), and say what to begin the talk with."""
     inputs = votes.shape[1]
-    most = _most_heard(len(votes), classes)
-    heard = _heard(inputs, most)
+    most = most_heard(len(votes), classes)
+    heard = heard_inputs(inputs, most)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what it warns of is in ``why``
         trust = listen(place, votes[:, heard].astype(np.int64), anchor, classes=classes)
@@ -66,16 +72,17 @@ class LocalThreshold:
         votes = None
         if own is not None and len(peers):
             everybody = np.stack([own, *peers])
-            most = _most_heard(len(everybody), int(everybody.max()) + 2)
-            votes = everybody[:, _heard(own.size, most)].astype(np.int64)
+            most = most_heard(len(everybody), int(everybody.max()) + 2)
+            votes = everybody[:, heard_inputs(own.size, most)].astype(np.int64)
         p = batch_accuracies([self.right], [self.held_out], votes, participants=[0])
         return int(StrongConfidence(p).thresholds(self.k)[0])
 
 
-def _most_heard(participants: int, classes: int) -> int:
+def most_heard(participants: int, classes: int) -> int:
+    """Inputs that are listened to at a time."""
     return max(MOST_HEARD // (participants * classes), 1000)
 
 
-def _heard(inputs: int, most: int) -> Ints:
+def heard_inputs(inputs: int, most: int) -> Ints:
     """Inputs of a large batch, spread evenly, that tell enough of all."""
     return np.unique(np.linspace(0, inputs - 1, min(inputs, most)).astype(np.int64))

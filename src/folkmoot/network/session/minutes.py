@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Colours, Ints
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name
+from folkmoot.network.wire.review import OwnerMap, first_of_asker
 from folkmoot.network.wire.statements import Evidence
 
 
@@ -53,7 +54,20 @@ class Ended:
     series: bytes = b""  # its rounds, packed
 
 
-Save: TypeAlias = Voted | m.Commit | m.Close | Evidence | Ended
+MAP: Final = -1  # where the map of owners stands among what was opened, beside the labels by place
+Opened: TypeAlias = m.Owners | m.Labels
+Signed: TypeAlias = m.Commit | m.Close | m.Choice | m.Ballot | Opened  # by whoever is its ``node``
+Save: TypeAlias = Voted | Signed | Evidence | Ended
+
+
+@dataclass(frozen=True, eq=False)
+class CheckRows:
+    """Check rows whose labels were opened: where they stand, what is claimed of them, and by whom."""
+
+    rows: Ints
+    truth: Ints
+    publisher: Ints
+    vanished: tuple[int, ...]  # whose rows are in the batch, and whose labels were not opened
 
 
 @dataclass
@@ -64,6 +78,9 @@ class Memory:
     commits: dict[int, m.Commit] = field(default_factory=dict)
     closes: dict[int, m.Close] = field(default_factory=dict)
     cheats: set[int] = field(default_factory=set)
+    opened: dict[int, Opened] = field(default_factory=dict)
+    choices: dict[int, m.Choice] = field(default_factory=dict)
+    ballots: dict[int, m.Ballot] = field(default_factory=dict)
 
 
 class Minutes:
@@ -76,6 +93,7 @@ class Minutes:
         self.voted: Voted | None = None
         self.commits, self.closes = dict(memory.commits), dict(memory.closes)
         self.cheats = set(memory.cheats)
+        self.choices, self.ballots = dict(memory.choices), dict(memory.ballots)  # of federated motions
         self.late: set[int] = set()  # who committed when it may have heard others
         self.refusals: dict[int, str] = {}  # who said that it takes no part, and why
         self.judgement: Judgement | None = None
@@ -85,12 +103,19 @@ class Minutes:
         self.out: list[tuple[int, m.Message]] = []
         self.work: list[tuple[int, bytes | None]] = []  # chunks to vote on; the asker's own are not sent
         self.study: Colours | None = None  # first votes of all, to be listened to
+        self.checked: CheckRows | None = None  # what was opened of their rows, to learn from
+        self.owners: OwnerMap | None = None  # whose rows are where, once that is opened
+        self.shown: Colours | None = None  # first votes of all, once they are revealed
 
     @property
     def own(self) -> Voted:
         """The first votes of this node; there are none before it has voted."""
         assert self.voted is not None  # noqa: S101
         return self.voted
+
+    def of_asker(self, first: Colours) -> Colours:
+        """First votes on the asker's rows; none while nobody knows which these are."""
+        return first_of_asker(first, self.owners, self.motion.review)
 
     @property
     def anchored(self) -> bool:

@@ -6,6 +6,8 @@ there when the gathering ended are shown them only then.
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 
 from folkmoot.arrays import Colours
@@ -15,7 +17,7 @@ from folkmoot.network.session.judgement import Judgement
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import Event, Phase
-from folkmoot.network.session.stance import Stance
+from folkmoot.network.session.stance import Shown
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.packing import unpack
@@ -25,7 +27,7 @@ from folkmoot.votes import UNCOLOURED
 class Revealing:
     """The first votes of all; ends when this node has made up its mind about them."""
 
-    def __init__(self, minutes: Minutes, patience: Patience, stance: Stance, comparing: Comparing) -> None:
+    def __init__(self, minutes: Minutes, patience: Patience, stance: Shown, comparing: Comparing) -> None:
         self._minutes, self._patience, self._stance = minutes, patience, stance
         self._comparing = comparing
         self._revealed: dict[int, Colours] = {}
@@ -36,7 +38,7 @@ class Revealing:
         """Everybody is to be told our marks and shown our first votes at once."""
         self._comparing.freeze()
         self._patience.begin(now)
-        self._revealed[self._minutes.seat.place] = self._stance.colours
+        self._revealed[self._minutes.seat.place] = self._own_first()
 
     def tick(self, now: float) -> Event | float:
         """Show ours, remind those who owe us theirs or their marks, then have them all listened to."""
@@ -47,7 +49,9 @@ class Revealing:
             return self.judged(None)
         live = [peer for peer in minutes.live_peers(now) if peer not in minutes.late]
         uncompared = self._comparing.owing(live)
-        owed = [peer for peer in live if peer in uncompared or peer not in self._revealed]
+        unopened = self._lacking(live)
+        owing = uncompared | unopened
+        owed = [peer for peer in live if peer in owing or peer not in self._revealed]
         if now >= patience.next_try:
             everybody = patience.untried
             asked = patience.remind(live if everybody else owed, now)
@@ -56,27 +60,48 @@ class Revealing:
                     self._comparing.tell(peer, want=peer in uncompared)
                 if everybody or peer not in self._revealed:
                     minutes.tell(peer, self._reveal(want=peer not in self._revealed))
+                if peer in unopened and not everybody:
+                    self._remind(peer)
             owed = [peer for peer in owed if peer in asked]
         most = 1 + len(live) - len(owed) >= minutes.seat.n - faults(minutes.seat.n)
         by = patience.last_by(patience.reveal_by, now, most=most)
         if owed and now < by:
             return min(patience.next_try, by)
-        self._listening = True
-        minutes.late |= self._comparing.late_elsewhere()
-        minutes.study = np.full((minutes.seat.n, minutes.motion.inputs), UNCOLOURED, dtype=np.int8)
+        minutes.late |= self._comparing.late_elsewhere() - minutes.refusals.keys()
+        self._prepare_study()
+        shown = minutes.shown = np.full((minutes.seat.n, minutes.motion.inputs), UNCOLOURED, dtype=np.int8)
         for place, votes in self._revealed.items():
-            if place not in minutes.cheats and place not in minutes.late:
-                minutes.study[place] = votes
-        peers = [votes for place, votes in enumerate(minutes.study) if place != minutes.seat.place]
+            if place not in minutes.cheats and not self._too_late(place):
+                shown[place] = votes
+        self._listening = True
+        peers = [votes for place, votes in enumerate(shown) if place != minutes.seat.place]
         self._stance.settle_threshold(peers)
+        if not minutes.motion.trust:
+            return Event.JUDGED
+        minutes.study = shown.copy()
+        minutes.study[sorted(minutes.late)] = UNCOLOURED  # who may have copied is not learnt from
         return patience.talk_by
+
+    def _own_first(self) -> Colours:
+        """The first votes of this node."""
+        return self._stance.colours
+
+    def _lacking(self, live: list[int]) -> set[int]:  # noqa: ARG002 (nothing but votes and marks is owed)
+        """Who owes something more than first votes and marks."""
+        return set()
+
+    def _remind(self, peer: int) -> None:
+        """Ask a peer for that."""
+
+    def _prepare_study(self) -> None:
+        """All that came in time is there, and is going to be listened to."""
 
     def judged(self, judgement: Judgement | None) -> Event:
         """What was made of the first votes; None if nothing could be."""
         minutes, stance = self._minutes, self._stance
         if judgement is None:
-            nothing = np.full(minutes.motion.inputs, UNCOLOURED, dtype=np.int8)
-            sure = np.zeros(minutes.motion.inputs, dtype=np.float32)
+            nothing = np.full(minutes.motion.asked, UNCOLOURED, dtype=np.int8)
+            sure = np.zeros(minutes.motion.asked, dtype=np.float32)
             why = "there was no time to listen"
             judgement = Judgement(np.zeros(minutes.seat.n), nothing, sure, False, why)
         minutes.judgement = judgement
@@ -87,9 +112,9 @@ class Revealing:
     def on_reveal(self, peer: int, message: m.Reveal) -> bool:
         """A peer shows its first votes, at any time; whether that may be."""
         minutes = self._minutes
-        if peer not in minutes.commits or not minutes.motion.trust:
+        if peer not in minutes.commits or not minutes.motion.reveals:
             return False
-        wanted = peer not in self._revealed and peer not in minutes.late and not self._listening
+        wanted = peer not in self._revealed and not self._too_late(peer)
         if wanted:
             said = statements.revealed(message, peer)
             if not statements.holds(minutes.seat.keys[peer], message.signature, said):
@@ -103,6 +128,8 @@ class Revealing:
             except ValueError:
                 return False
             self._revealed[peer] = votes
+            if self._listening and minutes.shown is not None and peer not in minutes.cheats:
+                minutes.shown[peer] = votes
         if message.want:
             # Only who has all commitments it will wait for shows its votes. Who had not committed by then
             # waits until the others are as far, too, or it could commit to a copy elsewhere.
@@ -110,6 +137,22 @@ class Revealing:
             early = minutes.phase in (Phase.VOTING, Phase.GATHERING) or waits
             minutes.tell(peer, m.Pending(minutes.name) if early else self._reveal(want=False))
         return True
+
+    def ask_again(self, now: float, rng: random.Random) -> None:
+        """In a federated motion, later: ask one of those whose first votes are lacking."""
+        minutes = self._minutes
+        lacking = [peer for peer in minutes.live_peers(now) if peer not in self._revealed]
+        if lacking:
+            minutes.tell(rng.choice(lacking), self._reveal(want=True))
+
+    def _too_late(self, place: int) -> bool:
+        """Whether first votes do not count any more.
+
+        In a federated motion they always do: they make labels fit to be voted for, by the quorum set of each,
+        and whoever has copied one makes none fit that nobody else voted for.
+        """
+        minutes = self._minutes
+        return not minutes.motion.federated and (place in minutes.late or self._listening)
 
     def _reveal(self, *, want: bool) -> m.Reveal:
         minutes, own = self._minutes, self._minutes.own

@@ -9,25 +9,31 @@ to the model's thread. It wakes the session at ``wake``.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 
 from folkmoot.arrays import Array
 from folkmoot.network.session.asking import Asking, OwnChange
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
+from folkmoot.network.session.federated_stance import FederatedStance
+from folkmoot.network.session.federating import Federating, Federation
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
-from folkmoot.network.session.minutes import Ended, Memory, Minutes, Seat
+from folkmoot.network.session.minutes import CheckRows, Ended, Memory, Minutes, Seat
 from folkmoot.network.session.numbers import NumberStance, NumberTalking
+from folkmoot.network.session.opening import Opening, ShownRows
 from folkmoot.network.session.patience import Health, Patience
 from folkmoot.network.session.phases import WITH_TRUST, WITHOUT_TRUST, Event, Part, Phase, Table
 from folkmoot.network.session.revealing import Revealing
+from folkmoot.network.session.reviewing import Reviewing
 from folkmoot.network.session.series import Rounds
 from folkmoot.network.session.stance import Holding, Stance
 from folkmoot.network.session.talking import Talking
 from folkmoot.network.session.view import View, shares_of
 from folkmoot.network.session.voting import Fetching, Voting
 from folkmoot.network.wire import messages as m
+from folkmoot.network.wire.federated_verdict import federated_verdict
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.verdict import Verdict, verdict
 
@@ -48,7 +54,10 @@ class Session:
         alpha: int | LocalThreshold,
         weights: Sequence[float] | None = None,
         memory: Memory | None = None,
+        shown: ShownRows | None = None,
+        federation: Federation | None = None,
     ) -> None:
+        """``shown`` are the check rows that this node has sent for the motion."""
         known = memory or Memory()
         self.minutes = Minutes(header, motion, seat, health, known)
         self.name, self.motion, self.seat = self.minutes.name, motion, seat
@@ -62,6 +71,9 @@ class Session:
         self._secrets, self._rng = rng, random.Random(rng.getrandbits(256))
         if isinstance(alpha, LocalThreshold):
             self.minutes.local, alpha = alpha, alpha.alpha()
+        self._federation = federation
+        self._opening = Opening(header, self.minutes, shown)
+        self._opening.remember(known.opened)
         self._take_places(alpha, weights)
         self._parts: dict[Phase, Part] = {
             Phase.VOTING: self._voting,
@@ -78,14 +90,22 @@ class Session:
     def _take_places(self, alpha: int, weights: Sequence[float] | None) -> None:
         """Who plays which phase, and by which table they follow each other."""
         minutes, patience = self.minutes, self._patience
-        self._table: Table = WITH_TRUST if self.motion.trust else WITHOUT_TRUST
+        self._table: Table = WITH_TRUST if self.motion.reveals else WITHOUT_TRUST
         self._comparing = Comparing(minutes, self._secrets)
         self._revealing: Revealing | None = None
-        if self.motion.is_labels:
+        self._talking: Asking | Federating
+        if self.motion.federated:
+            chosen = FederatedStance(minutes)
+            self._stance: Holding = chosen
+            shows = self._revealing = Revealing(minutes, patience, chosen, self._comparing)
+            self._talking = Federating(minutes, patience, chosen, self._rng, self._federation, weights, shows)
+        elif self.motion.is_labels:
             stance = Stance(minutes, self.motion.rule(alpha))
-            self._stance: Holding = stance
+            self._stance = stance
             self._revealing = Revealing(minutes, patience, stance, self._comparing)
-            self._talking: Asking = Talking(minutes, patience, stance, self._rng, weights)
+            if self.motion.review is not None:
+                self._revealing = Reviewing(minutes, patience, stance, self._comparing, self._opening)
+            self._talking = Talking(minutes, patience, stance, self._rng, weights)
         else:
             numbers = self._stance = NumberStance(minutes)
             self._talking = NumberTalking(minutes, patience, numbers, self._rng)
@@ -126,6 +146,11 @@ class Session:
         return self.minutes.judgement
 
     @property
+    def checked(self) -> CheckRows | None:
+        """The check rows that it learnt from, if the motion has any and they were opened."""
+        return self.minutes.checked
+
+    @property
     def refusals(self) -> dict[int, str]:
         """Who said that it takes no part, and why; without those who have closed all the same."""
         return {place: why for place, why in self.minutes.refusals.items() if place not in self.closes}
@@ -140,7 +165,7 @@ class Session:
             motion=self.name.hex(),
             asker=motion.asker,
             phase=self.phase.value,
-            inputs=motion.inputs,
+            inputs=motion.asked,
             round=self.rounds,
             rounds=motion.rounds,
             end=self.end,
@@ -154,16 +179,31 @@ class Session:
             shares=self._shares[1],
             held=shares_of([motion.form.colours(self._stance.held)], motion.labels),
             apart=self._talking.apart(),
+            protocol=motion.protocol,
+            ballots={} if self.ballots is None else dict(Counter(self.ballots.phases())),
         )
 
     def played(self) -> Rounds:
         """The rounds of this node so far, within their budget."""
         return self._talking.series.kept()
 
+    @property
+    def ballots(self) -> Federating | None:
+        """What it says in a federated motion."""
+        return self._talking if isinstance(self._talking, Federating) else None
+
     def verdict(self) -> Verdict:
-        """What the closes that this node holds come to."""
-        weights = None if self.judgement is None else self.judgement.weights
-        return verdict(self.motion, self.seat.n, self.closes, self.cheats, self.seat.place, weights)
+        """What the closes that this node holds come to; in a federated motion, the statements."""
+        own, owners, minutes = self.seat.place, self.minutes.owners, self.minutes
+        if self.motion.federated:
+            names = [str(place) for place in range(self.seat.n)]
+            if self._federation is not None:
+                names = list(self._federation.names)
+            return federated_verdict(
+                self.motion, names, self.closes, minutes.choices, minutes.ballots, self.cheats, own=own
+            )
+        weights = None if self.judgement is None else self.judgement.counts
+        return verdict(self.motion, self.seat.n, self.closes, self.cheats, own, weights, owners)
 
     def prepare(self) -> None:
         """What the talk needs and takes long: to be called in the model's thread, before the talk."""
@@ -215,12 +255,20 @@ class Session:
                 self._patience.still_there(peer)
             case m.Reveal():
                 due = self._revealing is not None and self._revealing.on_reveal(peer, message)
+            case m.Owners():
+                due = self._opening.on_owners(message)
+            case m.Labels():
+                due = self._opening.on_labels(message)
+            case m.Unopened():
+                self._opening.on_unopened(peer, message)
             case m.Unready():
                 due = self._talking.on_unready(now, peer, message)
             case m.Close():
                 due = self._closing.on_close(message)
             case m.Want():
                 self._closing.on_want(peer, message)
+            case m.Choice() | m.Ballot() | m.Lacking():
+                due = self.ballots is not None and self.ballots.receive(now, peer, message)
             case m.Refuse():
                 due = self.minutes.on_refuse(peer, message)
             case m.Chunk():

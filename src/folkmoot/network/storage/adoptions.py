@@ -17,7 +17,7 @@ class Adoption:
     """A model that was adopted: the motion that it came of, in hexadecimal, and what it votes instead of."""
 
     model: str
-    base: str  # the model of node.toml, and the digest of its file
+    base: str  # the model of node.toml: the digest of its file, or its function
     at: float
 
 
@@ -36,8 +36,8 @@ class Adoptions:
     def current(self, base: str) -> str:
         """The adopted model that votes instead of ``base``; "" if there is none.
 
-        One that was adopted instead of another model, or of another content of its file, does not count:
-        whoever put that in its place wants it to vote.
+        One that was adopted instead of another model does not count: whoever put that in its place wants it
+        to vote.
         """
         row = self._db.one("SELECT model, base FROM adoptions ORDER BY place DESC LIMIT 1")
         return str(row[0]) if row is not None and row[1] == base else ""

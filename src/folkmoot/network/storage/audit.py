@@ -151,12 +151,18 @@ def export_log(entries: Sequence[Entry], name: str, fingerprint: str, key: Ed255
     """A log as its node exports it, signed."""
     last, head = check_chain(entries)
     first = entries[0].seq if entries else 1
-    said = signed_statement(bytes.fromhex(fingerprint), first, last, head)
-    foot = {
+    signature = key.sign(signed_statement(bytes.fromhex(fingerprint), first, last, head))
+    return export_text(entries, _foot(name, fingerprint, first, last, head, signature))
+
+
+def _foot(
+    name: str, fingerprint: str, first: int, last: int, head: bytes, signature: bytes
+) -> dict[str, Any]:
+    """The last line of an export; ``signature`` covers all but the name, which the certificate holds."""
+    return {
         "node": name, "fingerprint": fingerprint, "first": first, "last": last, "head": head.hex(),
-        "signature": key.sign(said).hex(),
+        "signature": signature.hex(),
     }  # fmt: skip
-    return export_text(entries, foot)
 
 
 def check_export(text: str, roster: Roster) -> tuple[list[Entry], str]:
@@ -174,8 +180,12 @@ def check_export(text: str, roster: Roster) -> tuple[list[Entry], str]:
         signature = bytes.fromhex(str(foot["signature"]))
     except ValueError:
         signature = b""
-    if not holds(roster[place].public_key, signature, said):
-        raise TamperedError(f"it was not signed by {roster[place].name}")
+    own = roster[place]
+    if not holds(own.public_key, signature, said):
+        raise TamperedError(f"it was not signed by {own.name}")
+    # 1 is 1.0, and digits of bytes have two cases: only what was written is to hold, to the character.
+    if export_text(entries, _foot(own.name, own.fingerprint, first, last, head, signature)) != text:
+        raise TamperedError(f"its last line is not as {own.name} wrote it: something in it was changed")
     return entries, roster[place].name
 
 

@@ -27,6 +27,8 @@ CHILDREN: Final = (
     "truths",
     "series",
     "models",
+    "opened",
+    "ballots",
 )  # tables with rows of a motion
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL);
@@ -76,6 +78,15 @@ _MODELS: Final = """
 CREATE TABLE models (motion BLOB PRIMARY KEY, model TEXT NOT NULL);
 CREATE TABLE adoptions (place INTEGER PRIMARY KEY, model TEXT NOT NULL, base TEXT NOT NULL, at REAL NOT NULL)
 """
+# By the place of who opened its labels; -1 is the map of owners.
+_OPENED: Final = """
+CREATE TABLE opened (motion BLOB, node INTEGER, frame BLOB NOT NULL, PRIMARY KEY (motion, node))
+"""
+# Of federated motions: the quorum set that each has chosen, and its last statement.
+_BALLOTS: Final = (
+    "CREATE TABLE ballots (motion BLOB, node INTEGER, kind TEXT, frame BLOB NOT NULL, "
+    "PRIMARY KEY (motion, node, kind))"
+)
 _STEPS: Final = (
     _SCHEMA,
     _SEALS,
@@ -83,6 +94,8 @@ _STEPS: Final = (
     _ROSTERS,
     _AUDIT,
     _MODELS,
+    _OPENED,
+    _BALLOTS,
 )  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)
 
@@ -150,6 +163,16 @@ class Database:
     def change(self, query: str, *values: object) -> int:
         """The number of rows that a statement has changed."""
         return self._db.execute(query, values).rowcount
+
+    def number(self, key: str) -> int:
+        """A number that is kept under a name; 0 if there is none."""
+        row = self.one("SELECT value FROM meta WHERE key = ?", key)
+        return int(row[0]) if row else 0
+
+    def keep_number(self, key: str, value: int) -> None:
+        """Keep a number under a name."""
+        with self.writing():
+            self.change("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, value)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

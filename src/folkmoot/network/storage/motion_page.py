@@ -36,7 +36,7 @@ def motion_page(storage: Storage, stored: StoredMotion) -> Player:
     if not motion.is_labels:
         raise ValueError(f"--play shows talks about labels, and this motion is about {motion.answers}")
     held, verdict = storage.held(stored.name), outcome_of(storage, stored)
-    first = first_votes(motion, len(names), held.closes, verdict.closed)
+    first = first_votes(motion, len(names), held.closes, verdict.closed, held.owners)
     last = last_votes(motion, len(names), held.closes)
     counted = np.isin(np.arange(len(names)), list(verdict.closed))
     chosen = closest_first([(first.astype(np.int64), verdict.decisions.astype(np.int64))], motion.classes)[
@@ -47,7 +47,7 @@ def motion_page(storage: Storage, stored: StoredMotion) -> Player:
     alpha = "thresholds of their own" if motion.alpha == LOCAL else f"alpha = {motion.alpha}"
     moot = Moot(
         name=f"motion {stored.name.hex()[:12]}",
-        rule=f"{motion.protocol}, k = {motion.k}, {alpha}",
+        rule=motion.protocol if motion.federated else f"{motion.protocol}, k = {motion.k}, {alpha}",
         names=names,
         honest=counted,
         talks=[
@@ -59,7 +59,7 @@ def motion_page(storage: Storage, stored: StoredMotion) -> Player:
             )
             for i in chosen
         ],
-        inputs=motion.inputs,
+        inputs=motion.asked,
         undecided=verdict.undecided,
         right=_right(verdict.decisions, told),
         liars={who: statements.kind(proof) for who, proof in held.evidence},
@@ -82,8 +82,8 @@ def _about(motion: Motion, stored: StoredMotion, place: int | None, shown: int) 
         f"What {who} knows of it: everybody's first votes and signed closes, and those of "
         "its own questions that changed its mind. What others asked each other it never saw."
     ]
-    if shown < motion.inputs:
-        parts.append(f"Shown are {shown} of {motion.inputs:,} inputs, undecided and close ones first.")
+    if shown < motion.asked:
+        parts.append(f"Shown are {shown} of {motion.asked:,} inputs, undecided and close ones first.")
     return " ".join(parts)
 
 

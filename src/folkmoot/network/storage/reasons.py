@@ -18,8 +18,8 @@ from folkmoot.explanation.words import called, shares_in_words
 from folkmoot.network.storage.account import outcome_of, why_undecided
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.packing import unpack
-from folkmoot.network.wire.verdict import Verdict
+from folkmoot.network.wire.federated_verdict import FederatedVerdict
+from folkmoot.network.wire.verdict import Verdict, first_votes, last_votes
 from folkmoot.votes import UNCOLOURED
 
 _KNOWN: Final = (
@@ -33,11 +33,13 @@ def reason(storage: Storage, stored: StoredMotion, i: int) -> Explanation:
     motion = stored.motion
     if not motion.is_labels:
         raise ValueError(f"--why explains labels, and this motion is about {motion.answers}")
-    if not 0 <= i < motion.inputs:
-        raise ValueError(f"--why must be an input of the motion, 0 to {motion.inputs - 1}: got {i}")
+    if not 0 <= i < motion.asked:
+        raise ValueError(f"--why must be an input of the motion, 0 to {motion.asked - 1}: got {i}")
     held, verdict = storage.held(stored.name), outcome_of(storage, stored)
     own, labels = stored.summary.get("place"), motion.labels
-    first, last = (_votes(stored, held, i, field) for field in ("first", "decisions"))
+    everybody = held.closes
+    first = first_votes(motion, len(stored.names), everybody, everybody, held.owners)[:, i].astype(np.int64)
+    last = last_votes(motion, len(stored.names), everybody)[:, i].astype(np.int64)
     decision = int(verdict.decisions[i])
     voices = tuple(_voices(stored, held, verdict, first, last, own))
     by: CountedBy = "trust" if motion.trust and "trust" in stored.summary else "equal"
@@ -61,15 +63,6 @@ def reason(storage: Storage, stored: StoredMotion, i: int) -> Explanation:
         columns=("first vote", "end"),
         held=np.stack([first, last], axis=1),
     )
-
-
-def _votes(stored: StoredMotion, held: Held, i: int, field: str) -> Any:
-    """(participant,): what the closes say of input i, -1 for nothing."""
-    motion = stored.motion
-    votes = np.full(len(stored.names), UNCOLOURED, dtype=np.int64)
-    for place, close in held.closes.items():
-        votes[place] = unpack(getattr(close, field), motion.inputs, motion.classes)[i]
-    return votes
 
 
 def _label(colour: int, labels: Sequence[str]) -> str | None:
@@ -146,6 +139,11 @@ def _sentence(
     cast = f"{shares_in_words(votes, 'were')} at first" if votes else "nobody had voted"
     if answer is None:
         return f"There is no decision: of those who closed, {cast}, and {why}."
+    if isinstance(verdict, FederatedVerdict):
+        return (
+            f"{called(answer)} was decided because a quorum of {verdict.signed[i]} that satisfies the quorum "
+            f"set of this node has accepted it; of those who closed, {cast}."
+        )
     if by == "trust":
         share = f"{verdict.agreement[i]:.2f}".removeprefix("0")
         return (

@@ -8,12 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
 
 from folkmoot.accuracy import laplace_accuracy, log_odds
+from folkmoot.arrays import Ints
 from folkmoot.network.storage.chronicle import Renewals
 from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire.verdict import first_votes
+from folkmoot.trust import CheckedAnswers, check_answers
+from folkmoot.votes import UNCOLOURED
+
+MOST_CHECKED: Final = 5000  # inputs of former motions that are learnt from
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,8 @@ class TrackRecords:
             motion = stored.motion
             cheats = {node for node, _ in held.evidence}
             colour = {label: number for number, label in enumerate(motion.labels)}
-            everybody = first_votes(motion, len(stored.members), held.closes, held.committed - cheats)
+            counted = held.committed - cheats
+            everybody = first_votes(motion, len(stored.members), held.closes, counted, held.owners)
             for node, votes in enumerate(everybody):
                 who = renewals.newest(stored.members[node])
                 for place, label in held.truths.items():
@@ -65,9 +74,40 @@ class TrackRecords:
             if own not in members:
                 continue
             motion, node = stored.motion, members.index(own)
-            votes = first_votes(motion, len(stored.members), held.closes, held.committed)[node]
+            everybody = first_votes(motion, len(stored.members), held.closes, held.committed, held.owners)
+            votes = everybody[node]
             pairs += [(label, motion.labels[votes[i]]) for i, label in held.truths.items() if votes[i] >= 0]
         return pairs
+
+    def checked(self, members: Sequence[str], labels: Sequence[str]) -> CheckedAnswers | None:
+        """First votes of these members on inputs whose truth was told, the newest; None if there are none.
+
+        They are checked answers that nobody but this node has to believe. A label that is not among
+        ``labels`` is no vote, and an input with such a truth is left out.
+        """
+        renewals = Renewals(self._storage)
+        place = {renewals.newest(member): number for number, member in enumerate(members)}
+        colour = {label: number for number, label in enumerate(labels)}
+        votes: list[Ints] = []
+        truths: list[int] = []
+        for stored, held in self._told():
+            motion = stored.motion
+            counted = held.committed - {node for node, _ in held.evidence}
+            everybody = first_votes(motion, len(stored.members), held.closes, counted, held.owners)
+            renamed = np.array([*(colour.get(label, UNCOLOURED) for label in motion.labels), UNCOLOURED])
+            known = [(i, colour[label]) for i, label in sorted(held.truths.items()) if label in colour]
+            for i, truth in known:
+                said = np.full(len(members), UNCOLOURED, dtype=np.int64)
+                for node, fingerprint in enumerate(stored.members):
+                    now = place.get(renewals.newest(fingerprint))
+                    if now is not None:
+                        said[now] = renamed[everybody[node, i]]
+                votes.append(said)
+                truths.append(truth)
+        if not truths:
+            return None
+        newest = np.stack(votes[-MOST_CHECKED:], axis=1)
+        return check_answers(newest, truths[-MOST_CHECKED:], classes=len(labels))
 
     def _told(self) -> Iterator[tuple[StoredMotion, Held]]:
         """Motions about which truths were told; a damaged one says nothing about anybody."""

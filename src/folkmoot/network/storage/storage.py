@@ -12,20 +12,23 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import msgspec
 
-from folkmoot.network.session.minutes import Ended, Memory, Save, Voted
+from folkmoot.network.session.minutes import MAP, Ended, Memory, Opened, Save, Voted
 from folkmoot.network.session.series import Rounds, read_series
 from folkmoot.network.storage.audit import AuditLog, Entry, TamperedError, check_chain, written
+from folkmoot.network.storage.ballots import save_ballot, stored_ballots
 from folkmoot.network.storage.database import CHILDREN, Database
+from folkmoot.network.storage.opened import read_opened, read_owners
 from folkmoot.network.storage.retention import Watermarks
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, read_header
+from folkmoot.network.wire.review import OwnerMap
 from folkmoot.network.wire.statements import Evidence
 
 DATABASE: Final = "moot.db"  # in the node's folder
@@ -62,6 +65,10 @@ class Held:
     evidence: list[tuple[int, Evidence]]
     truths: dict[int, str]
     series: bytes = b""  # this node's own rounds, packed
+    opened: dict[int, Opened] = field(default_factory=dict)  # labels by place, the map of owners at -1
+    owners: OwnerMap | None = None
+    choices: dict[int, m.Choice] = field(default_factory=dict)  # of a federated motion
+    ballots: dict[int, m.Ballot] = field(default_factory=dict)
 
     @property
     def rounds(self) -> Rounds:
@@ -150,6 +157,11 @@ class Storage:
         elif isinstance(record, m.Commit | m.Close):
             table = "commits" if isinstance(record, m.Commit) else "closes"
             self._db.add(table, motion, record.node, m.encode(record), verb="INSERT OR IGNORE")
+        elif isinstance(record, m.Owners | m.Labels):
+            place = record.node if isinstance(record, m.Labels) else MAP
+            self._db.add("opened", motion, place, m.encode(record), verb="INSERT OR IGNORE")
+        elif isinstance(record, m.Choice | m.Ballot):
+            save_ballot(self._db, motion, record)
         elif isinstance(record, Ended):
             query = "UPDATE motions SET closed = ?, summary = ? WHERE name = ? AND closed IS NULL"
             self._db.change_motion(motion, query, time.time(), json.dumps(dict(summary or {})), motion)
@@ -167,6 +179,13 @@ class Storage:
         """Note that this node takes no part in a motion, and why."""
         with self._db.writing():
             self.audit.add("refused", clock, motion=motion.hex(), asker=asker, why=why)
+
+    def showed(self, invitation: bytes, asker: str, rows: int, digest: bytes, clock: float) -> None:
+        """Note that check rows were given to an asker; ``invitation`` is what it had sent."""
+        with self._db.writing():
+            self.audit.add(
+                "showed", clock, invitation=invitation.hex(), asker=asker, rows=rows, digest=digest.hex()
+            )
 
     def check_audit(self) -> list[Entry]:
         """The audit log, if it is a chain that tells of every motion here; TamperedError if it is not."""
@@ -283,21 +302,29 @@ class Storage:
         """What is stored of a motion; nothing if it is not known."""
         if not self.knows(motion):
             return Held(None, {}, {}, [], {})
-        _, rows = self._db.verified(motion)
-        voted = [Voted(_commit(frame), salt, first, why) for _, frame, salt, first, why in rows["voted"]]
+        row, rows = self._db.verified(motion)
+        opened = {node: read_opened(frame) for _, node, frame in rows["opened"]}
+        voted = [
+            Voted(m.decode_as(frame, m.Commit), salt, first, why)
+            for _, frame, salt, first, why in rows["voted"]
+        ]
         return Held(
             voted[0] if voted else None,
-            {node: _commit(frame) for _, node, frame in rows["commits"]},
-            {node: _close(frame) for _, node, frame in rows["closes"]},
+            {node: m.decode_as(frame, m.Commit) for _, node, frame in rows["commits"]},
+            {node: m.decode_as(frame, m.Close) for _, node, frame in rows["closes"]},
             [(node, statements.read_evidence(data)) for _, node, _, data, _ in rows["evidence"]],
             {place: label for _, place, label in rows["truths"]},
             b"".join(data for _, data in rows["series"]),
+            opened,
+            read_owners(opened.get(MAP), row[1], len(json.loads(row[3]))),
+            *stored_ballots(rows["ballots"]),
         )
 
     def memory(self, motion: bytes) -> Memory:
         """What the session of a motion had said and heard."""
         held = self.held(motion)
-        return Memory(held.voted, held.commits, held.closes, {node for node, _ in held.evidence})
+        cheats = {node for node, _ in held.evidence}
+        return Memory(held.voted, held.commits, held.closes, cheats, held.opened, held.choices, held.ballots)
 
     def closes(self, motion: bytes) -> dict[int, m.Close]:
         """The signed closes of a motion, by place."""
@@ -412,15 +439,3 @@ class Storage:
     def truths(self, motion: bytes) -> dict[int, str]:
         """What is known to be right."""
         return self.held(motion).truths
-
-
-def _commit(frame: bytes) -> m.Commit:
-    commit = m.decode(frame)
-    assert isinstance(commit, m.Commit)  # noqa: S101
-    return commit
-
-
-def _close(frame: bytes) -> m.Close:
-    close = m.decode(frame)
-    assert isinstance(close, m.Close)  # noqa: S101
-    return close

@@ -6,7 +6,7 @@ these structures is refused by msgspec before any of our code sees it.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -19,7 +19,9 @@ Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]  # in the rost
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
 MOST_OLDER: Final = 15  # earlier rosters that are told of
 MOST_PROPOSALS: Final = 64  # for the next one
+MOST_CHECK_ROWS: Final = 1000  # that a participant shows in a motion
 LONGEST_REASON: Final = 300  # characters
+MOST_NAMED: Final = 4096  # in a quorum set
 Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)]
 
 
@@ -198,6 +200,119 @@ class Successor(Message, frozen=True, gc=False, tag=17):
     signatures: Annotated[tuple[tuple[Place, Signature], ...], msgspec.Meta(max_length=4096)]
 
 
+class SetForm(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A quorum set: any so many of these members, by name, and inner sets; in the one order of its hash."""
+
+    threshold: Annotated[int, msgspec.Meta(ge=1, le=MOST_NAMED)]
+    members: Annotated[
+        tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=64)], ...],
+        msgspec.Meta(max_length=MOST_NAMED),
+    ]
+    inner: Annotated[tuple[SetForm, ...], msgspec.Meta(max_length=MOST_NAMED)]
+
+
+class Choice(Message, frozen=True, gc=False, tag=24):
+    """In a federated motion: ``node`` decides by this quorum set. Anybody may relay it."""
+
+    motion: Digest
+    node: Place
+    quorum_set: SetForm
+    signature: Signature
+
+
+class Ballot(Message, frozen=True, gc=False, tag=25):
+    """In a federated motion: all that ``node`` says so far, packed. Anybody may relay it.
+
+    ``number`` is higher with every change; ``quorum_set`` is the hash of the set that it has chosen.
+    """
+
+    motion: Digest
+    node: Place
+    number: Annotated[int, msgspec.Meta(ge=1, lt=1 << 32)]
+    quorum_set: Digest
+    ballots: bytes
+    signature: Signature
+
+
+class Lacking(Message, frozen=True, gc=False, tag=26):
+    """In a federated motion: send me the choices and ballots that I lack.
+
+    ``have`` holds sixteen bytes for every place of the roster: eight of the hash of the quorum set that I
+    know of it, four of the number of its last ballot, four of that one's hash; or zeros.
+    """
+
+    motion: Digest
+    have: Annotated[bytes, msgspec.Meta(max_length=1 << 16)]
+
+
+class Invite(Message, frozen=True, gc=False, tag=30):
+    """I am going to put a motion, and invite check rows; ``header`` is an ``Invitation``."""
+
+    header: bytes
+    signature: Signature
+
+
+class Contribution(Message, frozen=True, gc=False):
+    """Signed: I, ``node``, have sent so many check rows of this digest, and commit to their labels."""
+
+    node: Place
+    rows: Annotated[int, msgspec.Meta(ge=1, le=MOST_CHECK_ROWS)]
+    digest: Digest
+    commitment: Digest
+    signature: Signature
+
+
+class Rows(Message, frozen=True, gc=False, tag=31):
+    """To the asker alone: check rows, as the invitation that stands for the motion wants them."""
+
+    motion: Digest
+    data: bytes
+    contribution: Contribution
+
+
+class Owned(Message, frozen=True, gc=False):
+    """What one contributor has signed, and which of its rows were left out of the batch."""
+
+    contribution: Contribution
+    dropped: Annotated[
+        tuple[Annotated[int, msgspec.Meta(ge=0, lt=MOST_CHECK_ROWS)], ...],
+        msgspec.Meta(max_length=MOST_CHECK_ROWS),
+    ]
+
+
+class Owners(Message, frozen=True, gc=False, tag=32):
+    """The asker, ``node``, opens its map: whose rows are where. Anybody may relay it."""
+
+    motion: Digest
+    node: Place
+    seed: Digest
+    owned: Annotated[tuple[Owned, ...], msgspec.Meta(max_length=4096)]
+    signature: Signature
+
+
+class Labels(Message, frozen=True, gc=False, tag=33):
+    """The labels of the check rows that ``node`` sent, packed; none: it does not open them. Anybody may
+    relay it.
+    """
+
+    motion: Digest
+    invite: Digest
+    node: Place
+    salt: Digest
+    labels: Annotated[bytes, msgspec.Meta(max_length=1 + MOST_CHECK_ROWS)]
+    signature: Signature
+
+
+class Unopened(Message, frozen=True, gc=False, tag=34):
+    """Send me the map of owners, and labels: I have those of the places whose bits are set.
+
+    Without any byte I do not have the map.
+    """
+
+    motion: Digest
+    have: Annotated[bytes, msgspec.Meta(max_length=512)]
+
+
 AnyMessage: TypeAlias = (
     Hello
     | Announce
@@ -216,9 +331,18 @@ AnyMessage: TypeAlias = (
     | Refuse
     | Held
     | Successor
+    | Choice
+    | Ballot
+    | Lacking
+    | Invite
+    | Rows
+    | Owners
+    | Labels
+    | Unopened
 )
-OfRosters: TypeAlias = Hello | Held | Successor  # those that belong to no motion
+OfRosters: TypeAlias = Hello | Held | Successor | Invite  # those that belong to no motion
 
+_Kind = TypeVar("_Kind", bound=Message)
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(AnyMessage)
 
@@ -234,4 +358,12 @@ def decode(data: bytes | memoryview) -> AnyMessage:
         message: AnyMessage = _DECODER.decode(data)
     except RecursionError:
         raise ValueError("a message must not be nested deeply") from None
+    return message
+
+
+def decode_as(data: bytes, kind: type[_Kind]) -> _Kind:
+    """The message of this kind in ``data``; ValueError if there is none."""
+    message = decode(data)
+    if not isinstance(message, kind):
+        raise ValueError(f"a {kind.__name__} was expected: got a {type(message).__name__}")
     return message

@@ -14,16 +14,24 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from folkmoot.network.wire.ballots import contradict, read_set
 from folkmoot.network.wire.messages import (
+    Ballot,
+    Choice,
     Close,
     Commit,
+    Contribution,
     Digest,
     Heard,
+    Labels,
     Marks,
+    Owners,
     Place,
     Reveal,
     Signature,
 )
+from folkmoot.network.wire.motion import motion_name, read_header
+from folkmoot.network.wire.review import owners_digest
 
 _PREFIX: Final = b"folkmoot/2 "
 
@@ -66,9 +74,44 @@ def closing(close: Close) -> bytes:
     )
 
 
+def chosen(choice: Choice) -> bytes:
+    """Signed once, in a federated motion: I decide by the quorum set of this hash."""
+    digest = bytes.fromhex(read_set(choice.quorum_set).digest())
+    return _statement(b"choice", choice.motion, choice.node, digest)
+
+
+def balloted(ballot: Ballot) -> bytes:
+    """Signed with every change, in a federated motion: this is all that I say, with the set of this hash."""
+    digest = hashlib.sha256(ballot.ballots).digest()
+    number = ballot.number.to_bytes(8, "big")
+    return _statement(b"ballot", ballot.motion, ballot.node, number, ballot.quorum_set, digest)
+
+
 def refusal(motion: bytes, node: int, reason: str) -> bytes:
     """Signed by a node that takes no part, with what it tells the asker."""
     return _statement(b"refuse", motion, node, reason.encode())
+
+
+def invites(invitation: bytes, node: int) -> bytes:
+    """Signed by the asker: I invite check rows for a motion."""
+    return _statement(b"invite", invitation, node)
+
+
+def contributed(invitation: bytes, what: Contribution) -> bytes:
+    """Signed with check rows: these are mine, and their labels are those of this commitment."""
+    rows = what.rows.to_bytes(4, "big")
+    return _statement(b"rows", invitation, what.node, rows, what.digest, what.commitment)
+
+
+def opens_owners(owners: Owners) -> bytes:
+    """Signed by the asker once all votes are fixed: the map of owners is this."""
+    return _statement(b"owners", owners.motion, owners.node, owners_digest(owners.seed, owners.owned))
+
+
+def opens_labels(labels: Labels) -> bytes:
+    """Signed by a contributor once the map is open: the labels of my rows are these."""
+    digest = hashlib.sha256(labels.labels).digest()
+    return _statement(b"labels", labels.motion, labels.node, labels.invite, labels.salt, digest)
 
 
 def succeeds(consent: Consent) -> bytes:
@@ -154,7 +197,47 @@ class TwoSuccessors(msgspec.Struct, frozen=True, tag="two successors"):
     other: Consent
 
 
-Evidence: TypeAlias = TwoStates | TwoCommits | TwoCloses | BrokenCommitment | BrokenReveal | TwoSuccessors
+class BrokenOwners(msgspec.Struct, frozen=True, tag="broken map of owners"):
+    """A map of owners, signed by the asker, that is not the one of the motion's header."""
+
+    header: bytes
+    owners: Owners
+
+
+class BrokenLabels(msgspec.Struct, frozen=True, tag="broken labels"):
+    """Labels of check rows, signed by who sent them, that are not those committed to."""
+
+    contribution: Contribution
+    labels: Labels
+    fingerprint: bytes
+
+
+class TwoQuorumSets(msgspec.Struct, frozen=True, tag="two quorum sets"):
+    """Two signed quorum sets of one node in one motion; or a ballot with another than it had chosen."""
+
+    one: Choice
+    other: Choice | Ballot
+
+
+class TwoBallots(msgspec.Struct, frozen=True, tag="two ballots"):
+    """Two signed ballots of one node that exclude each other: the later takes back what the earlier says."""
+
+    one: Ballot
+    other: Ballot
+
+
+Evidence: TypeAlias = (
+    TwoStates
+    | TwoCommits
+    | TwoCloses
+    | BrokenCommitment
+    | BrokenReveal
+    | TwoSuccessors
+    | BrokenOwners
+    | BrokenLabels
+    | TwoQuorumSets
+    | TwoBallots
+)
 
 _DECODER: Final = msgspec.msgpack.Decoder(Evidence)
 _ENCODER: Final = msgspec.msgpack.Encoder()
@@ -190,6 +273,8 @@ def motion_of(evidence: Evidence) -> bytes:
         return evidence.motion
     if isinstance(evidence, TwoSuccessors):
         return evidence.one.previous
+    if isinstance(evidence, BrokenOwners | BrokenLabels):
+        return _opened(evidence).motion
     return (
         evidence.commit.motion
         if isinstance(evidence, BrokenCommitment | BrokenReveal)
@@ -199,6 +284,8 @@ def motion_of(evidence: Evidence) -> bytes:
 
 def accused(evidence: Evidence) -> int:
     """The place of the participant whom it is against."""
+    if isinstance(evidence, BrokenOwners | BrokenLabels):
+        return _opened(evidence).node
     return (
         evidence.commit.node if isinstance(evidence, BrokenCommitment | BrokenReveal) else evidence.one.node
     )
@@ -239,6 +326,12 @@ def proves(evidence: Evidence, key: Ed25519PublicKey, fingerprint: bytes) -> boo
             and x.successor != y.successor
             and all(holds(key, each.signature, succeeds(each)) for each in (x, y))
         )
+    if isinstance(evidence, BrokenOwners):
+        return _broke_its_map(evidence, key)
+    if isinstance(evidence, BrokenLabels):
+        return _broke_its_labels(evidence, key, fingerprint)
+    if isinstance(evidence, TwoQuorumSets | TwoBallots):
+        return _proves_ballots(evidence, key)
     commit = evidence.commit
     if isinstance(evidence, BrokenCommitment):
         shown: Close | Reveal = evidence.close
@@ -254,6 +347,58 @@ def proves(evidence: Evidence, key: Ed25519PublicKey, fingerprint: bytes) -> boo
         and holds(key, commit.signature, committed(commit.motion, commit.node, commit.commitment))
         and holds(key, shown.signature, said)
     )
+
+
+def _opened(evidence: BrokenOwners | BrokenLabels) -> Owners | Labels:
+    return evidence.owners if isinstance(evidence, BrokenOwners) else evidence.labels
+
+
+def _broke_its_map(evidence: BrokenOwners, key: Ed25519PublicKey) -> bool:
+    owners = evidence.owners
+    try:
+        motion = read_header(evidence.header)
+    except (ValueError, TypeError):
+        return False
+    return (
+        motion_name(evidence.header) == owners.motion
+        and motion.asker == owners.node
+        and motion.review is not None
+        and motion.review.owners != owners_digest(owners.seed, owners.owned)
+        and holds(key, owners.signature, opens_owners(owners))
+    )
+
+
+def _broke_its_labels(evidence: BrokenLabels, key: Ed25519PublicKey, fingerprint: bytes) -> bool:
+    """An opening without labels is a refusal to open, and proves nothing."""
+    promised, opened = evidence.contribution, evidence.labels
+    return (
+        promised.node == opened.node
+        and evidence.fingerprint == fingerprint
+        and len(opened.labels) > 0
+        and commitment_to(opened.invite, fingerprint, opened.salt, opened.labels) != promised.commitment
+        and holds(key, promised.signature, contributed(opened.invite, promised))
+        and holds(key, opened.signature, opens_labels(opened))
+    )
+
+
+def _proves_ballots(evidence: TwoQuorumSets | TwoBallots, key: Ed25519PublicKey) -> bool:
+    one, other = evidence.one, evidence.other
+    if (one.motion, one.node) != (other.motion, other.node):
+        return False
+    try:
+        if isinstance(one, Ballot) and isinstance(other, Ballot):
+            differ = one.quorum_set != other.quorum_set or contradict(one, other)
+        else:
+            differ = set_of(one) != set_of(other)
+        said = [chosen(x) if isinstance(x, Choice) else balloted(x) for x in (one, other)]
+    except ValueError:  # what nobody can read proves nothing
+        return False
+    return differ and all(holds(key, x.signature, words) for x, words in zip((one, other), said, strict=True))
+
+
+def set_of(said: Choice | Ballot) -> bytes:
+    """The hash of the quorum set with which it was said."""
+    return said.quorum_set if isinstance(said, Ballot) else bytes.fromhex(read_set(said.quorum_set).digest())
 
 
 def _statement(kind_: bytes, motion: bytes, node: int, *parts: bytes) -> bytes:

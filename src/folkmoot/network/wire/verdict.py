@@ -25,6 +25,7 @@ from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.wire.messages import Close
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.packing import unpack
+from folkmoot.network.wire.review import OwnerMap, first_of_asker
 from folkmoot.votes import UNCOLOURED
 
 
@@ -74,18 +75,20 @@ def verdict(
     cheats: Collection[int] = (),
     own: int | None = None,
     trust: npt.ArrayLike | None = None,
+    owners: OwnerMap | None = None,
 ) -> Verdict:
     """What the closes say, those of proven cheats left out.
 
     In a motion with trust no number of signatures can claim anything, since most may lie: then it is what
-    participant ``own`` holds, and how far those whom it trusts hold the same.
+    participant ``own`` holds, and how far those whom it trusts hold the same. ``owners`` is the map of
+    a motion with check rows, if it was opened: without it first votes say nothing of the inputs.
     """
     if not motion.is_labels:
         from folkmoot.network.wire.number_verdict import number_verdict  # which extends what is here
 
         return number_verdict(motion, n, closes, cheats)
     if motion.trust:
-        return _by_trust(motion, n, closes, cheats, own, trust)
+        return _by_trust(motion, n, closes, cheats, own, trust, owners)
     counted = [place for place in sorted(closes) if place not in cheats]
     held = [unpack(closes[place].decisions, motion.inputs, motion.classes) for place in counted]
     most, needed, least = np.zeros(motion.inputs, dtype=np.int64), quorum(n), least_voters(motion, n)
@@ -96,7 +99,7 @@ def verdict(
             count += each == colour
         leader[count > most] = colour
         np.maximum(most, count, out=most)
-    voters = _voters(motion, closes, counted, leader)
+    voters = voters_of(motion, closes, counted, leader)
     decided = (most >= needed) & (voters >= least)
     return Verdict(
         decisions=np.where(decided, leader, UNCOLOURED).astype(np.int8),
@@ -119,24 +122,25 @@ def _by_trust(
     cheats: Collection[int],
     own: int | None,
     trust: npt.ArrayLike | None,
+    owners: OwnerMap | None,
 ) -> Verdict:
     counted = [place for place in sorted(closes) if place not in cheats]
-    held = np.full(motion.inputs, UNCOLOURED, dtype=np.int8)
+    held = np.full(motion.asked, UNCOLOURED, dtype=np.int8)
     if own is not None and own in closes:
-        held = unpack(closes[own].decisions, motion.inputs, motion.classes)
+        held = unpack(closes[own].decisions, motion.asked, motion.classes)
     weights = np.maximum(np.zeros(n) if trust is None else np.asarray(trust, dtype=np.float64), 0.0)
-    same, whole = np.zeros(motion.inputs), np.zeros(motion.inputs)
+    same, whole = np.zeros(motion.asked), np.zeros(motion.asked)
     for place in counted:
         if place != own and weights[place] > 0:
-            theirs = unpack(closes[place].decisions, motion.inputs, motion.classes)
+            theirs = unpack(closes[place].decisions, motion.asked, motion.classes)
             whole += weights[place] * (theirs != UNCOLOURED)
             same += weights[place] * ((theirs != UNCOLOURED) & (theirs == held))
     share = same / np.where(whole > 0, whole, 1.0)
     return Verdict(
         decisions=np.where(share > 0.5, held, UNCOLOURED).astype(np.int8),
         agreement=share,
-        signed=np.zeros(motion.inputs, dtype=np.int64),
-        voters=_voters(motion, closes, counted, held),
+        signed=np.zeros(motion.asked, dtype=np.int64),
+        voters=voters_of(motion, closes, counted, held, owners),
         participants=n,
         quorum=0,
         least_voters=0,
@@ -146,28 +150,48 @@ def _by_trust(
     )
 
 
-def _voters(motion: Motion, closes: Mapping[int, Close], counted: Sequence[int], colours: Colours) -> Ints:
+def voters_of(
+    motion: Motion,
+    closes: Mapping[int, Close],
+    counted: Sequence[int],
+    colours: Colours,
+    owners: OwnerMap | None = None,
+) -> Ints:
     """(input,): how many of those who closed had voted for this colour at first."""
-    voters = np.zeros(motion.inputs, dtype=np.int64)
+    voters = np.zeros(motion.asked, dtype=np.int64)
     for place in counted:
         first = unpack(closes[place].first, motion.inputs, motion.classes)
+        first = first_of_asker(first, owners, motion.review)
         voters += (first == colours) & (first != UNCOLOURED)
     return voters
 
 
-def first_votes(motion: Motion, n: int, closes: Mapping[int, Close], committed: Collection[int]) -> Colours:
-    """(participant, input): the first votes revealed by those who had committed to them in time, else -1."""
-    votes = np.full((n, motion.inputs), UNCOLOURED, dtype=np.int8)
+def first_votes(
+    motion: Motion,
+    n: int,
+    closes: Mapping[int, Close],
+    committed: Collection[int],
+    owners: OwnerMap | None = None,
+) -> Colours:
+    """(participant, input): the first votes revealed by those who had committed to them in time, else -1.
+
+    Check rows are left out, by the map of ``owners``; while that is not known, there are no first votes.
+    """
+    votes = np.full((n, motion.asked), UNCOLOURED, dtype=np.int8)
     for place, close in closes.items():
         if place in committed:
             form = motion.form
-            votes[place] = form.colours(form.opening(form.unpack_first(close.first)))
+            first = form.unpack_first(close.first)
+            if motion.review is not None:
+                votes[place] = first_of_asker(first, owners, motion.review)
+            else:
+                votes[place] = form.colours(form.opening(first))
     return votes
 
 
 def last_votes(motion: Motion, n: int, closes: Mapping[int, Close]) -> Colours:
     """(participant, input): what those who closed held at the end, else -1."""
-    votes = np.full((n, motion.inputs), UNCOLOURED, dtype=np.int8)
+    votes = np.full((n, motion.asked), UNCOLOURED, dtype=np.int8)
     for place, close in closes.items():
         votes[place] = motion.form.colours(motion.form.unpack(close.decisions))
     return votes

@@ -4,7 +4,7 @@ const Ask = (() => {
   const { html, bare, plain } = Parts;
   const { many, button, cell, list } = Words;
   const MARKS = { fits: "✓", unknown: "✗ not known", missing: "✗ missing", unchecked: "" };
-  const KINDS = { labels: "labels", probabilities: "probabilities of labels", numbers: "numbers" };
+  const KINDS = { labels: "labels", probabilities: "probabilities", numbers: "numbers" };
   const SAID = { labels: {}, probabilities: { voting: "probabilities" }, numbers: { regression: "true" } };
   let drawn = "";
 
@@ -83,10 +83,12 @@ const Ask = (() => {
       found.replaceChildren(html("p", { class: "bad", role: "alert", text: bare(words) }));
     };
 
-    async function look(chosen) {
+    let looking = Promise.resolve();
+    // A changed term is looked at when its field is left, perhaps for the button: that stays, and waits for what is found.
+    async function look(chosen, again = false) {
       file = chosen;
       key = crypto.randomUUID ? crypto.randomUUID() : String(Math.random());
-      put.disabled = true;
+      if (!again) put.disabled = true;
       if (!file) return;
       if (file.size > state.access.most_bytes) return complain(`A table must have at most ${state.access.most_bytes.toLocaleString("en")} bytes here: put more with folkmoot ask --via.`);
       found.replaceChildren(html("p", { class: "soft", text: "The node looks at it; nobody else is told." }));
@@ -117,16 +119,20 @@ const Ask = (() => {
       }
     }
 
-    choose.addEventListener("change", () => look(choose.files[0] || null));
+    choose.addEventListener("change", () => { looking = look(choose.files[0] || null); });
     for (const kind of ["dragenter", "dragover"]) zone.addEventListener(kind, (event) => { event.preventDefault(); zone.classList.add("over"); });
     for (const kind of ["dragleave", "drop"]) zone.addEventListener(kind, () => zone.classList.remove("over"));
     zone.addEventListener("drop", (event) => {
       event.preventDefault();
       if (event.dataTransfer.files.length !== 1) return complain("Drop one table, not several.");
-      look(event.dataTransfer.files[0]);
+      looking = look(event.dataTransfer.files[0]);
     });
-    form.addEventListener("submit", (event) => { event.preventDefault(); if (file) send(); });
-    form.addEventListener("change", () => { if (file) look(file); });
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      await looking;
+      if (file && !put.disabled) send();
+    });
+    form.addEventListener("change", () => { if (file) looking = look(file, true); });
 
     const term = (words, name, attributes, unit = "") => html("label", {}, [`${words} `, html("input", { "data-term": name, ...attributes }), unit]);
     form.append(

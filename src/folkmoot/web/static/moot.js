@@ -102,6 +102,14 @@ const Moot = (() => {
     return said.join("");
   }
 
+  // Which adopted model votes, and how many that were made of pools wait for the operator.
+  function models(moot) {
+    const waiting = moot.candidates.filter((each) => each.refused === null && !each.adopted).length;
+    const said = moot.model ? [` An adopted model votes, of motion ${moot.model.slice(0, 8)}.`] : [];
+    if (waiting) said.push(` ${many(waiting, "model")} made of pools ${waiting === 1 ? "waits" : "wait"}: folkmoot node adopt shows ${waiting === 1 ? "it" : "them"}.`);
+    return said.join("");
+  }
+
   function draw(state) {
     const { moot } = state;
     const accused = accusedBy(state);
@@ -109,7 +117,7 @@ const Moot = (() => {
     document.getElementById("title").textContent = `${plain(moot.node)} in its moot`;
     document.title = `${plain(moot.node)}: folkmoot`;
     document.getElementById("about").textContent =
-      `${reached} of ${moot.participants} participants connected, a quorum needs ${moot.quorum}. Up ${time(moot.seconds + (Date.now() - state.heard) / 1000)}; folkmoot ${plain(moot.version)}.${moot.has_room ? "" : " NO ROOM on its disk for new motions."}${rosters(moot)}`;
+      `${reached} of ${moot.participants} participants connected, a quorum needs ${moot.quorum}. Up ${time(moot.seconds + (Date.now() - state.heard) / 1000)}; folkmoot ${plain(moot.version)}.${moot.has_room ? "" : " NO ROOM on its disk for new motions."}${rosters(moot)}${models(moot)}`;
     drawRing(state, accused);
     drawTable(state, accused);
     drawAccused(state, accused);

@@ -69,6 +69,8 @@ class Report(msgspec.Struct, frozen=True):
         Which answers to own rows change to which, the most frequent first.
     knows : list of str
         The labels that the new model knows.
+    lost : list of str
+        Labels that the model which votes now knows, and the new one does not.
     why : str or None
         Why it was refused; None if it can be adopted.
     seconds : float
@@ -100,6 +102,7 @@ class Report(msgspec.Struct, frozen=True):
     compared_with: str = ""
     changes: list[LabelChange] = []
     knows: list[str] = []
+    lost: list[str] = []
     why: str | None = None
     seconds: float = 0.0
     digests: dict[str, str] = {}
@@ -192,6 +195,10 @@ class Candidates:
         )
         made.rename(place)
         sync_folder(self.folder)
+
+    def clear(self, motion: str) -> None:
+        """Remove what is left of making a candidate."""
+        shutil.rmtree(self.making(motion), ignore_errors=True)
 
     def prune(self, adopted: set[str], most: int = KEPT) -> None:
         """Remove the oldest candidates, but none that was adopted."""

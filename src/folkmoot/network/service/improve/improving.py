@@ -26,6 +26,7 @@ from folkmoot.network.service.improve.pools import MOST_BYTES, Pool, Pools, pool
 from folkmoot.network.service.improve.settings import Improve
 from folkmoot.network.storage.account import outcome_in
 from folkmoot.network.storage.adoptions import Adoptions
+from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.schema import Schema
@@ -108,11 +109,15 @@ class Improving:
         if again or self._pools.has(name):  # what was not kept from the start is not kept now
             return Pool(self._pools.path(name), motion) if self._pools.has(name) else None
         why = self._objection(name, motion)
+        if why is None:
+            try:
+                self._pools.begin(name)
+            except OSError as error:  # no reason not to vote
+                why = f"it cannot be written: {error}"
         if why is not None:
             self.counts["refused_pool"] += 1
             self._log("warning", "pool not kept", motion=name.hex(), asker=asker, why=why)
             return None
-        self._pools.begin(name)
         return Pool(self._pools.path(name), motion)
 
     def _objection(self, name: bytes, motion: Motion) -> str | None:
@@ -143,9 +148,7 @@ class Improving:
         for name in self._pools.names():
             if self.candidates.has(name.hex()):  # stopped between the candidate and its entry in the log
                 self._taken_in(self.candidates.report(name.hex()))
-            elif not self._storage.knows(name):
-                self._pools.discard(name)
-            elif self._storage.motion(name).closed is not None:
+            elif name not in set(self._storage.names("open")):
                 self._queue(name)
 
     def _queue(self, name: bytes) -> None:
@@ -157,12 +160,16 @@ class Improving:
         if self._busy or not self._waiting:
             return
         name = self._waiting.popleft()
-        if not self._storage.knows(name) or not self._pools.has(name):
+        try:
+            gone = not self._pools.has(name) or self.candidates.has(name.hex())
+            stored, held = self._storage.motion(name), self._storage.held(name)
+        except DamagedError:  # or forgotten: nobody knows any more what was decided
+            gone = True
+        if gone:
             self._pools.discard(name)
             self._next()
             return
-        self._busy = True
-        stored, held, now = self._storage.motion(name), self._storage.held(name), self._world.now()
+        self._busy, now = True, self._world.now()
         tries, made = self._pools.tried(name), self._world.clock()
 
         def job() -> Report:
@@ -212,6 +219,7 @@ class Improving:
         digest = report.digests.get("model.skops", "")
         self._adoptions.note_candidate(name, report.asker, digest, report.why, self._world.clock())
         self._pools.discard(name)
+        self.candidates.clear(report.motion)
         self.candidates.prune({each.model for each in self._adoptions.pile()})
         self.counts["candidates" if report.adoptable else "candidates_refused"] += 1
         if report.adoptable:

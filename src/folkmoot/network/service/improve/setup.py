@@ -12,6 +12,7 @@ from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.improve.candidates import MODEL, SCHEMA, UNSEEN, Candidates, digest_of
 from folkmoot.network.service.improve.choice import Choice
 from folkmoot.network.service.improve.improving import Improving, Now, World
+from folkmoot.network.service.improve.pools import Pools
 from folkmoot.network.service.improve.settings import Improve, own_rows, unfitted_estimator
 from folkmoot.network.service.models import Model, is_function, load_model
 from folkmoot.network.service.voter import Voter
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 
 def base_id(model: str) -> str:
-    """What an adoption is instead of: a model, and the digest of its file, if it is one."""
-    return model if is_function(model) else f"{model} {digest_of(Path(model))}"
+    """What an adoption is instead of: the digest of a model's file, wherever that is, or its function."""
+    return model if is_function(model) else digest_of(Path(model))
 
 
 def load_candidate(candidates: Candidates, motion: str, settings: Settings) -> Model:
@@ -85,6 +86,9 @@ class NodeModels:
     def improving(self, settings: Settings, storage: Storage, world: World) -> Improving | None:
         """What makes better models; None without ``[improve]``."""
         if settings.improve is None:
+            left = Pools(self.candidates.folder)
+            for motion in left.names():  # inputs of others, which nobody wants any more
+                left.discard(motion)
             return None
         if settings.refit is None:
             raise ValueError("[improve] needs somebody who fits models: give Settings.refit")
