@@ -12,7 +12,7 @@ import pkgutil
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -391,10 +391,10 @@ def _doors() -> Iterator[Reader]:
     def a_struct(_data: bytes, found: Any) -> None:
         assert isinstance(found, msgspec.Struct)
 
-    yield Reader("requests at the door", control._REQUEST.decode, asked, a_struct,
-                 ("service.control:_REQUEST",), (ValueError, RecursionError))  # fmt: skip
-    yield Reader("replies at the door", control._REPLY.decode, replies, a_struct,
-                 ("service.control:_REPLY",), (ValueError, RecursionError))  # fmt: skip
+    yield Reader("requests at the door", partial(m.decoded, control._REQUEST), asked, a_struct,
+                 ("service.control:_REQUEST",))  # fmt: skip
+    yield Reader("replies at the door", partial(m.decoded, control._REPLY), replies, a_struct,
+                 ("service.control:_REPLY",))  # fmt: skip
     question = b'{"rows": [[1.5, null], [2, 3]], "columns": ["a", {"name": "b", "low": 0}], "rounds": 5}'
     truths = b'{"truths": [{"input": 3, "label": "a"}, {"input": 0, "label": "b"}]}'
 
