@@ -28,7 +28,7 @@ def moot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Nodes, Path
             nodes.settings[place] = replace(settings, holdout=holdout, policy=policy)
 
     patch = pytest.MonkeyPatch()
-    (folder / "rows.csv").write_text("number\n" + "\n".join(str(1000 + i) for i in range(40)) + "\n")
+    (folder / "rows.csv").write_text("number\n" + "\n".join(str(1000 + i) for i in range(60)) + "\n")
     with real_moot(folder, 6, patch, attacks={3: "malicious", 4: "malicious"}, change=shows) as nodes:
         yield nodes, folder
     patch.undo()
@@ -38,8 +38,8 @@ def test_ask_by_peer_review(moot: tuple[Nodes, Path]) -> None:
     nodes, folder = moot
     via = nodes.settings[0].folder
     found = run_json("ask", folder / "rows.csv", "--via", via, "--peer-review", "--deadline", "15s", "--k", 4)
-    assert found["inputs"] == 40
-    assert found["decisions"] == ["odd" if i % 2 else "even" for i in range(40)]
+    assert found["inputs"] == 60
+    assert found["decisions"] == ["odd" if i % 2 else "even" for i in range(60)]
     assert found["anchored"] is True
     assert found["check_rows"] == {f"node{place:03d}": 12 for place in range(5)}
     assert found["vanished"] == []
@@ -50,6 +50,14 @@ def test_ask_by_peer_review(moot: tuple[Nodes, Path]) -> None:
     other = run_json("motions", "last", "--via", nodes.settings[2].folder)
     assert other["decisions"] == found["decisions"]
     assert json.dumps(other["check_rows"]) == json.dumps(found["check_rows"])
+    truths = folder / "truths.csv"
+    truths.write_text("\n".join(["label", *(found["decisions"])]) + "\n")
+    run("truth", "last", truths, "--via", via)
+    command = ["ask", folder / "rows.csv", "--via", via, "--weights", "learnt", "--deadline", "15s", "--k", 4]
+    learnt = run_json(*command)
+    assert learnt["decisions"] == found["decisions"]
+    assert "learnt from 60 public rows" in learnt["why"]
+    assert learnt["check_rows"] is None
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ def test_control_c_on_a_local_moot_leaves_nothing_behind(tmp_path: Path) -> None
     until(lambda: not of_session(process.pid), "processes are left", 20.0)
 
 
+@pytest.mark.slow
 def test_control_c_while_what_forks_the_nodes_still_loads_is_one_line(tmp_path: Path) -> None:
     with start("local", "--nodes", 4, "--out", tmp_path / "kept", new_session=True) as process:
         until(lambda: any(map(is_loading_server, of_session(process.pid))), "the server has begun", 60.0)

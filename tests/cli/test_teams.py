@@ -165,7 +165,7 @@ def test_learn_and_predict_by_teams(tmp_path: Path) -> None:
     typed = ["learn", table, "--target", "label", "--group", "site", "--model", "bayes", "--teams", teams]
     typed += ["--test-rows", "0.3", "--repeats", "2", "--byzantine", "0", "--out", tmp_path / "out"]
     assert_refused("--alpha local is about one talk, and --teams makes several", *typed, "--alpha", "local")
-    learnt = run(*typed)
-    assert "Hierarchy of 2 teams" in learnt.stdout
+    learnt = run(*typed, "--protocol", "leaders")
+    assert "Hierarchy of 2 teams (inside Leaders" in learnt.stdout
     answers = run("predict", tmp_path / "out" / "moot.skops", table)
     assert answers.returncode == 0

@@ -79,6 +79,15 @@ def test_who_lies_need_not_be_known(setting: tuple[Ints, Ints]) -> None:
     assert (result.likeness[7:] < 0.05).all()
 
 
+def test_honest_participants_that_are_alike_are_no_copies_to_a_reader_from_outside() -> None:
+    """Ten of fifteen are nearly right, so that they are alike; five reveal noisy copies of one lie."""
+    partitions, truth = planted(N, 400, 5, 0.1, seed=7)
+    liars = dict.fromkeys(range(10, N), CliquePartition(noise=0.2))
+    result = cluster(partitions_handed_in(partitions, liars, clusters=5, seed=3), 5)
+    assert result.voices[:10].sum() < result.voices[10:].sum()  # as participants listen
+    assert adjusted_rand_score(truth, result.labels) > 0.95
+
+
 def test_names_of_clusters_and_participants_mean_nothing(setting: tuple[Ints, Ints]) -> None:
     partitions, _ = setting
     rng = np.random.default_rng(8)
@@ -137,6 +146,41 @@ def test_two_camps_that_are_level_on_one_object_take_the_partition_most_like_wha
     found = talk(held, camps, everybody, everybody, 10, revealed)
     assert (found.unanimous, found.rounds) == (True, 3)
     assert (found.held == one).all()
+
+
+def test_number_of_clusters_is_where_the_spectrum_falls_most_among_those_that_were_made() -> None:
+    """Three clusters; six of nine have split one or two of them, each by dice of its own."""
+    partitions, truth = planted(9, 400, 3, 0.1, seed=4)
+    draw = np.random.default_rng(5)
+    for i in range(3, 9):
+        for old in range(1 if i < 6 else 2):
+            partitions[i] = np.where(
+                (partitions[i] == old) & (draw.random(400) < 0.5), 10 + old, partitions[i]
+            )
+    result = cluster(partitions)
+    assert [len(set(row.tolist())) for row in partitions] == [3] * 3 + [4] * 3 + [5] * 3
+    assert (result.n_clusters, result.suggested_clusters, result.usual_clusters) == (3, 3, 4)
+    assert adjusted_rand_score(truth, result.labels) > 0.95
+    assert result.unsure
+    assert "(number agreed on; unsure: the spectrum suggests 3, participants usually made 4)" in str(result)
+    assert cluster(partitions[:, :60], 3).unsure is False  # the number is given
+
+
+def test_the_fall_of_the_spectrum_by_hand() -> None:
+    """The eigenvalues are those of the dense, normalised graph; none is looked at beyond the range."""
+    from folkmoot.baselines.consensus_partitions import Bipartite
+    from folkmoot.partitions import numbered
+
+    partitions = numbered(planted(6, 90, 4, 0.3, seed=2)[0])
+    weights = np.array([1.0, 2.0, 0.5, 0.0, 1.5, 1.0])
+    dense = np.hstack([w * np.eye(row.max() + 1)[row] for w, row in zip(weights, partitions, strict=True)])
+    kept = dense[:, dense.any(axis=0)]
+    graph = kept / np.sqrt(kept.sum(axis=1, keepdims=True)) / np.sqrt(kept.sum(axis=0))
+    values = np.linalg.svd(graph, compute_uv=False) ** 2
+    falls = {k: values[k - 1] - values[k] for k in range(2, len(values))}
+    for least, most in ((2, 19), (2, 3), (5, 9), (7, 7)):
+        best = max(range(least, most + 1), key=lambda k: falls.get(k, 0.0))
+        assert Bipartite.of(partitions).eigengap(weights, least, most) == best
 
 
 def test_number_of_clusters_is_the_median_of_those_who_are_trusted(setting: tuple[Ints, Ints]) -> None:

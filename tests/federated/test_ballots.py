@@ -171,3 +171,56 @@ class TestDelegate:
         assert node.two_faced == {"b"}
         assert node._heard.ballots.says("prepare", 1, 0)[1].all()
         assert not node._heard.ballots.says("prepare", 1, 1).any()
+
+    def test_a_set_that_becomes_known_later_counts_from_then_on_and_is_fixed(self) -> None:
+        votes = {name: [0] for name in self.names}
+        known = Delegate("a", {**self.sets, "c": None}, votes, classes=2)
+        others = self.nodes(votes)
+        for turn in range(4):
+            said = {name: others[name].turn(due=turn == 0) for name in ("b", "c")} | {
+                "a": known.turn(due=turn == 0)
+            }
+            for name, statement in said.items():
+                for node in (others["b"], others["c"]):
+                    node.hear(name, statement)
+                if name != "c":
+                    known.hear(name, statement)
+        assert known.turn().said[1:].max() == NONE, "a and b are no quorum of theirs"
+        with pytest.raises(ValueError, match="another quorum set than it had"):
+            known.hear("c", said["c"])
+        known.learn("c", self.sets["c"])
+        known.hear("c", said["c"])
+        assert known.turn().said[1, 0].tolist() == [0], "three are"
+        known.learn("c", QuorumSet(3, self.names))
+        with pytest.raises(ValueError, match="another quorum set already"):
+            known.learn("c", QuorumSet(1, ["c"]))
+        with pytest.raises(ValueError, match="takes no part"):
+            known.learn("x", self.sets["c"])
+
+    def test_first_votes_that_come_later_make_labels_qualify(self) -> None:
+        """One of four does not block a set of three; two do. What was known first stays."""
+        votes = {"a": [0], "b": [NONE], "c": [NONE], "d": [NONE]}
+        node = Delegate("a", self.sets, votes, classes=2)
+        assert node.turn(due=True).said[PREPARE, 0].tolist() == [NONE]
+        assert node.quiet.tolist() == [True]
+        node.hear_first(np.array([[1], [0], [NONE], [NONE]], dtype=np.int8))
+        assert node.turn().said[PREPARE, 0].tolist() == [0]
+        assert node.quiet.tolist() == [False]
+
+    def test_a_node_that_resumes_says_nothing_less_and_is_still_locked(self) -> None:
+        nodes = self.nodes({"a": [0, 1], "b": [0, 1], "c": [0, 0], "d": [1, 1]})
+        for turn in range(3):
+            said = {name: node.turn(due=turn == 0) for name, node in nodes.items()}
+            for node in nodes.values():
+                for name, statement in said.items():
+                    node.hear(name, statement)
+        last = nodes["a"].turn()
+        votes = {"a": [0, 1], "b": [NONE, NONE], "c": [NONE, NONE], "d": [NONE, NONE]}
+        again = Delegate("a", self.sets, votes, classes=2)
+        again.resume(last)
+        for due in (False, True, True):
+            after = again.turn(due)
+            assert ((last.said == NONE) | (after.said == last.said)).all()
+            assert (after.counter >= last.counter).all()
+        assert (last.said[2, 0] != NONE).all(), "it had voted to commit"
+        assert after.said[PREPARE, 1].tolist() == last.said[2, 0].tolist(), "so it votes for the same"

@@ -37,6 +37,11 @@ def test_splitting_sets_and_disjoint_quorums_are_those_of_the_definitions(sets: 
         assert pair[0] in least
         assert pair[1] in least
         assert not pair[0] & pair[1]
+    named = {name for each in sets.values() if each is not None for name in each.everyone()} & set(sets)
+    liars = [each for each in brute.subsets(named) if each and brute.disjoint(sets, each)]
+    fewest = min((len(each) for each in liars), default=0)
+    few = {each for each in liars if len(each) == fewest}
+    assert_same(system.smallest_liars(2), few if fewest <= 2 else set())
 
 
 @settings(max_examples=DRAWS, deadline=None, derandomize=True)
@@ -116,6 +121,8 @@ def test_ten_thousand_nodes_that_wait_in_a_row_are_told_apart_at_once() -> None:
     assert len(system.minimal_quorums()) == 3
     assert len(system.greatest_quorum()) == 10_000
     assert system.is_blocking(["0", "1"])
+    # Whoever is followed can tell its follower anything.
+    assert len(system.smallest_liars(1)) == 9_999
 
 
 def test_time_that_is_over_is_said() -> None:

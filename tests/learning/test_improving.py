@@ -131,10 +131,10 @@ def test_votes_on_shown_rows_are_those_of_the_new_models(data: Any) -> None:
 def test_a_careful_participant_keeps_its_model_where_its_own_rows_speak_against_the_new_one() -> None:
     """Eleven agree on which class is which; the labels of the twelfth are the other way round."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(12 * 30, 2))
+    X = rng.normal(size=(12 * 30, 16))
     y, groups = (X[:, 0] > 0).astype(int), np.repeat(np.arange(12), 30)
     y[groups == 11] = (X[groups == 11, 1] > 0).astype(int)  # it looks at something else
-    pool = rng.normal(size=(200, 2))
+    pool = rng.normal(size=(200, 16))
     moot = ConsensusClassifier([GaussianNB()], random_state=0).fit(X, y, groups=groups)
     with pytest.warns(ParticipantWarning, match=r"'11 \(.* keeps its old model"):
         moot.improve(pool, safe=True)

@@ -14,6 +14,7 @@ from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from support.network.decoders import INPUTS, Reader, damaged, enumerated, kinds_of, messages, readers
+from support.network.federated_moot import FederatedMoot
 from support.network.moot_in_memory import Moot
 from support.network.mutated import mutated
 from support.network.number_moot import NumberMoot
@@ -153,6 +154,36 @@ def test_what_is_nested_without_end_in_a_field_that_nobody_knows_is_refused(tabl
             table[name].read(b"\x82\xa4type" + tag + deep)
     with pytest.raises(ValueError, match="nested too deeply"):
         table["kept rounds"].read(b"\x93\x90\x90" + deep[2:])
+
+
+def test_a_node_gets_mutated_frames_in_a_federated_motion_and_finishes_it() -> None:
+    rng, votes = random.Random(41), np.tile(np.array([0, 1, 1, 0], np.int8), (6, 1))
+    hall = FederatedMoot(votes, 42)
+    victim = hall.nodes[1]
+    assert victim is not None
+    pool, carry, left = messages(), hall.network.carry, 6000
+
+    def carried(sender: int, peer: int, frame: bytes) -> None:
+        nonlocal left
+        if len(pool) < 900:
+            pool.append(frame)
+        carry(sender, peer, frame)
+        for _ in range(min(left, 30)):
+            left -= 1
+            data = mutated(rng, rng.choice(pool[-300:]), pool)
+            hall.at(hall.network.time + rng.random() * 0.01, lambda data=data: victim.received(5, data))  # type: ignore[misc]
+
+    hall.network.carry = carried  # type: ignore[method-assign]
+    hall.put(0)
+    hall.network.run(60.0)
+    assert left == 0
+    ((session, _),) = hall.over.values()
+    own = victim.session(session.name)
+    assert own is not None
+    for found in (session, own):
+        assert found.phase.value == "over"
+        assert found.verdict().decisions.tolist() == [0, 1, 1, 0]
+        assert found.cheats <= {5}, "nobody is accused of what p5 made up"
 
 
 def test_the_decoder_refuses_what_is_large_before_it_is_made() -> None:

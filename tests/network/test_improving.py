@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ import pytest
 from sklearn.base import clone
 
 from folkmoot.learning.participants import stratified_shards
+from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.improve import adopting
-from folkmoot.network.service.improve.candidates import Report
+from folkmoot.network.service.improve.candidates import Candidates, Report
 from folkmoot.network.service.improve.improving import Improving, Job
 from folkmoot.network.storage.account import account
 from folkmoot.network.storage.adoptions import Adoptions
@@ -21,7 +23,7 @@ from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.runs.refitting import candidate_of
 from folkmoot.skops_files import read_skops, write_skops
-from support.network.improving_moot import ESTIMATOR, POOL, Improved, ImprovingMoot, digits
+from support.network.improving_moot import ESTIMATOR, LABELS, POOL, Improved, ImprovingMoot, digits
 
 
 class Gone(BaseException):
@@ -305,3 +307,57 @@ def test_a_candidate_that_was_replaced_or_is_gone_neither_votes_nor_stops_the_vo
         moot.start(1)
     adopting.undo(member.settings, storage)
     moot.start(1)
+
+
+def test_trust_in_an_adopted_model_rests_on_its_twin_that_has_not_seen_own_rows(tmp_path: Path) -> None:
+    """The holdout may be the very rows that the new model was fitted to: it answers all of them right."""
+    moot, data = ImprovingMoot(tmp_path), digits()
+    member, storage = moot.members[1], moot.storages[1]
+    member.settings = replace(member.settings, holdout=member.settings.folder / "own.npz")
+    moot.crash(1)
+    moot.start(1)
+    moot.ask(data.pool, improve=True)
+    moot.network.run(until=60.0)
+    (report,) = member.reports
+    adopting.adopt(member.settings, storage, report)
+    name = moot.ask(data.test[0][:20], at=61.0)
+    moot.network.run(until=120.0)
+    assert member.models is not None
+    _, holdout = member.models.choice.of(name)
+    X, y = data.rows[1]
+    twin = read_skops(str(member.settings.folder / "improve" / report.motion / "unseen.skops"))
+    expected = Holdout(zip(y.tolist(), twin.predict(X).tolist(), strict=True)).anchor(LABELS)
+    found = holdout.anchor(LABELS)
+    assert found is not None
+    assert expected is not None
+    assert (found.right, found.held_out) == (expected.right, expected.held_out) == (report.after, len(y))
+
+
+def test_the_latest_candidates_stay_and_all_that_were_adopted(tmp_path: Path) -> None:
+    candidates = Candidates(tmp_path)
+    names = [f"{number:064x}" for number in range(12)]
+    for number, name in enumerate(names):
+        candidates.install(Report(name, "north", float(number), 10))
+    candidates.prune({names[0], names[2]}, 8)
+    assert [each.motion for each in candidates.reports()] == [names[0], names[2], *names[4:]]
+    with pytest.raises(ValueError, match="must begin the name of one motion: 10 candidates do"):
+        candidates.find("0000")
+    (tmp_path / "improve" / names[5] / "report.json").write_text("{")
+    assert len(candidates.reports()) == 9
+    with pytest.raises(ValueError, match="is damaged"):
+        candidates.report(names[5])
+
+
+def test_pools_are_not_kept_when_improve_is_taken_out(tmp_path: Path) -> None:
+    def refit(job: Job) -> Report:
+        raise Gone(job.motion)
+
+    moot = ImprovingMoot(tmp_path, refit=refit)
+    moot.ask(digits().pool, improve=True)
+    with suppress(Gone):
+        moot.network.run(until=60.0)
+    assert list(tmp_path.glob("p001/improve/*.pool"))
+    moot.crash(1)
+    moot.members[1].settings = replace(moot.members[1].settings, improve=None)
+    moot.start(1)
+    assert not list(tmp_path.glob("p001/improve/*.pool"))

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from folkmoot.adversaries import ATTACKS, Adversary
 from folkmoot.network.service.check_rows import ALL_SHOWN, NONE_SHOWN, LabelledRows
+from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.storage.account import Account, account
@@ -366,3 +367,45 @@ def test_truths_of_former_motions_feed_the_same_rule() -> None:
         names = [member.name for member in moot.roster]
         assert found.trust == pytest.approx(dict(zip(names, review.weight, strict=True)), abs=1e-6)
     assert told(moot, 4, 1).anchored is False, "it was told nothing"
+
+
+def test_who_shows_no_rows_listens_instead_if_its_holdout_is_enough() -> None:
+    policies = {place: Policy(check_rows=10 * (place < 6)) for place in range(8)}
+    sure = Holdout([("a", "a")] * 20 + [("b", "b")] * 20 + [("a", "b")] * 4)
+    moot = ReviewMoot(8, 16, policies=policies, holdouts={6: sure})
+    moot.put_review(0, rounds=8)
+    moot.network.run(60.0)
+    by_holdout, silent = told(moot, 6), told(moot, 7)
+    assert by_holdout.anchored
+    assert by_holdout.why.startswith(
+        "not anchored: it has 0 checked rows of its own, and one needs 2 to begin"
+    )
+    assert "; so it has listened: anchored" in by_holdout.why
+    assert right(moot, 6) > 0.85
+    assert silent.anchored is False
+    assert silent.undecided == moot.asked
+    assert right(moot, 0) > 0.9
+
+
+def test_rows_that_are_too_many_with_check_rows_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    moot = ReviewMoot(5, 17)
+    refused = moot.put_review(0)
+    monkeypatch.setattr("folkmoot.network.wire.motion.MOST_INPUTS", 100)
+    moot.network.run(20.0)
+    assert refused == [
+        "a motion with 2 labels must hold at most 100 inputs: got 110; put them in several motions"
+    ]
+    assert moot.storages[0].count() == 0
+
+
+def test_rows_are_not_waited_for_from_those_who_are_away() -> None:
+    moot = ReviewMoot(6, 18)
+    for place in (4, 5):
+        moot.crash(place)
+        node = moot.nodes[0]
+        assert node is not None
+        node.unreachable(place)
+    moot.put_review(0, rounds=5, seconds=60.0)
+    moot.network.run(2.0)
+    (stored,) = moot.storages[0].motions()
+    assert stored.opened < 1e9 + 1.0, "half a second of grace, and not a fifth of the deadline"

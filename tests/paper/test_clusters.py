@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from folkmoot import cluster
+from folkmoot.adversaries import CliquePartition, partitions_handed_in
 from folkmoot.paper.clusters.agreed_clusters import (
     EXPERIMENT,
     NOBODY,
@@ -48,6 +50,21 @@ def test_a_point_by_hand(found: ClustersResult) -> None:
     assert point.objects == 120
     assert point.worst <= point.mean
     assert found.points[1].evidence < 0.2 < found.points[1].mean
+
+
+def test_who_lies_is_known_or_not_as_in_two_runs_of_cluster(found: ClustersResult) -> None:
+    """The study listens once for both."""
+    things = load(CANCER, None, 3, 120)
+    said = partitions(things, 7, 40, 3)
+    order = np.random.default_rng([3, 4]).permutation(7).tolist()
+    liars = dict.fromkeys(order[:4], CliquePartition())
+    known = cluster(said, 2, adversaries=liars, seed=3)
+    unknown = cluster(partitions_handed_in(said, liars, clusters=2, seed=3), 2)
+    point = found.points[1]
+    honest = [adjusted_rand_score(things.truth, known.held[i]) for i in order[4:]]
+    assert (point.mean, point.worst) == pytest.approx((np.mean(honest), min(honest)))
+    assert point.unknown == pytest.approx(adjusted_rand_score(things.truth, unknown.labels))
+    assert (point.rounds, point.unanimous) == (known.rounds, known.unanimous)
 
 
 def test_goals_can_fail(found: ClustersResult) -> None:

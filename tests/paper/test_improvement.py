@@ -164,7 +164,8 @@ def point(lie: str, after: float, **changes: Any) -> Point:
     given = Point(
         task="digits", model=LOGISTIC, participants=25, seed=3, lie=lie, way=OURS, rows=None, liars=0,
         judged=25, labels=0.7, before=0.3, worst_before=0.2, after=after, worst=after - 0.02, harmed=0,
-        hurt=0, refused=0, safe=0.7, safe_harmed=0, safe_hurt=0, safe_accepted=20, pooled=0.75,
+        hurt=0, refused=0, safe=0.7, safe_worst=0.6, safe_harmed=0, safe_hurt=0, safe_accepted=20,
+        pooled=0.75,
     )  # fmt: skip
     return replace(given, **changes)
 
@@ -173,6 +174,7 @@ def point(lie: str, after: float, **changes: Any) -> Point:
 def test_goals_are_judged_both_ways(reached: bool) -> None:
     off = 0.03 if reached else -0.03
     digits = [point(lie, goal + off) for lie, goal in improve.GOALS.items()]
+    digits = [replace(each, safe_harmed=0 if reached else 1) for each in digits]
     digits[1] = replace(digits[1], harmed=0 if reached else 1)
     case = [point(NOBODY, 0.67 + off, harmed=1 if reached else 9, safe_harmed=0 if reached else 1)]
     forests = [point(CLIQUE, 0.70 + off, participants=101)]
@@ -183,14 +185,14 @@ def test_goals_are_judged_both_ways(reached: bool) -> None:
     result = improve.result(improve.EXPERIMENT.quick, found)
     judged = [each.holds for each in result.findings if each.holds is not None]
     assert judged == [reached] * len(judged)
-    assert len(judged) == 4 + 2 + 1 + 3
+    assert len(judged) == 4 + 4 + 2 + 1 + 3
     assert any("5 check rows" in each.quantity for each in result.findings)
-    assert ("10 of 10" in result.verdict) is reached
+    assert ("14 of 14" in result.verdict) is reached
     assert set(improve.figures(result)) == {"improve"}
 
 
 def test_it_is_in_the_catalogue_with_ten_seeds_and_every_way() -> None:
     found = experiment("improve")
     plan = found.cells(found.full, 3)
-    assert len(cells_of(plan)) == 10 + 10 + 2 + 2
-    assert len({cell.key for cell in cells_of(plan)}) == 24
+    assert len(cells_of(plan)) == 10 + 10 + 10 + 10
+    assert len({cell.key for cell in cells_of(plan)}) == 40

@@ -320,7 +320,9 @@ class TestWhereItIsTaken:
             "--protocol",
             "led",
         )
-        assert_refused(f"{known}: got 'leaders'", "ask", path, "--protocol", "leaders", "--via", tmp_path)
+        assert_refused(
+            f"{known}, federated: got 'leaders'", "ask", path, "--protocol", "leaders", "--via", tmp_path
+        )
 
 
 def test_others_is_the_default() -> None:

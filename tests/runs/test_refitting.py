@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from scipy.stats import binom
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
@@ -129,6 +130,16 @@ def test_labels_that_the_motion_does_not_have_are_refused(tmp_path: Path) -> Non
     report = candidate_of(job)
     assert report.why == "its own rows have the label '9', which is not among those of the motion"
     assert list(Path(job.out).iterdir()) == []
+
+
+def test_labels_that_nobody_has_do_not_make_chance_look_worse(tmp_path: Path) -> None:
+    """Four right answers of 40 are chance among ten labels, and would not be among a hundred."""
+    job = job_for(tmp_path, labels=(*LABELS, *(f"never {number}" for number in range(90))))
+    agreed = [colour if colour == 4 else (colour + 1) % 10 for colour in job.agreed]
+    report = candidate_of(msgspec.structs.replace(job, agreed=agreed))
+    assert report.after == 4
+    assert binom.sf(3, 40, 1 / 100) < 0.001
+    assert report.why == "the new model is right on 4 of its 40 rows, no more than by chance"
 
 
 def test_undecided_unanswered_and_damaged_inputs_are_left_out(tmp_path: Path) -> None:

@@ -42,20 +42,20 @@ def test_no_more_than_a_point_below_the_majority(deceptive: float) -> None:
     """39 workers, 108 tasks, 16 of them gold: mean of 20 seeds, others than those it was chosen on (0 to 9).
 
     Three standard errors of the mean of 20 are about .04; the worst of the three crowds is .03 above. Eight
-    seeds do where no task deceives.
+    seeds do where no task deceives. What there was before (refined alone) is seen in the slow suite.
     """
     by_seed = []
     for seed in range(10, 30 if deceptive else 18):
         votes, truth, gold = with_gold(*dense_crowd(seed, deceptive=deceptive), seed)
         trusts = listen_all(votes, gold.anchors, classes=2, gold=gold)
         by_seed.append([fair_majority(votes, truth), mean_right(votes, truth, trusts)])
-        if deceptive:
+        if deceptive == 0.25:
             refined = listen_all(votes, gold.anchors, classes=2, refined=True)
             by_seed[-1].append(mean_right(votes, truth, refined))
     majority, chosen, *refined_alone = np.mean(by_seed, axis=0).tolist()
     assert chosen > majority - 0.01
-    if deceptive:
-        assert refined_alone[0] < majority - 0.02  # what there was before
+    if refined_alone:
+        assert refined_alone[0] < majority - 0.02
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,9 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from folkmoot.trust import OwnRows, agree_on_labels
-from folkmoot.trust.improvement import (
-    PSEUDO_COUNTS,
-    matched,
-    review_answers,
-    talked,
-    voices_in,
-)
+from folkmoot.trust.improvement import talked
 from folkmoot.trust.own_rows import speaks_against
+from folkmoot.trust.pool_review import PSEUDO_COUNTS, matched, review_answers, voices_in
 from folkmoot.trust.ridge import STRENGTHS, fit_rows
 
 
@@ -165,12 +160,22 @@ def test_own_rows_speak_against_what_chance_does_as_well_or_what_loses_rows(
     assert (found is None) if why is None else (found is not None and why in found)
 
 
-def test_labels_that_half_of_the_rows_would_not_come_to_speak_against_the_model_as_well() -> None:
+@pytest.mark.parametrize(
+    ("enough", "too_little", "why"),
+    [
+        ({"steady": 0.85}, {"steady": 0.6}, "half of these come to other labels for 40% of the pool"),
+        ({"shared": 0.85}, {"shared": 0.7}, "those that count for it announce other labels for 30%"),
+        ({"gain": 0.06}, {"gain": 0.031}, "promise a gain of 3.1% of the pool over its old model"),
+    ],
+)
+def test_labels_on_which_rows_or_peers_differ_or_that_add_nothing_speak_against_the_model_as_well(
+    enough: dict[str, float], too_little: dict[str, float], why: str
+) -> None:
     rows = np.arange(20)
-    assert speaks_against(rows < 10, rows < 18, 2, steady=0.85) is None
-    found = speaks_against(rows < 10, rows < 18, 2, steady=0.6)
+    assert speaks_against(rows < 10, rows < 18, 2, **enough) is None
+    found = speaks_against(rows < 10, rows < 18, 2, **too_little)
     assert found is not None
-    assert "other labels for 40% of the pool" in found
+    assert why in found
 
 
 def test_steady_is_what_a_participant_with_half_of_its_rows_comes_to_in_the_same_talk() -> None:
@@ -192,6 +197,12 @@ def test_steady_is_what_a_participant_with_half_of_its_rows_comes_to_in_the_same
     assert full.steady is not None
     assert 0.3 < full.steady.min() < 0.95
     for i in range(6):
+        weights = {j: full.weights[i, j] for j in range(6) if j != i}
+        alike = {j: np.mean(heard[-1][j, pool].argmax(axis=1) == full.labels[i]) for j in weights}
+        shared = sum(weights[j] * alike[j] for j in weights) / sum(weights.values())
+        sure = [full.chances[i, k, [full.labels[i, k], named[i, pool[k]]]] for k in range(100)]
+        gain = np.mean([label - old for label, old in sure])
+        assert full.footing(i) == pytest.approx((full.steady[i], shared, gain))
         same = []
         for side in (0, 1):
             order = [*places[i][truth[places[i]] == 0], *places[i][truth[places[i]] == 1]]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 MOST_OBJECTS: Final = 5000  # evidence accumulation beyond that would need gigabytes
+_COLUMNS: Final = 512  # of the (object, cluster) matrix that are made dense at once
 _MOST_CLUSTERS: Final = 20  # that the eigengap is looked for among
 _STARTS: Final = 3  # of k-means on clusters, which are few
 _STEPS: Final = 50  # of k-means on objects, from there
@@ -70,7 +71,6 @@ def evidence_accumulation(partitions: npt.ArrayLike, n_clusters: int) -> Ints:
     >>> evidence_accumulation([[0, 0, 1, 1, 1], [0, 0, 0, 1, 1], [1, 1, 0, 0, 0]], 2)
     array([0, 0, 1, 1, 1])
     """
-    from scipy import sparse
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 
@@ -82,15 +82,24 @@ def evidence_accumulation(partitions: npt.ArrayLike, n_clusters: int) -> Ints:
             "evidence accumulation must hold a number for each pair of objects: "
             f"{objects} objects are more than {MOST_OBJECTS}; take bipartite_consensus"
         )
-    matrix, _ = indicator(said)
-    seen = sparse.csr_matrix((said >= 0).T.astype(np.float64))
-    both = (seen @ seen.T).toarray()
-    apart = 1 - np.divide((matrix @ matrix.T).toarray(), both, out=np.zeros_like(both), where=both > 0)
+    both = _shared_columns((said >= 0).T.astype(np.float32))
+    together = _shared_columns(indicator(said)[0])
+    apart = 1 - np.divide(together, both, out=np.zeros_like(both), where=both > 0)
     np.fill_diagonal(apart, 0.0)
     tree = linkage(squareform(apart, checks=False), "average")
     labels = np.asarray(fcluster(tree, clusters, "maxclust"), dtype=np.int64)
     found: Ints = numbered(labels[None])[0]
     return found
+
+
+def _shared_columns(matrix: Any) -> Floats:
+    """(row, row): in how many columns of a matrix of 0 and 1 both have 1; dense, some columns at a time."""
+    found = np.zeros((matrix.shape[0],) * 2, dtype=np.float32)  # whole numbers to 2^24 are exact
+    for start in range(0, matrix.shape[1], _COLUMNS):
+        some = matrix[:, start : start + _COLUMNS]
+        dense = np.asarray(some if isinstance(some, np.ndarray) else some.toarray(), dtype=np.float32)
+        found += dense @ dense.T
+    return found.astype(np.float64)
 
 
 def bipartite_consensus(
@@ -163,12 +172,13 @@ class Bipartite:
         labels = np.asarray(found.labels_, dtype=np.int64)
         return np.where(side.load > 0, labels, UNSEEN)
 
-    def eigengap(self, weights: Floats) -> int:
-        """The number of clusters, from 2 to 20, after which the spectrum falls most: a hint, not a proof."""
+    def eigengap(self, weights: Floats, least: int = 2, most: int = _MOST_CLUSTERS) -> int:
+        """The number of clusters, of these, after which the spectrum falls most: a hint, not a proof."""
         side = self._side(weights)
-        values = self._vectors(side, min(len(side.kept), _MOST_CLUSTERS + 1))[0]
-        falls = values[1:-1] - values[2:]
-        return 2 + int(falls.argmax()) if falls.size else len(values)
+        values = self._vectors(side, min(len(side.kept), most + 1))[0]
+        values = np.pad(values, (0, max(0, least + 1 - len(values))))
+        falls = values[least - 1 : -1] - values[least:]
+        return least + int(falls.argmax())
 
     def _side(self, weights: Floats) -> _Side:
         each = np.repeat(weights, np.diff(self.crossing.rows))

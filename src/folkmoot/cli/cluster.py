@@ -38,9 +38,7 @@ def cluster(
     ],
     n_clusters: Annotated[
         int | None,
-        typer.Option(
-            "--n-clusters", help="Clusters to agree on.", show_default="median of those trusted", **INT
-        ),
+        typer.Option("--n-clusters", help="Clusters to agree on.", show_default="agreed on", **INT),
     ] = None,
     truth: Annotated[
         Path | None,

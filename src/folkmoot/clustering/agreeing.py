@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -12,10 +13,10 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.adversaries import CliquePartition, PartitionAdversary
 from folkmoot.adversaries.partitions.partition_adversary import views
-from folkmoot.arrays import Floats, Ints, Progress
+from folkmoot.arrays import Bools, Floats, Ints, Progress
 from folkmoot.baselines.consensus_partitions import check_clusters
 from folkmoot.clustering.clustering import Clustering, ClusteringWarning
-from folkmoot.clustering.listening import ENOUGH_VOICES, Revealed, agreed_numbers
+from folkmoot.clustering.listening import ENOUGH_VOICES, Revealed, agreed_numbers, weighted_quantile
 from folkmoot.clustering.talking import plurality, talk
 from folkmoot.partitions import UNSEEN, check_partitions, cross, matching, medoid, numbered, renamed
 
@@ -43,9 +44,9 @@ def cluster(
     partitions : array-like of int, shape (participant, object)
         The cluster of each object by each participant, by any numbers >= 0; -1 for one that it has not seen.
     n_clusters : int, optional
-        How many clusters to agree on. Default: the weighted median of the numbers of those whom a participant
-        trusts, which is poor where all of them split what belongs together; ``suggested_clusters`` of the
-        result is a hint.
+        How many clusters to agree on. Default: of the numbers that those have made whom a participant trusts
+        (the middle 80%), the one after which the spectrum of their consensus falls most. The result says when
+        it is unsure.
     adversaries : int or mapping of int to PartitionAdversary, optional
         Byzantine participants: how many (the last ones, in a clique), or which. They are not counted in the
         result. Default: everybody follows the rule from the partition that it gave, whatever that is.
@@ -95,33 +96,70 @@ def cluster(
     most = checks.integer("rounds", rounds, least=1)
     liars = _liars(adversaries, n)
     called = _names(names, n)
-    known = views(said, liars, clusters, checks.integer("seed", seed, least=0))
-    announced_lies: dict[int, Ints] = {}
-    for liar, view in known.items():
-        said[liar] = _told(liars[liar].reveal(view), objects)
-        announced_lies[liar] = _told(liars[liar].announce(view), objects)
+    handed, lies = lied(said, liars, clusters, checks.integer("seed", seed, least=0))
     honest = np.ones(n, dtype=np.bool_)
     honest[list(liars)] = False
     if not honest.any():
         raise ValueError("adversaries must leave at least one honest participant: got all of them")
+    return conclude(hear(handed, honest, clusters, progress), honest, lies, most, called)
 
-    # Work in an order that hangs on the partitions alone, so that nothing depends on who is called what.
+
+def lied(
+    said: Ints, liars: Mapping[int, PartitionAdversary], clusters: int | None, seed: int
+) -> tuple[Ints, dict[int, Ints]]:
+    """What everybody reveals, and what liars announce in the talk."""
+    handed, announced = said.copy(), {}
+    for liar, view in views(said, liars, clusters, seed).items():
+        handed[liar] = _told(liars[liar].reveal(view), said.shape[1])
+        announced[liar] = _told(liars[liar].announce(view), said.shape[1])
+    return handed, announced
+
+
+@dataclass(frozen=True, eq=False)
+class Heard:
+    """What listeners make of the partitions that were revealed, before they talk.
+
+    Participants are in an order that hangs on the partitions alone, so that nothing depends on who is called
+    what.
+    """
+
+    revealed: Revealed
+    order: Ints  # (place,): which participant is there
+    numbers: Ints  # (place,): how many clusters each asks for
+    announced: Ints  # (place, object): its consensus
+    weights: Floats  # (place, place)
+    given: bool
+
+
+def hear(said: Ints, listening: Bools, clusters: int | None, progress: Progress | None = None) -> Heard:
+    """Have everybody that listens weigh what was revealed, and make its consensus."""
     _, rank = np.unique(said, axis=0, return_inverse=True)
     order = np.argsort(rank.ravel(), kind="stable")
-    back = np.argsort(order)
     revealed = Revealed.of(said[order])
-    listeners = np.flatnonzero(honest[order])
+    listeners = np.flatnonzero(listening[order])
     numbers, announced, weights = _listen(revealed, listeners, clusters, progress)
-    for liar, lie in announced_lies.items():
+    return Heard(revealed, order, numbers, announced, weights, clusters is not None)
+
+
+def conclude(
+    heard: Heard, honest: Bools, lies: Mapping[int, Ints], rounds: int, names: tuple[str, ...]
+) -> Clustering:
+    """Have those that are honest talk, with lies (by participant) announced by the others."""
+    revealed, order = heard.revealed, heard.order
+    n, back = len(order), np.argsort(order)
+    announced, listeners = heard.announced.copy(), np.flatnonzero(honest[order])
+    for liar, lie in lies.items():
         announced[back[liar]] = lie
+    weights = np.where(honest[order][:, None], heard.weights, 0.0)
     anchored = np.zeros(n, dtype=np.bool_)
     anchored[listeners] = [revealed.voices_in(weights[i]) >= ENOUGH_VOICES for i in listeners]
     counted = np.flatnonzero(anchored) if anchored.any() else listeners
-    came = talk(announced, weights, listeners, counted, most, revealed)
+    came = talk(announced, weights, listeners, counted, rounds, revealed)
 
-    labels, held, agreement = _seen_from_outside(came.held, counted, revealed.voices)
+    outside = revealed.outside_voices
+    labels, held, agreement = _seen_from_outside(came.held, counted, outside)
     held[~honest[order]] = UNSEEN
-    pivot = _pivot(came.held, counted, revealed.voices)
+    pivot = _pivot(came.held, counted, outside)
     result = Clustering(
         labels=labels,
         weights=(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))[np.ix_(back, back)],
@@ -130,13 +168,14 @@ def cluster(
         held=held[back],
         honest=honest,
         voices=revealed.voices[back],
-        likeness=cross(said, labels[None]).rand[:, 0],
+        likeness=cross(revealed.said, labels[None]).rand[back, 0],
         rounds=came.rounds,
         unanimous=came.unanimous,
-        asked_clusters=int(numbers[pivot]),
-        given=clusters is not None,
+        asked_clusters=int(heard.numbers[pivot]),
+        given=heard.given,
         suggested_clusters=revealed.graph.eigengap(weights[pivot]),
-        names=called,
+        usual_clusters=weighted_quantile(revealed.numbers, weights[pivot]),
+        names=names,
     )
     _warn(result, revealed)
     return result
@@ -151,16 +190,18 @@ def _listen(
     for i in listeners:
         weights[i] = revealed.first_weights(int(i))
     if clusters is None:
-        numbers = agreed_numbers(revealed.numbers, weights, listeners)
+        numbers = agreed_numbers(revealed, weights, listeners)
     else:
         numbers = np.full(len(said), clusters)
     announced = said.copy()
+    known: dict[int, dict[bytes, tuple[Ints, Floats]]] = {int(number): {} for number in numbers}
     for done, i in enumerate(listeners):
         before = listeners[done - 1] if done else None
         if before is not None and numbers[before] == numbers[i] and (said[before] == said[i]).all():
             announced[i], weights[i] = announced[before], weights[before]
         else:
-            announced[i], weights[i] = revealed.consensus(weights[i], int(numbers[i]))
+            number = int(numbers[i])
+            announced[i], weights[i] = revealed.consensus(weights[i], number, known[number])
         if progress:
             progress(done + 1, len(listeners))
     return numbers, announced, weights
@@ -174,8 +215,7 @@ def _pivot(held: Ints, counted: Ints, voices: Floats) -> int:
 def _seen_from_outside(held: Ints, counted: Ints, voices: Floats) -> tuple[Ints, Ints, Floats]:
     """The labels, what each holds by the same names, and the share of those that count who hold them.
 
-    A voice for each distinct partition that was revealed, as in listening: a clique that follows the rule
-    from its lie is one voice here, too.
+    Near copies share a voice: a clique that follows the rule from its lie is one voice here, too.
     """
     own = held[_pivot(held, counted, voices)]
     crossing = cross(own[None], held)
@@ -241,4 +281,4 @@ def _warn(result: Clustering, revealed: Revealed) -> None:
         )
     else:
         return
-    warnings.warn(message, ClusteringWarning, stacklevel=3)
+    warnings.warn(message, ClusteringWarning, stacklevel=4)

@@ -65,7 +65,9 @@ class Clustering:
     given : bool
         Whether it was given.
     suggested_clusters : int
-        Where the spectrum falls most: a hint at another number of clusters, not a proof.
+        Where the spectrum falls most, from 2 to 20: a hint at another number of clusters, not a proof.
+    usual_clusters : int
+        The weighted median of the numbers that participants have made: another hint.
     names : tuple of str
         What the participants are called.
 
@@ -94,12 +96,19 @@ class Clustering:
     asked_clusters: int
     given: bool
     suggested_clusters: int
+    usual_clusters: int
     names: tuple[str, ...]
 
     @property
     def n_clusters(self) -> int:
         """How many clusters the agreed labels have."""
         return int(self.labels.max()) + 1
+
+    @property
+    def unsure(self) -> bool:
+        """Whether the number of clusters was agreed on, and not all that hints at it says the same."""
+        hints = {self.asked_clusters, self.suggested_clusters, self.usual_clusters}
+        return not self.given and len(hints) > 1
 
     @property
     def counted(self) -> Bools:
@@ -109,11 +118,12 @@ class Clustering:
     def __str__(self) -> str:
         seen = self.labels[self.labels >= 0]
         sizes = ", ".join(f"{size:,}" for size in np.bincount(seen))
-        number = "number given" if self.given else "the weighted median of the participants' numbers"
+        number = "number given" if self.given else "number agreed on"
         hint = (
-            ""
-            if self.given or self.suggested_clusters == self.n_clusters
-            else f"; the spectrum suggests {self.suggested_clusters}"
+            f"; unsure: the spectrum suggests {self.suggested_clusters}, participants usually made "
+            f"{self.usual_clusters}"
+            if self.unsure
+            else ""
         )
         counted = int(self.counted.sum())
         after = "before any talk" if not self.rounds else f"after {_rounds(self.rounds)}"
@@ -150,6 +160,8 @@ class Clustering:
             "asked_clusters": self.asked_clusters,
             "given": self.given,
             "suggested_clusters": self.suggested_clusters,
+            "usual_clusters": self.usual_clusters,
+            "unsure": self.unsure,
             "rounds": self.rounds,
             "unanimous": self.unanimous,
             "mean_agreement": float(self.agreement.mean()),

@@ -17,6 +17,7 @@ far as it is true. The number of liars does not enter: a majority of them is ign
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Final
 
 import numpy as np
@@ -27,8 +28,10 @@ from folkmoot.partitions import Crossing, cross
 
 _BY_CHANCE: Final = 0.02
 _LIKENESS: Final = 4  # the power of A by which copies are told from peers
+_COPIES: Final = 16  # the same power for a reader from outside, who must not take honest peers for copies
 _AGAIN: Final = 2
 _STEEP: Final = 1.5  # the power of what an index is beyond chance, in weights
+_MIDDLE: Final = (0.1, 0.9)  # of the weight: between which numbers of clusters the spectrum chooses
 ENOUGH_VOICES: Final = 2.5  # three, to the nearest: three that are weighed a little differently are enough
 
 
@@ -54,6 +57,15 @@ class Revealed:
         """(participant,): how many clusters each has made."""
         return np.asarray(self.said.max(axis=1) + 1)
 
+    @property
+    def outside_voices(self) -> Floats:
+        """(participant,): voices as they count for a reader who is no participant, and trusts nobody.
+
+        Only near copies share one. With the power by which participants listen, honest ones that are alike
+        would have fewer voices than a noisy clique of a few; so a clique must be noisy, and the majority.
+        """
+        return voices(self.indices, _COPIES)
+
     def first_weights(self, i: int) -> Floats:
         """What participant i thinks of everybody by its own partition."""
         weights: Floats = self.beyond[i] ** _STEEP * self.voices
@@ -66,21 +78,28 @@ class Revealed:
         beyond = (weights / self.voices) ** (1 / _STEEP)
         return effective_number(beyond * self.voices)
 
-    def consensus(self, weights: Floats, clusters: int) -> tuple[Ints, Floats]:
-        """The consensus of a participant with these first weights, and the weights that it comes to."""
+    def consensus(
+        self, weights: Floats, clusters: int, known: dict[bytes, tuple[Ints, Floats]]
+    ) -> tuple[Ints, Floats]:
+        """The consensus of a participant with these first weights, and the weights that it comes to.
+
+        ``known`` holds what follows from labels: several participants come to the same ones.
+        """
         labels = self.graph.cut(weights, clusters)
         for _ in range(_AGAIN):
-            again = beyond_chance(cross(labels[None], self.said))[0] ** _STEEP * self.voices
-            if not again.any():
+            key = blake2b(labels.tobytes(), digest_size=16).digest()
+            if key not in known:
+                again = beyond_chance(cross(labels[None], self.said))[0] ** _STEEP * self.voices
+                known[key] = (self.graph.cut(again, clusters) if again.any() else labels, again)
+            if not known[key][1].any():
                 break
-            weights = again
-            labels = self.graph.cut(weights, clusters)
+            labels, weights = known[key]
         return labels, weights
 
 
-def voices(indices: Floats) -> Floats:
+def voices(indices: Floats, power: int = _LIKENESS) -> Floats:
     """(participant,): 1 for a partition unlike all others, 1/m for each of m copies."""
-    likeness = np.maximum(indices, 0) ** _LIKENESS
+    likeness = np.maximum(indices, 0) ** power
     np.fill_diagonal(likeness, 1.0)
     return np.asarray(1 / likeness.sum(axis=1))
 
@@ -96,20 +115,24 @@ def effective_number(weights: Floats) -> float:
     return float(weights.sum() ** 2 / (weights**2).sum())
 
 
-def weighted_median(values: Ints, weights: Floats) -> int:
-    """The least value that half of the weight is not above."""
+def weighted_quantile(values: Ints, weights: Floats, share: float = 0.5) -> int:
+    """The least value that so much of the weight is not above."""
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weights[order])
-    return int(values[order][np.searchsorted(reached, reached[-1] / 2)])
+    return int(values[order][np.searchsorted(reached, reached[-1] * share)])
 
 
-def agreed_numbers(numbers: Ints, weights: Floats, listeners: Ints) -> Ints:
-    """How many clusters each listener asks for: the weighted median of those it trusts, heard twice.
+def agreed_numbers(revealed: Revealed, weights: Floats, listeners: Ints) -> Ints:
+    """How many clusters each listener asks for, by what those it trusts have made.
 
-    First of the numbers of their own partitions, then of what each then says; liars repeat theirs.
+    First it takes, of the middle 80% of the numbers they have made, the one after which the spectrum of its
+    own weights falls most; then the weighted median of what all say. Liars repeat the number they revealed.
     """
-    said = numbers.copy()
-    for _ in range(2):
-        heard = [weighted_median(said, weights[i]) for i in listeners]
-        said[listeners] = heard
+    made = revealed.numbers
+    said = made.copy()
+    for i in listeners:
+        least, most = (max(2, weighted_quantile(made, weights[i], share)) for share in _MIDDLE)
+        said[i] = least if least == most else revealed.graph.eigengap(weights[i], least, most)
+    heard = [weighted_quantile(said, weights[i]) for i in listeners]
+    said[listeners] = heard
     return np.maximum(said, 2)

@@ -59,6 +59,10 @@ class Members:
                 free = own if counter == 1 else self._of_first(counter, heard, qualified, own)
                 ballots.vote(counter, free, coming | waiting)
 
+    def look_again(self) -> None:
+        """Draw all conclusions anew the next time: more than what was said has become known."""
+        self._said = None
+
     def go_on_with(self, inputs: Bools) -> None:
         """Go on with these inputs (input,) only: the others are over."""
         self.ballots = only(self.ballots, inputs)
@@ -164,6 +168,7 @@ class Delegate:
         if name not in quorum_sets:
             raise ValueError(f"name must be one of the quorum sets' ({_few(self.names)}): got {name!r}")
         self._at = {each: place for place, each in enumerate(self.names)}
+        self._sets = dict(quorum_sets)
         self._digests = {each: "" if q is None else q.digest() for each, q in quorum_sets.items()}
         self.name = name
         listening = Listening(self.names, list(quorum_sets.values()))
@@ -186,9 +191,64 @@ class Delegate:
         return np.array(self._members.ballots.decided[0])
 
     @property
+    def quiet(self) -> Bools:
+        """(input,): where nobody that it has heard, itself included, wants anything."""
+        return np.asarray((self._heard.ballots.wanted == NONE).all(axis=0))
+
+    @property
     def counter(self) -> Ints:
         """(input,): the counter it is at; ``ballots.patience`` says for how long."""
         return np.array(self._members.ballots.counter[0])
+
+    def learn(self, name: str, quorum_set: QuorumSet) -> None:
+        """Learn the quorum set of a node that had none so far; from then on it is fixed.
+
+        Parameters
+        ----------
+        name : str
+            Whose set it is.
+        quorum_set : QuorumSet
+            The set.
+
+        Raises
+        ------
+        ValueError
+            If nobody has that name, or it has another set already.
+        """
+        if name not in self._at:
+            raise ValueError(f"{name!r} takes no part in this motion")
+        if self._sets[name] == quorum_set:
+            return
+        if self._sets[name] is not None:
+            raise ValueError(f"{name!r} has another quorum set already, which is fixed for the motion")
+        self._sets[name], self._digests[name] = quorum_set, quorum_set.digest()
+        self._heard.listening = Listening(self.names, list(self._sets.values()))
+        self._members.look_again()
+
+    def hear_first(self, votes: Colours) -> None:
+        """Take in first votes that have become known since; a node's first ones count.
+
+        Parameters
+        ----------
+        votes : ndarray of int8, shape (node, input)
+            Everybody's, in the order of the roster; -1 for none, or not known yet.
+        """
+        first = self._heard.first
+        unknown = (first == NONE).all(axis=1) & (votes != NONE).any(axis=1)
+        first[unknown] = votes[unknown]
+
+    def resume(self, statement: Statement) -> None:
+        """Go on from its own last statement, after a restart: what was said stays said.
+
+        Parameters
+        ----------
+        statement : Statement
+            What it said last.
+        """
+        own = self._members.ballots
+        said, counter, wanted = _well_formed(statement, own.said[:, :, 0].shape, self._members.classes)
+        own.said[:, :, 0], own.counter[0], own.wanted[0] = said, counter, wanted
+        self.hear(self.name, statement)
 
     def hear(self, name: str, statement: Statement) -> None:
         """Take in what a node says.

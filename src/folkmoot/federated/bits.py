@@ -135,9 +135,16 @@ class Bits:
             together[tuple(mark)] = together.get(tuple(mark), 0) | 1 << place
         return [together[tuple(mark)] for mark in marks]
 
+    def naming(self, place: int) -> int:
+        """Who names this place."""
+        found = 0
+        for number in self._naming[place]:
+            found |= self.owners[number]
+        return found
+
     def popularity(self, place: int) -> int:
         """How many nodes name this place."""
-        return sum(self.owners[number].bit_count() for number in self._naming[place])
+        return self.naming(place).bit_count()
 
     def greatest(self, within: int) -> int:
         """The greatest quorum within these places (the union of all of them), 0 if there is none."""
@@ -183,13 +190,12 @@ class Bits:
                 break
         return counting
 
-    def within(self, kept: Sequence[int]) -> Bits:
-        """The system of these places alone, in their order; nobody else ever answers."""
+    def within(self, kept: Sequence[int], gone: int = 0) -> Bits:
+        """The system of these places alone, in their order; only those gone agree to anything beside them."""
         shift = {place: number for number, place in enumerate(kept)}
-        return Bits([_without(self.of_place[place], 0, shift) for place in kept])
+        return Bits([_without(self.of_place[place], gone, shift) for place in kept])
 
     def without(self, gone: int) -> tuple[Bits, list[int]]:
         """The system when those gone agree to anything, as liars may; and the old places of the others."""
         kept = list(places(self.everyone & ~gone))
-        shift = {place: number for number, place in enumerate(kept)}
-        return Bits([_without(self.of_place[place], gone, shift) for place in kept]), kept
+        return self.within(kept, gone), kept

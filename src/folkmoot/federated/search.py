@@ -50,25 +50,30 @@ class Clock:
             raise NotFinishedError(f"not finished in {self.seconds:g} s; give it more time")
 
 
+def _parts(bits: Bits, among: list[int]) -> list[list[int]]:
+    """The strongly connected parts of the graph of who names whom among these places."""
+    shift = {place: number for number, place in enumerate(among)}
+    rows, columns = [], []
+    for number, place in enumerate(among):
+        for other in places(bits.named_by(place)):
+            if other in shift:
+                rows.append(number)
+                columns.append(shift[other])
+    graph = csr_array((np.ones(len(rows), bool), (rows, columns)), shape=(len(among), len(among)))
+    count, part_of = connected_components(graph, connection="strong")
+    parts: list[list[int]] = [[] for _ in range(count)]
+    for place, number in zip(among, part_of.tolist(), strict=True):
+        parts[number].append(place)
+    return parts
+
+
 def cores(bits: Bits) -> list[list[int]]:
     """The strongly connected parts that hold a quorum, each as its places."""
     alive = list(places(bits.greatest(bits.everyone)))
     if not alive:
         return []
-    shift = {place: number for number, place in enumerate(alive)}
-    rows, columns = [], []
-    for number, place in enumerate(alive):
-        for other in places(bits.named_by(place)):
-            if other in shift:
-                rows.append(number)
-                columns.append(shift[other])
-    graph = csr_array((np.ones(len(rows), bool), (rows, columns)), shape=(len(alive), len(alive)))
-    count, part_of = connected_components(graph, connection="strong")
-    parts: list[list[int]] = [[] for _ in range(count)]
-    for place, number in zip(alive, part_of.tolist(), strict=True):
-        parts[number].append(place)
     found = []
-    for part in parts:
+    for part in _parts(bits, alive):
         alone = bits.within(part)
         if inside := alone.greatest(alone.everyone):
             found.append([part[place] for place in places(inside)])
@@ -225,12 +230,41 @@ def _least_shared(bits: Bits, kinds: list[int], minimal: list[int], clock: Clock
     ]
 
 
+class _Lying:
+    """Whether liars split a system, looking only at parts that hold one of them or name one.
+
+    In all other parts everything is as it was: they have the quorums that they had.
+    """
+
+    def __init__(self, bits: Bits, clock: Clock) -> None:
+        self._bits, self._clock = bits, clock
+        self._parts = _parts(bits, list(range(len(bits.of_place))))
+        self._part_of = {place: number for number, part in enumerate(self._parts) for place in part}
+        self._cores = {self._part_of[core[0]]: bits.within(core) for core in cores(bits)}
+
+    def splits(self, liars: int) -> bool:
+        """Whether two quorums of the others share nobody if these agree to anything."""
+        touched = {self._part_of[place] for place in places(liars)}
+        for place in places(liars):
+            touched |= {self._part_of[other] for other in places(self._bits.naming(place))}
+        found = [core for number, core in self._cores.items() if number not in touched]
+        for number in touched:
+            self._clock.check()
+            part = [place for place in self._parts[number] if not liars >> place & 1]
+            inside = self._bits.within(part, liars)
+            found += [inside] * len(cores(inside))
+        return len(found) > 1 or any(disjoint_quorums(each, self._clock) is not None for each in found)
+
+
 def smallest_liars(bits: Bits, at_most: int, clock: Clock) -> list[int]:
     """The smallest sets, of at most so many, that split the others if they agree to anything; or none."""
+    if at_most < 1:
+        return []
     named = 0
     for place in range(len(bits.of_place)):
         named |= bits.named_by(place)
     kinds = sorted({bits.alike[place] for place in places(named)})
+    lying = _Lying(bits, clock)
     for size in range(1, at_most + 1):
         found: list[int] = []
         for picked in combinations_with_replacement(kinds, size):
@@ -240,7 +274,7 @@ def smallest_liars(bits: Bits, at_most: int, clock: Clock) -> list[int]:
             liars = sum(
                 1 << place for kind in set(picked) for place in islice(places(kind), picked.count(kind))
             )
-            if disjoint_quorums(bits.without(liars)[0], clock) is not None:
+            if lying.splits(liars):
                 found += _all_alike(bits, liars, clock)
         if found:
             return found

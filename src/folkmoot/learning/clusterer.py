@@ -35,8 +35,8 @@ class ConsensusClusterer(ClusterMixin, ConsensusEstimator):
         of others (DBSCAN, agglomerative clustering) only ``labels_`` of their own rows are heard. Their -1,
         noise, is an object without an opinion.
     n_clusters : int, optional
-        How many clusters to agree on. Default: the weighted median of the participants' numbers
-        (docs/cluster.md says when that is poor).
+        How many clusters to agree on. Default: of the numbers that the participants have made, the one after
+        which the spectrum falls most (docs/cluster.md says when that is poor).
     rounds : int, default 10
         The most rounds to talk.
     prefit : bool, default False

@@ -32,7 +32,7 @@ from folkmoot.learning.probabilities import chances_of, soft_ballot_of
 from folkmoot.learning.tables import rows_in, rows_of, stacked
 from folkmoot.levels import in_levels
 from folkmoot.trust import AgreedLabels, OwnRows, agree_on_labels
-from folkmoot.trust.own_rows import speaks_against
+from folkmoot.trust.own_rows import Footing, speaks_against
 from folkmoot.trust.panel import FEW_PARTICIPANTS
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -72,8 +72,9 @@ class ImprovingClassifier(KeepingEstimator, ExplainingEstimator):
             none, and then everybody counts alike. Labels are not shown.
         safe : bool, default False
             Whether a participant keeps its old model unless its own rows bear out the new one: this must be
-            right on them more often than chance, a sign test must not speak against it, and either half of
-            the check rows must come to nearly the same labels.
+            right on them more often than chance, a sign test must not speak against it, either half of the
+            check rows must come to nearly the same labels, so must those that count for the participant, and
+            the labels must promise a gain that a few rows can bear out.
         y : array-like, shape (input,), optional
             The right labels of the pool, for ``adversaries`` that must know them; nobody else is told.
         progress : callable, optional
@@ -140,8 +141,8 @@ class ImprovingClassifier(KeepingEstimator, ExplainingEstimator):
         changes, people = [], []
         for i, done in enumerate(refitted):
             old, before = self.participants_[i], _right(unseen[i], tasks[i].y, self.classes_)
-            steady = None if agreed.steady is None else float(agreed.steady[i])
-            why, right = judged(why_not[i], done, before, len(self.classes_), steady)
+            footing = agreed.footing(i) if safe else None
+            why, right = judged(why_not[i], done, before, len(self.classes_), footing)
             changes.append(
                 Change(
                     old.name, len(tasks[i].y), len(shown[i]), int(before.sum()),
@@ -299,17 +300,17 @@ def refit(task: Task, old: Participant, X: Any, labels: Array | None, *, measure
 
 
 def judged(
-    why_not: str | None, done: Refitted, before: Bools, classes: int, steady: float | None
+    why_not: str | None, done: Refitted, before: Bools, classes: int, footing: Footing | None
 ) -> tuple[str | None, Bools | None]:
     """Why a participant keeps its old model, if it does, and which own rows the new one answers right.
 
     ``before`` are the rows that the old one answers right. Own rows are listened to (``safe``) unless
-    ``steady``, the share of the labels that either half of the check rows comes to as well, is None.
+    ``footing``, what the labels rest on, is None.
     """
     why = why_not or done.fault
     right = None if why else done.right
-    if right is not None and steady is not None:
-        why = speaks_against(before, right, classes, steady)
+    if right is not None and footing is not None:
+        why = speaks_against(before, right, classes, *footing)
     return why, right
 
 

@@ -61,6 +61,7 @@ def candidate_of(job: Job) -> Report:
     """
     from folkmoot.learning.improving import judged, refit, too_few
     from folkmoot.learning.participants import Participant, Task
+    from folkmoot.trust.own_rows import FIRM
 
     started, motion = time.monotonic(), read_header(job.header)
     agreed = np.array(job.agreed)
@@ -82,7 +83,9 @@ def candidate_of(job: Job) -> Report:
     said, unseen, compared = _before(job, task, classes)
     before: Bools = said == y
     done = refit(task, Participant(task.name, None), X, labels)
-    why, right = judged(too_few(unseen, task), done, before, len(classes), 1.0)
+    # Labels that nobody has do not count: an asker that names many would make chance look worse than it is.
+    known = len({*own.labels, *labels.tolist()})
+    why, right = judged(too_few(unseen, task), done, before, known, FIRM)
     report = msgspec.structs.replace(
         report, before=int(before.sum()), after=None if right is None else int(right.sum()), why=why,
         compared_with=compared,

@@ -65,13 +65,16 @@ class Told:
         inputs = scene.votes.shape[1]
         # What is drawn for an input hangs on its key, if there are keys, and not on the batch it comes in.
         keys = np.arange(inputs) if scene.keys is None else scene.keys
+        self._told: dict[tuple[int, int], tuple[Colours, Ints]] = {}  # what misstating ones have told whom
         self._words = partial(_words, _seeded(seed, repetition), keys)
         shape = (len(self.who), inputs)
         self.dice: Array = np.zeros(shape, dtype=np.int64)
         if scene.keys is None:
             self.dice = rng.integers(0, scene.classes, shape)
         elif Sees.DIE.value in table.sees:
-            self.dice = np.stack([_below(scene.classes, self._words(-1, liar)) for liar in self.who.tolist()])
+            self.dice = np.concatenate(
+                [_below(scene.classes, self._words(-1, liar)) for liar in self.who.tolist()]
+            )
         self.runner_up = _runner_up(scene.votes[scene.honest], scene.classes)
         self.away = ~scene.present[self.who] if scene.missing == "absent" else None
 
@@ -110,14 +113,13 @@ class Told:
         for liar, place in enumerate(self.who.tolist()):
             sees = self.table.sees[liar]
             if place in self.misstating:
-                drawn = self._anything(viewer, place)[:, inputs]
-                away = None if self.away is None else self.away[liar, inputs]
-                labels_drawn = (drawn[:-1] % (self.classes + 1)).astype(np.int8) - 1  # NONE among them
-                if away is not None:
-                    labels_drawn[:, away] = NONE
-                said[:, :, place] = labels_drawn[2:].reshape(said.shape[0], said.shape[1], -1)
-                first[place], wanted[place] = labels_drawn[:2]
-                counter[place] = drawn[-1] % (self.counters + 1)
+                drawn, own_counter = self._anything(int(viewer), place)
+                drawn = drawn[:, inputs]
+                if self.away is not None:
+                    drawn[:, self.away[liar, inputs]] = NONE
+                said[:, :, place] = drawn[2:].reshape(said.shape[0], said.shape[1], -1)
+                first[place], wanted[place] = drawn[:2]
+                counter[place] = own_counter[inputs]
                 continue
             if sees == Sees.TARGET.value:
                 answers = self.table.answers[liar, inputs]
@@ -136,24 +138,30 @@ class Told:
                 first[place] = labels[liar]
         return Ballots(said, counter, wanted, ballots.decided), first
 
-    def _anything(self, viewer: int, place: int) -> Ints:
-        """(part, input): numbers that this liar draws for this hearer: a first vote, a wish, a label for each
-        phase and counter, and the counter it is at.
+    def _anything(self, viewer: int, place: int) -> tuple[Colours, Ints]:
+        """(part, input), (input,): what this liar tells this hearer: labels, or NONE, as its first vote,
+        its wish and for each phase and counter; and the counter that it is at.
         """
-        parts = 3 + len(PHASES) * self.counters
-        return np.stack([_below(1 << 30, self._words(viewer, place, part)) for part in range(parts)])
+        if (viewer, place) not in self._told:
+            parts = 3 + len(PHASES) * self.counters
+            words = self._words(viewer, place, parts=parts)
+            labels = _below(self.classes + 1, words[:-1]).astype(np.int8) - np.int8(1)
+            self._told[viewer, place] = labels, _below(self.counters + 1, words[-1])
+        return self._told[viewer, place]
 
 
 def _seeded(*numbers: int) -> np.uint64:
     return np.uint64(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
 
 
-def _words(seed: np.uint64, keys: Ints, *purpose: int) -> Array:
-    """(input,): a word of 64 bits by the key of each."""
+def _words(seed: np.uint64, keys: Ints, *purpose: int, parts: int = 1) -> Array:
+    """(part, input): words of 64 bits by the key of each input."""
     from folkmoot.simulation.kernels.streams import GOLDEN, mix  # with numba, which takes its time to import
 
     start = seed ^ _seeded(*(each + 1 for each in purpose))
-    words: Array = cast(Any, mix).py_func((keys.astype(np.uint64) + np.uint64(1)) * GOLDEN ^ start)
+    scrambled = cast(Any, mix).py_func  # which takes arrays as well
+    own = scrambled((keys.astype(np.uint64) + np.uint64(1)) * GOLDEN ^ start)
+    words: Array = scrambled(own + np.arange(parts, dtype=np.uint64)[:, None] * GOLDEN)
     return words
 
 

@@ -23,86 +23,16 @@ from typing import Final
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from folkmoot.accuracy import softmax
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.trust.blend import sharpest
-from folkmoot.trust.checked import centred, targets
-from folkmoot.trust.own_rows import OwnRows
-from folkmoot.trust.panel import voices
-from folkmoot.trust.ridge import fit_rows
+from folkmoot.trust.checked import centred
+from folkmoot.trust.own_rows import FIRM, Footing, OwnRows
+from folkmoot.trust.pool_review import RULE, Recipe, Reviewed, blocks_of, review, voices_in
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
 
-PSEUDO_COUNTS: Final = 5.0  # of every class, added to those of one's own rows
-ITERATIONS: Final = 30  # of Sinkhorn's scaling
-_LEAST_STRENGTH: Final = 10.0**1.5  # of the ridge: a participant has hardly more rows than peers
-_UNTOLD: Final = 20.0  # sharpness where no row tells one
-_FLOOR: Final = 1e-9
 _LEAST_SHOWN: Final = 200  # check rows: below that agreement on them differs too much by chance
 
 # What is heard of answers (participant, input, class), the liars' being what these say.
 Told = Callable[[Floats], Floats]
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """Which steps are taken; the defaults are the rule, and docs/improve-results.md shows what others lose.
-
-    Parameters
-    ----------
-    shrink : float, default 0
-        Standard errors by which a peer's mean on one's own rows is lowered before it becomes a weight.
-    ridge : bool, default True
-        Whether ridge regression moves the weights.
-    match : bool, default True
-        Whether the classes of the pool are scaled to one's own counts.
-    reviews : int, default 2
-        How often everybody reviews what all say, the first votes included.
-    talks : int, default 1
-        How often everybody then moves to the mean of what it hears.
-    soft : bool, default True
-        Whether probabilities are handed in and announced, and not the likeliest class alone.
-
-    Examples
-    --------
-    >>> from folkmoot.trust.improvement import Recipe
-    >>> Recipe(talks=3).reviews
-    2
-    """
-
-    shrink: float = 0.0
-    ridge: bool = True
-    match: bool = True
-    reviews: int = 2
-    talks: int = 1
-    soft: bool = True
-
-
-RULE: Final = Recipe()
-
-
-@dataclass(frozen=True, eq=False)
-class Reviewed:
-    """What one participant makes of the answers it hears.
-
-    Parameters
-    ----------
-    answers : ndarray of float, shape (input, class)
-        How likely it now finds each class; on its own check rows by rules that had not seen the row.
-    weights : ndarray of float, shape (participant,)
-        What each one's answer counts for, never below 0.
-    why_not : str or None
-        Why it has no view, and stays with its own answers; None if it has one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.trust.improvement import Reviewed
-    >>> Reviewed(np.array([[0.7, 0.3]]), np.array([1.0, 0.0]), None).why_not
-    """
-
-    answers: Floats
-    weights: Floats
-    why_not: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +52,11 @@ class AgreedLabels:
     steady : ndarray of float, shape (participant,), or None
         The share of its labels that each would also come to by half of its check rows, the lower of the two
         halves; None if nobody asked.
+    shared : ndarray of float, shape (participant,), or None
+        The share of its labels that others announced last, by what they count for; None if nobody asked.
+    gain : ndarray of float, shape (participant,), or None
+        How much more of the pool its labels get right than its own first votes, as ``chances`` have it; None
+        if nobody asked.
 
     See Also
     --------
@@ -141,6 +76,26 @@ class AgreedLabels:
     weights: Floats
     why_not: tuple[str | None, ...]
     steady: Floats | None = None
+    shared: Floats | None = None
+    gain: Floats | None = None
+
+    def footing(self, i: int) -> Footing:
+        """Tell what the labels of a participant rest on.
+
+        Parameters
+        ----------
+        i : int
+            Whose labels.
+
+        Returns
+        -------
+        tuple of float
+            Its ``steady``, ``shared`` and ``gain``, as ``speaks_against`` takes them; 1, without doubt, if
+            nobody asked.
+        """
+        if self.steady is None or self.shared is None or self.gain is None:
+            return FIRM
+        return float(self.steady[i]), float(self.shared[i]), float(self.gain[i])
 
 
 def agree_on_labels(
@@ -168,8 +123,9 @@ def agree_on_labels(
     recipe : Recipe, optional
         Which steps are taken. Default: all of the rule.
     steady : bool, default False
-        Whether everybody sees what it would come to by either half of its own check rows, in the same talk:
-        three times the work, and nothing more is said.
+        Whether everybody sees what its labels rest on: what it would come to by either half of its own check
+        rows, in the same talk (three times the work, and nothing more is said), how many of them those it
+        heeds have announced, and how much more than its own votes they promise.
 
     Returns
     -------
@@ -221,18 +177,35 @@ def agree_on_labels(
             ]
         )
     chances, labels = held[:n, pool], held[:, pool].argmax(axis=2)
-    same: Floats | None = None
+    same = shared = gain = None
     if steady:
+        shared = _announced_too(heard, labels[:n], pool, np.where(deaf[:n], 0.0, _weights(reviews[:n])))
+        old = np.take_along_axis(chances, votes[:, pool].argmax(axis=2)[:, :, None], axis=2)
+        gain = chances.max(axis=2).mean(axis=1) - old.mean(axis=(1, 2))
         same = (labels[n:] == labels[who[n:]]).mean(axis=1)
         same[[each.why_not is not None for each in reviews[n:]]] = 0.0  # half of its rows tell nothing
         same = same.reshape(2, n).min(axis=0)
     return AgreedLabels(
         labels[:n],
         chances,
-        np.stack([each.weights for each in reviews[:n]]),
+        _weights(reviews[:n]),
         tuple(each.why_not for each in reviews[:n]),
         same,
+        shared,
+        gain,
     )
+
+
+def _weights(reviews: Sequence[Reviewed]) -> Floats:
+    return np.stack([each.weights for each in reviews])
+
+
+def _announced_too(heard: Floats, labels: Ints, pool: Ints, weights: Floats) -> Floats:
+    """(participant,): the share of its labels that others announce, by their weights; 0 if none counts."""
+    said = heard[:, pool].argmax(axis=2)
+    same = np.stack([(said == mine).mean(axis=1) for mine in labels])
+    others = weights * ~np.eye(len(weights), dtype=np.bool_)
+    return np.asarray((same * others).sum(axis=1) / np.maximum(others.sum(axis=1), 1e-300))
 
 
 def _likeliest(answers: Floats) -> Floats:
@@ -251,20 +224,14 @@ def _reviewed_by_all(
     recipe: Recipe,
 ) -> list[Reviewed]:
     """What each view makes of what is heard, by voices (view, participant); ``held`` is its own answer."""
-    blocks = _blocks(heard)
+    blocks = blocks_of(heard)
     reviews = []
     for i, mine, own, loud in zip(who.tolist(), views, held, voice, strict=True):
         public = blocks[:, :, i].copy()
-        blocks[:, :, i] = _blocks(own[None])[:, :, 0]
-        reviews.append(_review(blocks, own, i, mine, pool, loud, recipe))
+        blocks[:, :, i] = blocks_of(own[None])[:, :, 0]
+        reviews.append(review(blocks, own, i, mine, pool, loud, recipe))
         blocks[:, :, i] = public
     return reviews
-
-
-def _blocks(answers: Floats) -> Floats:
-    """(input, class, participant): answers less 1/C."""
-    centre = centred(answers.astype(np.float32), answers.shape[2])
-    return np.ascontiguousarray(np.moveaxis(centre, 1, 2), dtype=np.float64)
 
 
 def _heeded(weights: Floats, deaf: Bools, own: int) -> Floats:
@@ -301,118 +268,6 @@ def _sparing(votes: Floats, pool: Ints) -> Bools:
     blocks = centred(votes.astype(np.float32), classes)
     odd = shifted(agreement(blocks[rows]), agreement(blocks[pool]))
     return np.zeros(n, dtype=np.bool_) if odd is None else odd
-
-
-def voices_in(votes: Floats) -> Floats:
-    """Tell how much of a voice each has by first votes: those that agree on 97% of the inputs share one.
-
-    Parameters
-    ----------
-    votes : ndarray of float, shape (participant, input, class)
-        First votes, all 0 where there is none.
-
-    Returns
-    -------
-    ndarray of float, shape (participant,)
-        1 for a participant that stands alone, 1/m for one of m copies.
-    """
-    voice_of = voices(centred(votes.astype(np.float32), votes.shape[2]))
-    return np.asarray(1 / np.bincount(voice_of)[voice_of])
-
-
-def review_answers(answers: Floats, own: int, rows: OwnRows, pool: Ints, voice: Floats) -> Reviewed:
-    """Weigh everybody's answers by what one's own check rows say of them, and answer every input by that.
-
-    Parameters
-    ----------
-    answers : ndarray of float, shape (participant, input, class)
-        What is heard of everybody, and one's own honest answers.
-    own : int
-        Whose review it is.
-    rows : OwnRows
-        Its own check rows and class counts.
-    pool : ndarray of int, shape (pool input,)
-        Which inputs are to be labelled.
-    voice : ndarray of float, shape (participant,)
-        How much of a voice each has.
-
-    Returns
-    -------
-    Reviewed
-        Its answers, ready to be announced, and the weights behind them.
-    """
-    return _review(_blocks(answers), answers[own], own, rows, pool, voice, RULE)
-
-
-def _review(
-    blocks: Floats, held: Floats, own: int, rows: OwnRows, pool: Ints, voice: Floats, recipe: Recipe
-) -> Reviewed:
-    classes = blocks.shape[1]
-    alone = (np.arange(blocks.shape[2]) == own).astype(np.float64)
-    if rows.why_not is not None:
-        return Reviewed(held, alone, rows.why_not)
-    if len(rows.labels):
-        right = blocks[rows.places, rows.labels]  # (row, participant)
-        doubt = right.std(axis=0) / np.sqrt(len(right)) if recipe.shrink else 0.0
-        weights = np.maximum(right.mean(axis=0) - recipe.shrink * doubt, 0.0) * voice
-    else:
-        weights = voice * blocks.any(axis=(0, 1))
-    if not weights.any():
-        return Reviewed(held, alone, "nobody answers its own rows better than by chance")
-    weights = weights / weights.sum()
-    scores, sharp = blocks @ weights, _UNTOLD
-    if recipe.ridge and len(rows.labels) > 1:
-        loud = np.sqrt(voice)
-        target = targets(rows.labels, classes).astype(np.float64)
-        linear = fit_rows(blocks[rows.places] * loud, scores[rows.places], target, least=_LEAST_STRENGTH)
-        moved = linear.weights[:, 0].astype(np.float64) * loud
-        by_rows = np.maximum(float(linear.pulls[0]) * weights + moved, 0.0)
-        if by_rows.any():
-            scores = float(linear.pulls[0]) * scores + blocks @ moved
-            scores[rows.places] = linear.unseen
-            weights = by_rows
-            sharp = sharpest(linear.unseen.astype(np.float64), rows.labels)
-    chances = softmax(sharp * scores)
-    if recipe.match:
-        share = rows.counts + PSEUDO_COUNTS
-        chances = matched(chances, share / share.sum(), pool)
-    return Reviewed(chances, weights, None)
-
-
-def matched(chances: Floats, share: Floats, pool: Ints) -> Floats:
-    """Scale probabilities until the classes of the pool have given shares: Sinkhorn's iteration.
-
-    One factor a class is found on the pool and applied to every input; each row then adds up to 1 again.
-
-    Parameters
-    ----------
-    chances : ndarray of float, shape (input, class)
-        Probabilities.
-    share : ndarray of float, shape (class,)
-        The shares that the classes are to have, which add up to 1.
-    pool : ndarray of int, shape (pool input,)
-        The inputs that are to have them.
-
-    Returns
-    -------
-    ndarray of float, shape (input, class)
-        The probabilities, scaled.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from folkmoot.trust.improvement import matched
-    >>> matched(np.array([[0.8, 0.2], [0.6, 0.4]]), np.array([0.5, 0.5]), np.arange(2)).sum(axis=0).round(3)
-    array([1., 1.])
-    """
-    some = np.maximum(chances, _FLOOR)
-    factor = np.ones(chances.shape[1])
-    for _ in range(ITERATIONS):
-        now = some[pool] * factor
-        factor = factor * share / (now / now.sum(axis=1, keepdims=True)).mean(axis=0)
-        factor = factor / factor.max()
-    scaled = some * factor
-    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
 
 
 def talked(heard: Floats, held: Floats, weights: Floats, own: int) -> Floats:

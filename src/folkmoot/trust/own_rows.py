@@ -6,15 +6,19 @@ They tell whom to believe about a pool, and afterwards whether to take the model
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from folkmoot.arrays import Bools, Floats, Ints
 
+Footing: TypeAlias = tuple[float, float, float]  # what labels rest on: steady, shared, gain (below)
+FIRM: Final[Footing] = (1.0, 1.0, 1.0)  # where nobody has asked
 _BY_CHANCE: Final = 0.5  # how likely chance may be right on as many own rows as a safe new model
 _WORSE: Final = 0.2  # how likely as many rows lost, of those that changed, must be if nothing were worse
 _STEADY: Final = 0.8  # of the labels that half of the rows must come to, too
+_SHARED: Final = 0.85  # of the labels that those who count for it must have announced
+_GAIN: Final = 0.06  # of the pool: what labels promising less bring is lost in what chance does
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +75,22 @@ class OwnRows:
         return None
 
 
-def speaks_against(before: Bools, after: Bools, classes: int, steady: float = 1.0) -> str | None:
+def speaks_against(
+    before: Bools,
+    after: Bools,
+    classes: int,
+    steady: float = 1.0,
+    shared: float = 1.0,
+    gain: float = 1.0,
+) -> str | None:
     """Say why one's own rows speak against a new model; None if they do not.
 
     It must be right more often than by chance (as often only half of the time by chance), and a one-sided
     sign test on the rows that only one of the two models answers right must not find it worse (at 0.2). Both
     flatter: the rows have chosen whose labels it learnt. So either half of them must come to the same labels
-    for 80% of the pool.
+    for 80% of the pool, and those that count for the participant must have announced 85% of its labels. And
+    by the probabilities that it came to, the labels must be right on 6% more of the pool than what its old
+    model says: a few rows cannot tell whether less is gained or lost.
 
     Parameters
     ----------
@@ -89,6 +102,10 @@ def speaks_against(before: Bools, after: Bools, classes: int, steady: float = 1.
         The number of classes.
     steady : float, default 1
         The share of the labels that either half of the rows comes to, too.
+    shared : float, default 1
+        The share of the labels that others have announced, by what they count for.
+    gain : float, default 1
+        How much more of the pool the labels are expected to get right than the old model.
 
     Returns
     -------
@@ -111,6 +128,10 @@ def speaks_against(before: Bools, after: Bools, classes: int, steady: float = 1.
             f"its labels hang on few of its rows: half of these come to other labels for {1 - steady:.0%} "
             "of the pool"
         )
+    if shared < _SHARED:
+        return f"those that count for it announce other labels for {1 - shared:.0%} of the pool"
+    if gain < _GAIN:
+        return f"the labels promise a gain of {gain:.1%} of the pool over its old model, too little to trust"
     rows, right = len(after), int(after.sum())
     if not rows or binom.sf(right - 1, rows, 1 / classes) > _BY_CHANCE:
         return f"the new model is right on {right} of its {rows} rows, no more than by chance"

@@ -187,6 +187,7 @@ class Api:
             shares=view.shares,
             held=view.held,
             apart=view.apart,
+            ballots=view.ballots,
         )
 
     async def _inputs(self, request: Request) -> Response:
@@ -207,6 +208,8 @@ class Api:
                 account.claims[i] if account.claims else None,
                 account.first_numbers[i] if account.first_numbers else None,
                 account.windows[i] if account.windows else None,
+                account.ballots[i] if account.ballots else None,
+                account.signers[i] if account.signers else None,
             )
             for i in range(first, end)
         ]

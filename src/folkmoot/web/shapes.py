@@ -14,6 +14,7 @@ from folkmoot.network.wire.forms import Answers
 PER_INPUT: Final = (
     "decisions", "agreement", "first_votes", "majority", "why_undecided", "claims", "first_numbers",
     "windows",
+    "ballots", "signers",
 )  # fmt: skip
 
 
@@ -31,6 +32,7 @@ class Live(msgspec.Struct, frozen=True):
     shares: dict[str, float]  # of their votes on all inputs, by label
     held: dict[str, float]  # the same, of what this node holds
     apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
+    ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
 
 
 # All of an account but what it says of each input; how it stands while it is under way; where its certificate
@@ -71,6 +73,8 @@ class Input(msgspec.Struct, frozen=True):
     claim: float | list[float] | None = None  # of numbers, or of probabilities by label
     first_numbers: list[float] | None = None  # of numbers: lowest, median, highest
     window: list[float] | None = None  # of numbers: the ends of the window that the claim is the middle of
+    ballot: str | None = None  # of a federated motion: how far this node is, such as "prepared"
+    signers: int | None = None  # and how many are in the quorum behind the decision
 
 
 class Inputs(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from folkmoot.network.membership.identity import create
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.holdout import read_holdout
-from folkmoot.network.service.inviting import MOST_BYTES
+from folkmoot.network.service.inviting import MOST_BYTES, TOO_OFTEN
 from folkmoot.network.service.models import Model
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -123,9 +123,15 @@ def test_forged_old_and_broken_invitations_get_nothing(
 def test_a_member_cannot_draw_all_rows_at_once() -> None:
     moot = ReviewMoot(5, 21, shown=2, each=60)
     got = [answers(moot, own(moot, nonce=bytes(15) + bytes([i]))) for i in range(14)]
-    assert [len(each) for each in got] == [1] * 10 + [0] * 4
+    assert [isinstance(each, m.Rows) for (each,) in got] == [True] * 10 + [False] * 4
+    (refused,) = got[-1]
+    assert isinstance(refused, m.Refuse)
+    assert refused.reason == TOO_OFTEN
+    (again,) = answers(moot, own(moot, nonce=bytes(15) + bytes([3])))
+    assert again == got[3][0], "one that was answered is answered again"
     moot.network.run(60.5)
-    assert len(answers(moot, own(moot, nonce=bytes(15) + b"z"))) == 1, "one more a minute"
+    (later,) = answers(moot, own(moot, nonce=bytes(15) + b"z"))
+    assert isinstance(later, m.Rows), "one more a minute"
 
 
 def test_columns_that_its_model_does_not_take_are_refused_in_words(asked: ReviewMoot) -> None:

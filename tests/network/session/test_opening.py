@@ -39,10 +39,10 @@ OWNED = (m.Owned(given(2), ()), m.Owned(given(3), ()))
 class Reviewed(Table):
     """Participant 1 of five in a motion of participant 0; 2 and 3 have sent check rows."""
 
-    def __init__(self, owned: tuple[m.Owned, ...] = OWNED, asked: int = ASKED) -> None:
+    def __init__(self, owned: tuple[m.Owned, ...] = OWNED, asked: int = ASKED, place: int = 1) -> None:
         self.owned = owned
         review = Review(asked, INVITE, owners_digest(SEED, owned))
-        super().__init__(5, inputs=ASKED + 2 * ROWS, trust=True, review=review)
+        super().__init__(5, place=place, inputs=ASKED + 2 * ROWS, trust=True, review=review)
 
     def owners(self, *, key: int = 0, **changes: Any) -> m.Owners:
         bare = m.Owners(self.name, 0, SEED, self.owned, bytes(64))
@@ -222,3 +222,24 @@ def test_who_was_late_at_the_asker_is_not_listened_to() -> None:
     assert checked is not None
     assert np.bincount(checked.publisher).tolist() == [0, 0, 3, 3]
     assert checked.vanished == ()
+
+
+def test_a_contributor_that_does_not_know_its_rows_any_more_says_so_and_nobody_waits_for_it() -> None:
+    table = Reviewed(place=2)
+    table.frozen()
+    table.session.receive(0.0, 0, table.owners())
+    told = table.sent(m.Labels)
+    assert set(told) == {0, 1, 3, 4}
+    nothing = told[0]
+    assert isinstance(nothing, m.Labels)
+    assert (nothing.node, nothing.labels) == (2, b"")
+    other = Reviewed()
+    other.frozen()
+    other.session.receive(0.0, 0, other.owners())
+    assert other.session._opening.lacking([0, 2, 3]) == {2, 3}
+    other.session.receive(0.0, 2, nothing)
+    assert other.session._opening.lacking([0, 2, 3]) == {3}
+    assert other.session.cheats == set()
+    checked = other.session._opening.checked()
+    assert checked is not None
+    assert checked.vanished == (2, 3)

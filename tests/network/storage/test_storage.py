@@ -180,7 +180,8 @@ def test_a_database_of_a_former_schema_is_taken_over(version: int, lived: Path, 
     storage.close()
     with sqlite3.connect(copy) as database:
         rosters = ["successors", "consents", "own_consents", "adopted", "renewed"]
-        later = ["TABLE opened", "TABLE models", "TABLE adoptions", *(["TABLE audit"] if version < 5 else [])]
+        new = ("ballots", "opened", "models", "adoptions")
+        later = [*(f"TABLE {table}" for table in new), *(["TABLE audit"] if version < 5 else [])]
         later += [f"TABLE {table}" for table in rosters if version < 4]
         later += ["TABLE series"] if version < 3 else []
         later += ["INDEX motions_opened", "INDEX motions_open", "TABLE seals"] if version == 1 else []

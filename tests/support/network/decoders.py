@@ -22,7 +22,10 @@ import msgspec
 import numpy as np
 
 from folkmoot import network, web
+from folkmoot.federated.agreement import Statement
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.levels import to_levels
+from folkmoot.network.membership.quorum_choice import read_quorum_set
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service import control
 from folkmoot.network.service.status import PeerStatus, Status
@@ -33,6 +36,7 @@ from folkmoot.network.storage.certificate import read_certificate, write_certifi
 from folkmoot.network.storage.opened import read_opened
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.ballots import form_of, pack_statement, read_set, unpack_statement
 from folkmoot.network.wire.forms import ChanceForm, Form, LabelForm, NumberForm
 from folkmoot.network.wire.invitation import Invitation, read_invitation
 from folkmoot.network.wire.messages import Close
@@ -47,6 +51,7 @@ from folkmoot.network.wire.verdict import verdict
 from folkmoot.web.api import _truths_in
 from folkmoot.web.putting import asked_in_json
 from support.network.epochs import member, roster_of, signatures
+from support.network.federated_moot import FederatedMoot
 from support.network.moot_in_memory import Moot, keys_and_roster
 from support.network.number_moot import NumberMoot
 
@@ -90,6 +95,8 @@ def messages() -> list[bytes]:
         m.Invite(INVITATION.encoded(), bytes(64)), m.Rows(name, bytes(40), GIVEN),
         m.Owners(name, 5, bytes(32), (m.Owned(GIVEN, (1, 7)),), bytes(64)),
         m.Labels(name, bytes(32), 5, bytes(32), votes, bytes(64)), m.Unopened(name, b"\x05"),
+        m.Choice(name, 5, m.SetForm(2, ("p000", "p001"), (m.SetForm(1, ("p002",), ()),)), bytes(64)),
+        m.Ballot(name, 5, 3, bytes(32), bytes(40), bytes(64)), m.Lacking(name, bytes(96)),
     )]  # fmt: skip
 
 
@@ -99,6 +106,8 @@ def evidence() -> list[bytes]:
     commit = m.Commit(bytes(32), 5, bytes(32), bytes(64), want=True)
     close = m.Close(bytes(32), 5, b"1", bytes(32), b"2", "", bytes(64))
     consent = statements.Consent(bytes(32), 5, bytes(32), bytes(64))
+    choice = m.Choice(bytes(32), 5, m.SetForm(1, ("p000",), ()), bytes(64))
+    ballot = m.Ballot(bytes(32), 5, 3, bytes(32), bytes(40), bytes(64))
     return [statements.write_evidence(each) for each in (
         statements.TwoStates(bytes(32), heard, heard), statements.TwoCommits(commit, commit),
         statements.TwoCloses(close, close), statements.BrokenCommitment(commit, close, bytes(32)),
@@ -110,17 +119,20 @@ def evidence() -> list[bytes]:
         statements.BrokenLabels(
             GIVEN, m.Labels(bytes(32), bytes(32), 5, bytes(32), b"2", bytes(64)), bytes(32)
         ),
+        statements.TwoQuorumSets(choice, choice),
+        statements.TwoQuorumSets(choice, ballot), statements.TwoBallots(ballot, ballot),
     )]  # fmt: skip
 
 
 def headers() -> list[bytes]:
-    """Headers of motions about labels, numbers and probabilities."""
+    """Headers of motions about labels, numbers and probabilities, and of a federated one."""
     hall = Moot(np.zeros((6, INPUTS), np.int8), 0)
     changes: list[dict[str, Any]] = [{}, {"protocol": "snowball"}, {"alpha": 0}, {"weighted": True}]
     changes += [{"trust": True, "review": Review(20, bytes(32), bytes(32))}]
     numbers = NumberMoot(np.zeros((6, INPUTS)), 0)
     chances = NumberMoot(np.zeros((6, INPUTS, 3), np.int16), 0)
-    others = [moot.motion()[0].encoded() for moot in (numbers, chances)]
+    federated = FederatedMoot(np.zeros((6, INPUTS), np.int8), 0)
+    others = [moot.motion()[0].encoded() for moot in (numbers, chances, federated)]
     return [*others, *(hall.motion(**each)[0].encoded() for each in changes)]
 
 
@@ -134,7 +146,7 @@ def readers(folder: Path) -> tuple[Reader, ...]:
                (ValueError, TypeError), quick=6000),
         Reader("evidence", statements.read_evidence, evidence(), _evidence,
                ("wire.statements:_DECODER", "wire.statements:read_evidence"), quick=6000),
-        *_forms(), *_rosters(folder), *_played(), *_doors(), *_reviews(),
+        *_forms(), *_rosters(folder), *_played(), *_doors(), *_reviews(), *_ballots(folder),
     )  # fmt: skip
 
 
@@ -193,7 +205,8 @@ def _message(data: bytes, message: Any) -> None:
 
 def _header(data: bytes, found: Motion) -> None:
     assert found.encoded() == data
-    assert found.rule(found.alpha or found.k // 2 + 1) if found.is_labels else found.aggregation()
+    if not found.federated:
+        assert found.rule(found.alpha or found.k // 2 + 1) if found.is_labels else found.aggregation()
     assert found.form.held_bytes < m.MOST_BYTES / 2
 
 
@@ -320,10 +333,48 @@ def _rosters(folder: Path) -> Iterator[Reader]:
                  [each.line().encode() for each in old], a_member, line, quick=300)  # fmt: skip
 
 
+def _ballots(folder: Path) -> Iterator[Reader]:
+    """Statements of federated motions, and quorum sets in files."""
+    rng = np.random.default_rng(5)
+    pool = []
+    for classes in (2, 3, 10):
+        for counters in (0, 1, 3):
+            said = rng.integers(-1, classes, (4, counters, 6)).astype(np.int8)
+            wanted, at = rng.integers(-1, classes, 6).astype(np.int8), rng.integers(0, 17, 6)
+            pool.append(pack_statement(Statement("", said, at, wanted), classes))
+
+    def one_encoding(data: bytes, found: tuple[Statement, int]) -> None:
+        statement, classes = found
+        assert pack_statement(statement, classes) == data
+        assert -1 <= statement.said.min(initial=0) <= statement.said.max(initial=0) < classes
+        assert 0 <= statement.counter.min() <= statement.counter.max() <= 16
+
+    path = folder / "mine.toml"
+    texts = [
+        b'threshold = 2\nmembers = ["a", "b"]\n[[inner]]\nthreshold = 1\nmembers = ["c"]\n',
+        b'name = "x"\n[quorum_set]\nthreshold = 1\nmembers = ["a"]\n',
+        b'{"threshold": 2, "validators": ["a"], "innerQuorumSets": [{"threshold": 1, "validators": ["b"]}]}',
+    ]
+
+    def read(data: bytes) -> QuorumSet:
+        path.write_bytes(data)
+        return read_quorum_set(path)
+
+    def satisfiable(_data: bytes, found: QuorumSet) -> None:
+        assert found.satisfiable
+        assert read_set(form_of(found)).digest() == found.digest()
+
+    yield Reader("ballots", lambda data: unpack_statement(data[:2000], bytes(32)), pool, one_encoding,
+                 ("wire.ballots:unpack_statement",), quick=3000)  # fmt: skip
+    yield Reader("quorum set files", read, texts, satisfiable,
+                 ("membership.quorum_choice:read_quorum_set",), quick=300)  # fmt: skip
+
+
 def _played() -> Iterator[Reader]:
     """Certificates, audit logs and kept rounds of motions that were played."""
     values = np.tile(np.arange(4.0), (7, 1))
-    halls = [Moot(np.ones((7, 4), np.int8), 1, two_faced=[2]), NumberMoot(values, 1)]
+    federated = FederatedMoot(np.ones((7, 2), np.int8), 1)
+    halls = [Moot(np.ones((7, 4), np.int8), 1, two_faced=[2]), NumberMoot(values, 1), federated]
     certificates, exports, rounds = [], [], []
     for hall in halls:
         hall.put(0, rounds=3)

@@ -21,6 +21,7 @@ from cryptography.x509.oid import NameOID
 
 from folkmoot.adversaries import Adversary, NumberAdversary, Sleeper
 from folkmoot.arrays import Array, Colours
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.check_rows import LabelledRows
@@ -154,6 +155,7 @@ class Moot:
         improving: Mapping[int, Callable[[Moot, int, World[int]], tuple[Choosing, Learning | None]]]
         | None = None,
         rows: Mapping[int, LabelledRows] | None = None,
+        quorum_sets: Mapping[int, QuorumSet | None] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -168,6 +170,7 @@ class Moot:
         self.disk, self.past = disk, past
         self.improving = dict(improving or {})  # who chooses among models, and makes better ones
         self.rows = dict(rows or {})
+        self.quorum_sets = dict(quorum_sets or {})
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(range(self.n), seed, weather)
@@ -202,7 +205,7 @@ class Moot:
         node = Node(
             Parts(
                 seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies, choice,
-                better, self.rows.get(place),
+                better, self.rows.get(place), quorum_set=self.quorum_sets.get(place),
             ),
             policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip

@@ -116,11 +116,16 @@ def _as_dict(report: Report) -> dict[str, Any]:
 
 
 def _print(report: Report) -> None:
+    from folkmoot.tabular import shortened
+
     say(
         f"motion {report.motion[:12]}, a pool of {report.asker}: {report.inputs:,} inputs, "
         f"{report.decided:,} decided, {report.used:,} used; this node's own model had answered "
         f"{report.otherwise:,} of these otherwise"
     )
+    if report.labels:
+        counted = [f"{label}: {times:,}" for label, times in report.labels.items()]
+        say(f"agreed labels: {shortened(counted)}")
     if report.before is not None:
         say(
             f"of {report.rows:,} own rows, right before: {_right(report.before, report.rows)} "

@@ -15,7 +15,6 @@ from folkmoot.cli.options import (
     Everything,
     Json,
     KOrAll,
-    Protocol,
     RoundsEach,
     real_number,
     whole_alpha,
@@ -61,7 +60,12 @@ def ask(
             show_default=False,
         ),
     ] = None,
-    protocol: Protocol = "slush",
+    protocol: Annotated[
+        str,
+        typer.Option(
+            "--protocol", help="One of: {protocols}, federated (each decides by its own [quorum_set])."
+        ),
+    ] = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,

@@ -9,7 +9,7 @@ from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.network.service.status import PeerStatus, Status
+    from folkmoot.network.service.status import MotionStatus, PeerStatus, Status
 
 
 def status(folder: Folder, json: Json = False) -> None:
@@ -63,7 +63,8 @@ def status(folder: Folder, json: Json = False) -> None:
         [
             motion.motion[:12],
             motion.asker,
-            motion.phase,
+            motion.protocol,
+            _phase(motion),
             f"{motion.inputs:,}",
             f"{motion.round} of {motion.rounds}",
             f"{motion.closes} of {motion.participants or now.participants}",
@@ -72,9 +73,17 @@ def status(folder: Folder, json: Json = False) -> None:
         for motion in now.motions
     ]
     if motions:
-        print_table("", ["motion", "by", "phase", "inputs", "round", "closes", "left"], motions, notes)
+        print_table(
+            "", ["motion", "by", "protocol", "phase", "inputs", "round", "closes", "left"], motions, notes
+        )
     else:
         say(*notes)
+
+
+def _phase(motion: MotionStatus) -> str:
+    """Where a motion stands; of a federated one, too, how far its inputs are."""
+    told = ", ".join(f"{count:,} {what}" for what, count in motion.ballots.items())
+    return f"{motion.phase} ({told})" if told else motion.phase
 
 
 def _models(now: Status) -> list[str]:

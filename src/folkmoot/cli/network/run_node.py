@@ -142,6 +142,7 @@ def run(
             told.weights,
             told.improve,
             refit_apart,
+            quorum_set=told.quorum_set,
         ),
         faces=faces,
     )
@@ -194,6 +195,7 @@ def check(
         weights=told.weights,
         policy=told.policy,
         improve=told.improve,
+        quorum_set=told.quorum_set,
     )
 
     async def all_lines() -> list[Check]:

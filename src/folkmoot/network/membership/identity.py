@@ -52,7 +52,9 @@ CHAIN = "chain.toml"  # the node's address on a chain, if it has one
 
 _KEYS = ("name", "organisation", "listen", "addresses")
 # service/node_file.py reads these
-_RUNNING = ("roster", "model", "schema", "weights", "holdout", "labels", "allow", "policy", "improve")
+_RUNNING = (
+    "roster", "model", "schema", "weights", "holdout", "labels", "allow", "policy", "improve", "quorum_set",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy.typing as npt
 
+from folkmoot.federated.agreement import MOST_COUNTERS
 from folkmoot.network.membership.identity import SETTINGS
 from folkmoot.network.service.control import MotionProgress, Put, look, put
 from folkmoot.network.service.door import door_of
@@ -16,8 +17,7 @@ from folkmoot.network.service.status import Status
 from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.forms import Answers
-from folkmoot.network.wire.motion import LOCAL, TRIMMED_MEAN, check_tol
-from folkmoot.protocols import protocol_called
+from folkmoot.network.wire.motion import FEDERATED, LOCAL, TRIMMED_MEAN, check_protocol_name, check_tol
 
 Weights: TypeAlias = Literal["equal", "record", "learnt"]
 Voting: TypeAlias = Literal["labels", "probabilities"]
@@ -31,7 +31,9 @@ class Terms:
     Parameters
     ----------
     protocol : str
-        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``.
+        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``; or "federated": each node decides by
+        the quorum set in its ``node.toml``, and ``k``, ``alpha``, ``beta``, ``rounds`` and ``least_voters``
+        have no meaning.
     k : int or None
         How many peers are asked in a round; None is 10, or all others.
     alpha : int, "local" or None
@@ -106,7 +108,7 @@ class Terms:
     peer_review: bool = False
 
     def __post_init__(self) -> None:
-        protocol_called(self.protocol)
+        check_protocol_name(self.protocol)
         if self.weights not in get_args(Weights):
             raise ValueError(f"weights must be 'equal', 'record' or 'learnt': got {self.weights!r}")
         if isinstance(self.alpha, str) and self.alpha != "local":
@@ -121,6 +123,7 @@ class Terms:
             raise ValueError(f"improve must be given with labels only: the answers are {self.answers}")
         self._check_review()
         self._check_numbers()
+        self._check_federated()
 
     @property
     def answers(self) -> Answers:
@@ -141,6 +144,16 @@ class Terms:
             raise ValueError(f"least_voters must not be given with {what}: each node decides for itself")
         if self.answers != "labels":
             raise ValueError(f"{what} is for labels, and not for {self.answers}")
+
+    def _check_federated(self) -> None:
+        if self.protocol != FEDERATED:
+            return
+        if self.weights == "learnt":
+            raise ValueError(f"weights must be 'equal' or 'record' with protocol {FEDERATED!r}: got 'learnt'")
+        plain = Terms()
+        for name in ("k", "alpha", "beta", "rounds", "least_voters", "peer_review"):
+            if getattr(self, name) != getattr(plain, name):
+                raise ValueError(f"{name} must not be given with protocol {FEDERATED!r}: quorum sets decide")
 
     def _check_numbers(self) -> None:
         if self.regression and self.voting != "labels":
@@ -261,14 +274,14 @@ def ask(X: npt.ArrayLike | Batch, *, via: str | Path = ".", terms: Terms | None 
 
 def put_of(batch: Batch, terms: Terms) -> Put:
     """What a node is told: the inputs and the terms; their chunks follow."""
-    labels = terms.answers == "labels"
+    labels, federated = terms.answers == "labels", terms.protocol == FEDERATED
     return Put(
         seconds=terms.seconds,
         protocol=terms.protocol if labels else TRIMMED_MEAN,
-        k=terms.k,
-        alpha=LOCAL if terms.alpha == "local" else terms.alpha,
-        beta=terms.beta if labels else 1,
-        rounds=terms.rounds,
+        k=1 if federated else terms.k,
+        alpha=LOCAL if terms.alpha == "local" or federated else terms.alpha,
+        beta=terms.beta if labels and not federated else 1,
+        rounds=MOST_COUNTERS if federated else terms.rounds,
         pace=terms.pace,
         weighted=terms.weights == "record",
         trust=terms.trust,

@@ -20,6 +20,7 @@ from folkmoot.network.service.improve.setup import check_improve
 from folkmoot.network.service.operation import (
     Settings,
     check_access,
+    check_quorum_set,
     check_shown,
     is_running,
     labels_of,
@@ -72,6 +73,8 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
         yield _improve(settings, settings.improve, roster)
     if settings.policy.check_rows:
         yield _check_rows(settings)
+    if settings.quorum_set is not None:
+        yield _quorum_set(settings, roster)
     if settings.weights is not None:
         yield _weights(settings.weights, roster)
     async for line in _peers(settings.folder, roster, place):
@@ -124,6 +127,14 @@ def _check_rows(settings: Settings) -> Check:
     rows = None if holdout is None else holdout.rows
     whole = 0 if rows is None else len(rows.labels)
     return Check("check rows", True, f"{settings.policy.check_rows} in a motion, of {whole} rows with labels")
+
+
+def _quorum_set(settings: Settings, roster: Roster) -> Check:
+    try:
+        chosen = check_quorum_set(settings, roster)
+    except ValueError as error:
+        return Check("quorum set", False, str(error))
+    return Check("quorum set", True, f"{chosen}, for federated motions")
 
 
 def _weights(path: Path, roster: Roster) -> Check:

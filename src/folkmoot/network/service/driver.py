@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from folkmoot.adversaries import Adversary, NumberAdversary
 from folkmoot.arrays import Colours
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.check_rows import Contributor, LabelledRows
 from folkmoot.network.service.drawing import answer_size
@@ -22,8 +23,9 @@ from folkmoot.network.service.improve.interfaces import Choosing, Keeping, Learn
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.drill import Liar, LyingSession
+from folkmoot.network.session.federating import Federation
 from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
-from folkmoot.network.session.minutes import Ended, Memory, Save, Seat
+from folkmoot.network.session.minutes import Ended, Memory, Save, Seat, Signed
 from folkmoot.network.session.opening import ShownRows
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
@@ -114,6 +116,7 @@ class Parts:
     choice: Choosing | None = None  # of models; None: there is only that of ``votes``
     improving: Learning | None = None
     rows: LabelledRows | None = None  # own labelled rows, of which check rows may be shown
+    quorum_set: QuorumSet | None = None  # by which it decides in federated motions; by names of the roster
 
 
 class Driver:
@@ -139,6 +142,7 @@ class Driver:
         if parts.adversary is not None:
             liar = Liar(parts.adversary, parts.rng, parts.number_adversary)
             self._session = partial(LyingSession, liar)
+        self._federation = Federation([participant.name for participant in parts.roster], parts.quorum_set)
         self._holdout, self._choice, self._improving = parts.holdout, parts.choice, parts.improving
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past
@@ -174,7 +178,7 @@ class Driver:
         if self._improving is not None:
             asker, again = self._roster[motion.asker].name, memory is not None
             pool = self._improving.pool(name, motion, asker, again=again)
-        local = motion.is_labels and motion.alpha == LOCAL
+        local = motion.is_labels and motion.alpha == LOCAL and not motion.federated
         alpha = LocalThreshold.of(self._anchor(motion, holdout), motion.k) if local else motion.alpha
         shown = None if self.contributor is None else self.contributor.shown_for(motion)
         session = self._session(
@@ -189,6 +193,7 @@ class Driver:
             weights=self._weighing.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
             shown=shown,
+            federation=self._federation if motion.federated else None,
         )
         running = Running(
             session,
@@ -248,7 +253,7 @@ class Driver:
 
     def _keep(self, running: Running, saves: list[Save]) -> None:
         """Store at once what this node says itself, and all at the end; what others signed soon."""
-        foreign = all(isinstance(x, m.Commit | m.Close) and x.node != self._seat.place for x in saves)
+        foreign = all(isinstance(x, Signed) and x.node != self._seat.place for x in saves)
         if not running.unsaved and foreign:
             when = self._transport.now() + BATCH_SECONDS
             self._transport.later(when, lambda: self._store(running, None))
@@ -341,7 +346,7 @@ class Driver:
             if motion.review is None:
                 return judge(self._seat.place, votes, anchor, motion.classes)
             checked, owners = session.checked, session.minutes.owners
-            return judge_by_review(self._seat.place, votes, motion, checked, owners, before)
+            return judge_by_review(self._seat.place, votes, motion, checked, owners, before, anchor)
 
         study = self._transport.work(job, done)
         running.jobs.append((session.phase, study))
@@ -404,7 +409,8 @@ class Driver:
     def _end(self, running: Running, summary: dict[str, Any]) -> None:
         session = running.session
         self._counts["motions_over"] += 1
-        self._counts["queries_sent"] += session.queries
+        self._counts["federated_motions_over"] += session.motion.federated
+        self._counts["statements_made" if session.motion.federated else "queries_sent"] += session.queries
         if running.inputs is not None:
             running.inputs.discard()
             running.inputs = None

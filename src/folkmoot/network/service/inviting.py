@@ -36,7 +36,8 @@ LONGEST: Final = 30.0  # seconds for them
 TRIES: Final = 4  # times that those who have not answered are invited
 GRACE: Final = 0.5  # seconds in which those who seem to be gone may still answer
 MOST_BYTES: Final = 64 << 20  # of the inputs of a motion with check rows: they are shuffled in memory
-INVITATIONS: Final = (1 / 60, 10.0)  # of one asker that are answered: a second, and at once
+INVITATIONS: Final = (1 / 60, 10.0)  # of one asker that get rows: a second, and at once
+TOO_OFTEN: Final = f"it shows a member rows for {INVITATIONS[1]:g} motions at once, and for one a minute"
 
 
 @dataclass
@@ -120,7 +121,11 @@ class Reviews:
                 ready(_nobody(refusals, self._seat.n), inputs)
                 return
             left = replace(draft, seconds=draft.seconds - seconds, created=self._transport.clock())
-            motion, mixed, owners = mix(left, inputs, invitation, rows, self._randbytes(32))
+            try:
+                motion, mixed, owners = mix(left, inputs, invitation, rows, self._randbytes(32))
+            except (ValueError, OSError) as error:  # with check rows they may be too many
+                ready(str(error), inputs)
+                return
             said = motion_name(motion.encoded())
             bare = m.Owners(said, self._seat.place, *owners, bytes(64))
             signature = self._seat.key.sign(statements.opens_owners(bare))
@@ -150,11 +155,9 @@ class Reviews:
             return
         for peer in self._owing(invited):
             self._transmit(peer, invited.frame)
-        again = now + invited.invitation.seconds / TRIES
-        for when in (again, invited.began + GRACE):
-            if when > now:
-                self._transport.later(min(when, invited.end), lambda: self._tick(invited))
-                break
+        again, grace = now + invited.invitation.seconds / TRIES, invited.began + GRACE
+        when = min(again, invited.end, grace if grace > now else again)
+        self._transport.later(when, lambda: self._tick(invited))
 
     def _owing(self, invited: Invited) -> list[int]:
         told = invited.rows.keys() | invited.refusals.keys()
@@ -219,7 +222,7 @@ class Reviews:
         except (ValueError, TypeError):
             return
         now, clock = self._transport.now(), self._transport.clock()
-        if wanted.asker != peer or wanted.moot != self._moot or self._budgets[peer].pay(now):
+        if wanted.asker != peer or wanted.moot != self._moot or not self._admission.favour(peer, now):
             return
         if not abs(clock - wanted.created) < wanted.seconds + OLD:
             return
@@ -227,6 +230,8 @@ class Reviews:
         if not statements.holds(self._seat.keys[peer], message.signature, statements.invites(name, peer)):
             return
         why = self._admission.withholds_rows(wanted, clock)
+        if why is None and not self.contributor.knows(wanted) and self._budgets[peer].pay(now):
+            why = TOO_OFTEN
         if why is None:
             try:
                 self._transmit(peer, m.encode(self._given(wanted)))

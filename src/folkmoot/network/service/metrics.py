@@ -21,6 +21,8 @@ _COUNTED: Final = {
     "bytes_sent": "Bytes in the frames that were sent, without length and TLS.",
     "queries_sent": "Queries asked, in motions that are over.",
     "motions_over": "Motions that are over.",
+    "federated_motions_over": "Federated motions that are over.",
+    "statements_made": "Statements that this node signed, in federated motions that are over.",
     "evidence": "Participants that contradicted themselves, once a motion.",
     "candidates": "Models that were made of pools, for the operator to adopt.",
     "candidates_refused": "Pools of which no model was made, or none that own rows bear out.",

@@ -92,8 +92,9 @@ class Node:
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
         self._admission = Admission(
-            seat, self._moot, policy, labels, disk, parts.votes.check, [member.name for member in roster]
-        )
+            seat, self._moot, policy, labels, disk, parts.votes.check, [member.name for member in roster],
+            has_quorum_set=parts.quorum_set is not None,
+        )  # fmt: skip
         self._check_model = parts.votes.check
         self._driver = Driver(
             parts, health=self.health, counts=self.counts, by_peer=self.by_peer, log=self._log
@@ -140,6 +141,8 @@ class Node:
                 for peer in range(self.seat.n):
                     if peer != self.seat.place:
                         self._driver.send(running, peer, m.Want(stored.name, b""))
+                        if stored.motion.federated:
+                            self._driver.send(running, peer, m.Lacking(stored.name, b""))
 
     def stop(self) -> None:
         """Store what others have said lately."""
@@ -252,7 +255,7 @@ class Node:
             self._on_fetch(running, peer, message)
         elif isinstance(message, m.Unknown):
             self._tell_again(running, peer)
-        elif not isinstance(message, m.Want | m.Unopened) or self._favour(
+        elif not isinstance(message, m.Want | m.Lacking | m.Unopened) or self._favour(
             peer, relayed_size(running.session)
         ):
             running.session.receive(self.transport.now(), peer, message)
@@ -388,30 +391,37 @@ class Node:
         assert not isinstance(message, m.OfRosters | m.Announce)  # noqa: S101
         name = message.motion
         if self.storage.knows(name):
-            if isinstance(message, m.Want):
-                if not self._favour(peer, RELAYED_BYTES):
-                    return
-                room = RELAYED_BYTES
-                try:
-                    closes = self.storage.closes(name)
-                except DamagedError:
-                    self.refuse(peer, "damaged_motion")
-                    return
-                for close in closes.values():
-                    frame = m.encode(close)
-                    room -= len(frame)
-                    if room >= 0:
-                        self._driver.transmit(peer, frame)
+            if isinstance(message, m.Want | m.Lacking):
+                self._relay_stored(peer, message)
             elif isinstance(message, m.Ask):  # or it would wait for us, round after round
                 self._driver.transmit(peer, m.encode(m.Unready(name, message.round)))
             else:
                 self.counts["refused_old_motion"] += 1
-        elif isinstance(message, m.Commit | m.Ask | m.Pending | m.Want | m.Unopened):
+        elif isinstance(message, m.Commit | m.Ask | m.Pending | m.Want | m.Ballot | m.Lacking | m.Unopened):
             refused = self._admission.refused(name)
             if refused is not None:
                 self._driver.transmit(peer, m.encode(refused))
-            elif not isinstance(message, m.Want):
+            elif not isinstance(message, m.Want | m.Lacking):
                 self._inquire(peer, name)
+
+    def _relay_stored(self, peer: int, message: m.Want | m.Lacking) -> None:
+        """Send a peer what is stored of a motion that is over: closes, or choices and ballots."""
+        if not self._favour(peer, RELAYED_BYTES):
+            return
+        try:
+            held = self.storage.held(message.motion)
+        except DamagedError:
+            self.refuse(peer, "damaged_motion")
+            return
+        room = RELAYED_BYTES
+        told: list[m.Message] = [*held.closes.values()]
+        if isinstance(message, m.Lacking):
+            told = [*held.choices.values(), *held.ballots.values()]
+        for each in told:
+            frame = m.encode(each)
+            room -= len(frame)
+            if room >= 0:
+                self._driver.transmit(peer, frame)
 
     def _inquire(self, peer: int, name: bytes) -> None:
         """Ask a peer for the announcement of a motion, but not all the time."""

@@ -21,9 +21,12 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from folkmoot.adversaries import ATTACKS, Adversary
+from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
+from folkmoot.network.membership.quorum_choice import KEY as QUORUM_SET
+from folkmoot.network.membership.quorum_choice import by_names, check_named
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
@@ -80,6 +83,7 @@ class Settings:
     weights: Path | None = None  # members' past performance on a chain
     improve: Improve | None = None  # whose pools better models are made of
     refit: Refit | None = None  # who fits them
+    quorum_set: QuorumSet | None = None  # by which it decides in federated motions
 
 
 class Face(Protocol):
@@ -159,6 +163,7 @@ async def _serve(
     check_access(settings.policy, everybody, settings.folder)
     if settings.improve is not None:
         check_improve(settings.improve, models.base, settings.allow, everybody, settings.folder)
+    check_quorum_set(settings, everybody)
     roster = newest_with(me, chronicle, settings)
     place = place_of(me, roster, settings)
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
@@ -177,9 +182,10 @@ async def _serve(
 
     def make(roster: Roster, places: Places, lasting: Lasting) -> Node:
         seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
+        chosen = None if settings.quorum_set is None else by_names(settings.quorum_set, roster)
         parts = Parts(
             seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies, models.choice,
-            improving, known.rows,
+            improving, known.rows, chosen,
         )  # fmt: skip
         return Node(
             parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels, lasting=lasting
@@ -348,6 +354,13 @@ def check_access(policy: Policy, members: Iterable[Member], folder: Path) -> Non
             f"[policy] in {folder / SETTINGS} must name members of the roster, "
             f"{shortened(names)}: got {strangers[0]!r}"
         )
+
+
+def check_quorum_set(settings: Settings, members: Iterable[Member]) -> QuorumSet | None:
+    """The node's quorum set by names; ValueError if it names others than these members."""
+    if settings.quorum_set is None:
+        return None
+    return check_named(settings.quorum_set, members, f"[{QUORUM_SET}] in {settings.folder / SETTINGS}")
 
 
 def labels_of(model: Model, settings: Settings) -> list[str] | None:

@@ -45,6 +45,8 @@ class MotionStatus(msgspec.Struct, frozen=True):
     remaining: float  # seconds
     participants: int = 0  # in the roster that it was put under
     epoch: int = 0  # of that roster
+    protocol: str = ""
+    ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
 
 
 class ProposalStatus(msgspec.Struct, frozen=True):
@@ -139,6 +141,8 @@ def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = Non
                 remaining=round(session.end - now, 3),
                 participants=session.seat.n,
                 epoch=node.roster_of(session.motion.moot).epoch,
+                protocol=session.motion.protocol,
+                ballots=session.view().ballots,
             )
             for session in sessions
         ],

@@ -105,7 +105,7 @@ class Comparing:
     def on_marks(self, peer: int, message: m.Marks) -> bool:
         """A peer says which commitments it holds, at any time; whether it may be so."""
         minutes = self._minutes
-        if not minutes.motion.trust or len(message.marks) != 8 * minutes.seat.n:
+        if not minutes.motion.reveals or len(message.marks) != 8 * minutes.seat.n:
             return False
         self._vectors[peer] += 1
         if self._vectors[peer] > _MOST_VECTORS:

@@ -15,7 +15,8 @@ as its own holdout does, and no close of another is counted by it.
   honest asker. An asker that calls a participant late could as well have sent it no inputs.
 - A node that has not voted takes no map.
 - A contributor opens its labels only if its rows stand in the batch where the map says, as it saw when it
-  voted. Else the asker has put other rows in their place: then it says that it does not open them.
+  voted. Else the asker has put other rows in their place: then it says that it does not open them. So does
+  one that was started anew meanwhile, and does not know them any more.
 - Labels that do not come by the end of the phase are not waited for. Their rows are dropped.
 """
 
@@ -54,11 +55,11 @@ class ShownRows:
             if known is not None:
                 self.met[start + i] = known
 
-    def stand_as_in(self, owners: OwnerMap) -> bool:
-        """Whether all of its rows that the map names stand where it says."""
+    def stand_as_in(self, owners: OwnerMap, promised: m.Contribution) -> bool:
+        """Whether the map has what this node signed, and all of its rows stand where it says."""
         where, which = owners.rows[self.contribution.node]
         pairs = zip(where.tolist(), which.tolist(), strict=True)
-        return all(self.met.get(place) == row for place, row in pairs)
+        return promised == self.contribution and all(self.met.get(place) == row for place, row in pairs)
 
 
 class Opening:
@@ -110,11 +111,10 @@ class Opening:
             return
         known = self._labels.get(own)
         if known is None:
-            if shown is None:  # it was started anew, and does not know them any more
-                return
+            known = self._own_labels(bytes(32), b"")  # it was started anew, or they stand elsewhere
             promised = self._contribution(own)
-            whole = promised == shown.contribution and shown.stand_as_in(minutes.owners)
-            known = self._own_labels(shown.salt if whole else bytes(32), shown.labels if whole else b"")
+            if shown is not None and shown.stand_as_in(minutes.owners, promised):
+                known = self._own_labels(shown.salt, shown.labels)
             self._take_labels(known)
             minutes.saves.append(known)
         self._told = True

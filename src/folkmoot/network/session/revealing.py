@@ -6,6 +6,8 @@ there when the gathering ended are shown them only then.
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 
 from folkmoot.arrays import Colours
@@ -15,7 +17,7 @@ from folkmoot.network.session.judgement import Judgement
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import Event, Phase
-from folkmoot.network.session.stance import Stance
+from folkmoot.network.session.stance import Shown
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.packing import unpack
@@ -25,7 +27,7 @@ from folkmoot.votes import UNCOLOURED
 class Revealing:
     """The first votes of all; ends when this node has made up its mind about them."""
 
-    def __init__(self, minutes: Minutes, patience: Patience, stance: Stance, comparing: Comparing) -> None:
+    def __init__(self, minutes: Minutes, patience: Patience, stance: Shown, comparing: Comparing) -> None:
         self._minutes, self._patience, self._stance = minutes, patience, stance
         self._comparing = comparing
         self._revealed: dict[int, Colours] = {}
@@ -65,15 +67,19 @@ class Revealing:
         by = patience.last_by(patience.reveal_by, now, most=most)
         if owed and now < by:
             return min(patience.next_try, by)
-        self._listening = True
-        minutes.late |= self._comparing.late_elsewhere()
+        minutes.late |= self._comparing.late_elsewhere() - minutes.refusals.keys()
         self._prepare_study()
-        minutes.study = np.full((minutes.seat.n, minutes.motion.inputs), UNCOLOURED, dtype=np.int8)
+        shown = minutes.shown = np.full((minutes.seat.n, minutes.motion.inputs), UNCOLOURED, dtype=np.int8)
         for place, votes in self._revealed.items():
-            if place not in minutes.cheats and place not in minutes.late:
-                minutes.study[place] = votes
-        peers = [votes for place, votes in enumerate(minutes.study) if place != minutes.seat.place]
+            if place not in minutes.cheats and not self._too_late(place):
+                shown[place] = votes
+        self._listening = True
+        peers = [votes for place, votes in enumerate(shown) if place != minutes.seat.place]
         self._stance.settle_threshold(peers)
+        if not minutes.motion.trust:
+            return Event.JUDGED
+        minutes.study = shown.copy()
+        minutes.study[sorted(minutes.late)] = UNCOLOURED  # who may have copied is not learnt from
         return patience.talk_by
 
     def _own_first(self) -> Colours:
@@ -106,9 +112,9 @@ class Revealing:
     def on_reveal(self, peer: int, message: m.Reveal) -> bool:
         """A peer shows its first votes, at any time; whether that may be."""
         minutes = self._minutes
-        if peer not in minutes.commits or not minutes.motion.trust:
+        if peer not in minutes.commits or not minutes.motion.reveals:
             return False
-        wanted = peer not in self._revealed and peer not in minutes.late and not self._listening
+        wanted = peer not in self._revealed and not self._too_late(peer)
         if wanted:
             said = statements.revealed(message, peer)
             if not statements.holds(minutes.seat.keys[peer], message.signature, said):
@@ -122,6 +128,8 @@ class Revealing:
             except ValueError:
                 return False
             self._revealed[peer] = votes
+            if self._listening and minutes.shown is not None and peer not in minutes.cheats:
+                minutes.shown[peer] = votes
         if message.want:
             # Only who has all commitments it will wait for shows its votes. Who had not committed by then
             # waits until the others are as far, too, or it could commit to a copy elsewhere.
@@ -129,6 +137,22 @@ class Revealing:
             early = minutes.phase in (Phase.VOTING, Phase.GATHERING) or waits
             minutes.tell(peer, m.Pending(minutes.name) if early else self._reveal(want=False))
         return True
+
+    def ask_again(self, now: float, rng: random.Random) -> None:
+        """In a federated motion, later: ask one of those whose first votes are lacking."""
+        minutes = self._minutes
+        lacking = [peer for peer in minutes.live_peers(now) if peer not in self._revealed]
+        if lacking:
+            minutes.tell(rng.choice(lacking), self._reveal(want=True))
+
+    def _too_late(self, place: int) -> bool:
+        """Whether first votes do not count any more.
+
+        In a federated motion they always do: they make labels fit to be voted for, by the quorum set of each,
+        and whoever has copied one makes none fit that nobody else voted for.
+        """
+        minutes = self._minutes
+        return not minutes.motion.federated and (place in minutes.late or self._listening)
 
     def _reveal(self, *, want: bool) -> m.Reveal:
         minutes, own = self._minutes, self._minutes.own

@@ -5,13 +5,13 @@ What each node makes of them is the rule of ``folkmoot.trust.review``, in ``judg
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Colours, Ints
 from folkmoot.network.session.comparing import Comparing
-from folkmoot.network.session.judgement import Judgement, heard_inputs, most_heard
+from folkmoot.network.session.judgement import Judgement, heard_inputs, judge, most_heard
 from folkmoot.network.session.minutes import CheckRows, Minutes
 from folkmoot.network.session.opening import Opening
 from folkmoot.network.session.patience import Patience
@@ -19,7 +19,7 @@ from folkmoot.network.session.revealing import Revealing
 from folkmoot.network.session.stance import Stance
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.review import OwnerMap
-from folkmoot.trust import CheckedAnswers, check_answers, review_all
+from folkmoot.trust import Anchor, CheckedAnswers, check_answers, review_all
 from folkmoot.trust.review import leads
 from folkmoot.votes import UNCOLOURED
 
@@ -68,54 +68,66 @@ def judge_by_review(
     checked: CheckRows | None,
     owners: OwnerMap | None,
     before: CheckedAnswers | None,
+    anchor: Anchor | None,
 ) -> Judgement:
     """Learn from check rows, and say what to begin the talk with.
 
     ``votes`` (participant, row) are the first votes on all rows; ``before`` are those on inputs of former
-    motions whose truth this node was told. A node that finds no anchor trusts nobody and is silent.
-
-    In the talk it asks by the weights of its rule. They say little of whom to go with in the end: liars that
-    are always wrong are read backwards, and then honest peers may weigh nothing. So it decides what those
-    hold as well whose rows it has learnt from (``believed``); of truths alone, those who know these.
+    motions whose truth this node was told. A node that finds no anchor there, such as one that shows no rows,
+    listens as in a motion with trust, if its own holdout (``anchor``) is enough for that. Else it trusts
+    nobody and is silent.
     """
-    everybody, classes = votes.astype(np.int64), motion.classes
     if owners is None and motion.review is not None and motion.review.asked:
-        return _nobody(len(votes), motion.asked, "not anchored: the asker has not opened its check rows")
+        return _nobody(len(votes), motion, "not anchored: the asker has not opened its check rows")
+    everybody = votes.astype(np.int64)
     batch = everybody if owners is None else everybody[:, owners.asked]
-    parts: list[CheckedAnswers] = []
-    if checked is not None and checked.rows.size:
-        said = everybody[:, checked.rows]
-        parts.append(check_answers(said, checked.truth, checked.publisher, classes=classes))
-    if before is not None:
-        parts.append(before)
-    if not parts:
-        return _nobody(len(votes), motion.asked, "not anchored: there are no rows whose truth is known")
-    known = _joined(parts)
     if not (batch[place] != UNCOLOURED).any():
-        return _nobody(len(votes), motion.asked, "not anchored: its model has no vote on any input")
-    most = most_heard(len(votes), classes)
+        return _nobody(len(votes), motion, "not anchored: its model has no vote on any input")
+    found = _reviewed(place, batch, _known(everybody, checked, before, motion.classes), motion)
+    if found.anchored or anchor is None:
+        return found
+    heard = judge(place, batch.astype(np.int8), anchor, motion.classes)
+    if not heard.anchored:
+        return found
+    return replace(heard, why=f"{found.why}; so it has listened: {heard.why}")
+
+
+def _known(
+    everybody: Ints, checked: CheckRows | None, before: CheckedAnswers | None, classes: int
+) -> CheckedAnswers | None:
+    """All rows whose truth is known, with everybody's votes on them; None if there are none."""
+    if checked is None or not checked.rows.size:
+        return before
+    said = check_answers(everybody[:, checked.rows], checked.truth, checked.publisher, classes=classes)
+    return said if before is None else said.and_also(before)
+
+
+def _reviewed(place: int, batch: Ints, known: CheckedAnswers | None, motion: Motion) -> Judgement:
+    """What the rule of peer review makes of checked answers.
+
+    In the talk a node asks by the weights of its rule. They say little of whom to go with in the end: liars
+    that are always wrong are read backwards, and then honest peers may weigh nothing. So it decides what
+    those hold as well whose rows it has learnt from (``believed``); of truths alone, those who know these.
+    """
+    if known is None:
+        return _nobody(len(batch), motion, "not anchored: there are no rows whose truth is known")
+    most = most_heard(len(batch), motion.classes)
     (review,) = review_all(known, judges=[place], batch=batch[:, heard_inputs(batch.shape[1], most)])
     if not review.anchored:
-        return _nobody(len(votes), motion.asked, review.why)
+        return _nobody(len(batch), motion, review.why)
     blocks = [batch[:, i : i + most] for i in range(0, batch.shape[1], most)]
     start = np.concatenate([review.decide(block) for block in blocks]).astype(np.int8)
     sure = np.concatenate([leads(review.scores(block)) for block in blocks]).astype(np.float32)
     voted = (batch != UNCOLOURED).any(axis=1)
     weights = np.where(voted, review.weight, 0.0)  # nobody asks who has nothing to tell
-    believed = np.where(np.arange(len(votes)) == place, False, review.accepted).astype(np.float64)
-    if not believed.any():  # taught by truths alone: then those who are right more often than a guess
-        right = (known.votes == known.truth).sum(axis=1) * classes > (known.votes != UNCOLOURED).sum(axis=1)
-        believed = np.where(np.arange(len(votes)) == place, False, right).astype(np.float64)
-    return Judgement(weights, start, sure, review.anchored, review.why, believed)
+    others = np.arange(len(batch)) != place
+    believed = others & review.accepted
+    if not believed.any():
+        right, told = (known.votes == known.truth).sum(axis=1), (known.votes != UNCOLOURED).sum(axis=1)
+        believed = others & (right * motion.classes > told)
+    return Judgement(weights, start, sure, review.anchored, review.why, believed.astype(np.float64))
 
 
-def _joined(parts: Sequence[CheckedAnswers]) -> CheckedAnswers:
-    known = parts[0]
-    for more in parts[1:]:
-        known = known.and_also(more)
-    return known
-
-
-def _nobody(participants: int, inputs: int, why: str) -> Judgement:
-    nothing = np.full(inputs, UNCOLOURED, dtype=np.int8)
-    return Judgement(np.zeros(participants), nothing, np.zeros(inputs, dtype=np.float32), False, why)
+def _nobody(participants: int, motion: Motion, why: str) -> Judgement:
+    nothing = np.full(motion.asked, UNCOLOURED, dtype=np.int8)
+    return Judgement(np.zeros(participants), nothing, np.zeros(motion.asked, dtype=np.float32), False, why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -97,6 +97,23 @@ class Holding(ABC):
         digest = hashlib.sha256(votes).digest()
         said = statements.state(minutes.name, minutes.seat.place, self._version, digest)
         return Told(self._version, votes, minutes.seat.key.sign(said))
+
+
+class Shown(Protocol):
+    """What revealing needs of a stance: first votes as they are shown, and what is opened with."""
+
+    @property
+    def colours(self) -> Colours:
+        """What it holds."""
+
+    def begin_with(self, votes: Array) -> None:
+        """Take these votes into the talk."""
+
+    def change_to(self, held: Array) -> None:
+        """Tell something else from now on."""
+
+    def settle_threshold(self, peers: Sequence[Colours]) -> None:
+        """Fix a local threshold, once, by the first votes of some peers."""
 
 
 class Stance(Holding):

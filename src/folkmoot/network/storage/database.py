@@ -28,6 +28,7 @@ CHILDREN: Final = (
     "series",
     "models",
     "opened",
+    "ballots",
 )  # tables with rows of a motion
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL);
@@ -81,6 +82,11 @@ CREATE TABLE adoptions (place INTEGER PRIMARY KEY, model TEXT NOT NULL, base TEX
 _OPENED: Final = """
 CREATE TABLE opened (motion BLOB, node INTEGER, frame BLOB NOT NULL, PRIMARY KEY (motion, node))
 """
+# Of federated motions: the quorum set that each has chosen, and its last statement.
+_BALLOTS: Final = (
+    "CREATE TABLE ballots (motion BLOB, node INTEGER, kind TEXT, frame BLOB NOT NULL, "
+    "PRIMARY KEY (motion, node, kind))"
+)
 _STEPS: Final = (
     _SCHEMA,
     _SEALS,
@@ -89,6 +95,7 @@ _STEPS: Final = (
     _AUDIT,
     _MODELS,
     _OPENED,
+    _BALLOTS,
 )  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)
 

@@ -21,6 +21,7 @@ MOST_OLDER: Final = 15  # earlier rosters that are told of
 MOST_PROPOSALS: Final = 64  # for the next one
 MOST_CHECK_ROWS: Final = 1000  # that a participant shows in a motion
 LONGEST_REASON: Final = 300  # characters
+MOST_NAMED: Final = 4096  # in a quorum set
 Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)]
 
 
@@ -199,6 +200,51 @@ class Successor(Message, frozen=True, gc=False, tag=17):
     signatures: Annotated[tuple[tuple[Place, Signature], ...], msgspec.Meta(max_length=4096)]
 
 
+class SetForm(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """A quorum set: any so many of these members, by name, and inner sets; in the one order of its hash."""
+
+    threshold: Annotated[int, msgspec.Meta(ge=1, le=MOST_NAMED)]
+    members: Annotated[
+        tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=64)], ...],
+        msgspec.Meta(max_length=MOST_NAMED),
+    ]
+    inner: Annotated[tuple[SetForm, ...], msgspec.Meta(max_length=MOST_NAMED)]
+
+
+class Choice(Message, frozen=True, gc=False, tag=24):
+    """In a federated motion: ``node`` decides by this quorum set. Anybody may relay it."""
+
+    motion: Digest
+    node: Place
+    quorum_set: SetForm
+    signature: Signature
+
+
+class Ballot(Message, frozen=True, gc=False, tag=25):
+    """In a federated motion: all that ``node`` says so far, packed. Anybody may relay it.
+
+    ``number`` is higher with every change; ``quorum_set`` is the hash of the set that it has chosen.
+    """
+
+    motion: Digest
+    node: Place
+    number: Annotated[int, msgspec.Meta(ge=1, lt=1 << 32)]
+    quorum_set: Digest
+    ballots: bytes
+    signature: Signature
+
+
+class Lacking(Message, frozen=True, gc=False, tag=26):
+    """In a federated motion: send me the choices and ballots that I lack.
+
+    ``have`` holds sixteen bytes for every place of the roster: eight of the hash of the quorum set that I
+    know of it, four of the number of its last ballot, four of that one's hash; or zeros.
+    """
+
+    motion: Digest
+    have: Annotated[bytes, msgspec.Meta(max_length=1 << 16)]
+
+
 class Invite(Message, frozen=True, gc=False, tag=30):
     """I am going to put a motion, and invite check rows; ``header`` is an ``Invitation``."""
 
@@ -285,6 +331,9 @@ AnyMessage: TypeAlias = (
     | Refuse
     | Held
     | Successor
+    | Choice
+    | Ballot
+    | Lacking
     | Invite
     | Rows
     | Owners
@@ -303,6 +352,7 @@ class Decoding(Protocol[_Read]):
         """What is in the data."""
 
 
+_Kind = TypeVar("_Kind", bound=Message)
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(AnyMessage)
 
@@ -324,3 +374,11 @@ def decoded(decoder: Decoding[_Read], data: bytes | memoryview) -> _Read:
         return decoder.decode(data)
     except RecursionError:  # in a field that nobody knows, which is passed over
         raise ValueError("it is nested too deeply") from None
+
+
+def decode_as(data: bytes, kind: type[_Kind]) -> _Kind:
+    """The message of this kind in ``data``; ValueError if there is none."""
+    message = decode(data)
+    if not isinstance(message, kind):
+        raise ValueError(f"a {kind.__name__} was expected: got a {type(message).__name__}")
+    return message

@@ -19,7 +19,7 @@ from folkmoot.arrays import Array
 from folkmoot.network.wire.forms import Answers, Form, form_of
 from folkmoot.network.wire.review import CheckedForm, Review
 from folkmoot.network.wire.schema import Schema, check_schema
-from folkmoot.protocols import SnowProtocol, named_protocol, protocol_called
+from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol, protocol_called
 
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 LOCAL: Final = 0  # alpha: each participant its own, by its track record (strong confidence)
@@ -35,6 +35,8 @@ MOST_INPUTS: Final = 100_000
 MOST_CELLS: Final = 1_000_000  # inputs times labels
 MOST_NUMBERS: Final = 30_000  # inputs times numbers each: a close with all of them is half of a frame
 TRIMMED_MEAN: Final = "trimmed-mean"  # the one rule for numbers that keeps to the honest range and draws near
+FEDERATED: Final = "federated"  # the protocol without queries, by quorum sets
+MOST_BALLOTS: Final = 64_000  # inputs times bits of a vote in a federated motion: half of a frame holds all
 MOST_SECONDS: Final = 86_400.0
 OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 
@@ -88,6 +90,16 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         return self.answers == "labels"
 
     @property
+    def federated(self) -> bool:
+        """Whether it is decided by quorum sets, each participant's own."""
+        return self.protocol == FEDERATED
+
+    @property
+    def reveals(self) -> bool:
+        """Whether first votes are shown before the talk."""
+        return self.trust or self.federated
+
+    @property
     def form(self) -> Form:
         """What answers are, as arrays and as bytes."""
         if self.review is not None and self.review.asked:
@@ -115,7 +127,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     def check(self) -> None:
         """ValueError, with what is wrong, unless every field holds what it may."""
         if self.is_labels:
-            protocol_called(self.protocol)
+            check_protocol_name(self.protocol)
         checks.query(self.k, checks.least_alpha(self.k) if self.alpha == LOCAL else self.alpha)
         checks.integer("beta", self.beta, least=1)
         if not 1 <= self.beta <= 1000:
@@ -135,6 +147,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         if self.trust and self.least_voters:
             raise ValueError("least_voters must not be given with trust: then each node decides for itself")
         self._check_answers()
+        self._check_federated()
         self._check_inputs()
         self._check_decisions()
         if self.review is not None:
@@ -166,9 +179,24 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
                 f"a motion about {self.answers} must have alpha 0 and beta 1, neither weights nor trust"
             )
 
+    def _check_federated(self) -> None:
+        """Quorum sets decide, so there is nothing to say of queries."""
+        if not self.federated:
+            return
+        if (self.k, self.alpha, self.beta, self.least_voters, self.review) != (1, LOCAL, 1, 0, None):
+            raise ValueError(
+                "a federated motion must have k 1, alpha 0, beta 1, least_voters 0 and no review"
+            )
+        most = MOST_BALLOTS // self.classes.bit_length()
+        if self.inputs > most:
+            raise ValueError(
+                f"a federated motion with {self.classes} labels must hold at most {most:,} inputs: "
+                f"got {self.inputs:,}; put them in several motions"
+            )
+
     def _check_decisions(self) -> None:
         """Protocols that decide have tables, which a node must be able to hold."""
-        if not self.is_labels or not protocol_called(self.protocol).decides:
+        if not self.is_labels or self.federated or not protocol_called(self.protocol).decides:
             return
         if self.classes**3 * self.beta > MOST_STEPS:
             raise ValueError(
@@ -232,6 +260,13 @@ def read_header(header: bytes) -> Motion:
 def motion_name(header: bytes) -> bytes:
     """The 32 bytes by which a motion is known."""
     return hashlib.sha256(header).digest()
+
+
+def check_protocol_name(name: str) -> None:
+    """ValueError unless a motion about labels may be played by the protocol of this name."""
+    known = (*PROTOCOLS, FEDERATED)
+    if name not in known:
+        raise ValueError(f"protocol must be one of {', '.join(known)}: got {name!r}")
 
 
 def check_tol(tol: float, answers: Answers) -> None:

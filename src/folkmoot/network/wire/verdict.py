@@ -99,7 +99,7 @@ def verdict(
             count += each == colour
         leader[count > most] = colour
         np.maximum(most, count, out=most)
-    voters = _voters(motion, closes, counted, leader)
+    voters = voters_of(motion, closes, counted, leader)
     decided = (most >= needed) & (voters >= least)
     return Verdict(
         decisions=np.where(decided, leader, UNCOLOURED).astype(np.int8),
@@ -140,7 +140,7 @@ def _by_trust(
         decisions=np.where(share > 0.5, held, UNCOLOURED).astype(np.int8),
         agreement=share,
         signed=np.zeros(motion.asked, dtype=np.int64),
-        voters=_voters(motion, closes, counted, held, owners),
+        voters=voters_of(motion, closes, counted, held, owners),
         participants=n,
         quorum=0,
         least_voters=0,
@@ -150,7 +150,7 @@ def _by_trust(
     )
 
 
-def _voters(
+def voters_of(
     motion: Motion,
     closes: Mapping[int, Close],
     counted: Sequence[int],

@@ -10,17 +10,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypedDict
 
 import numpy as np
 
-from folkmoot.adversaries import PARTITION_ATTACKS, partitions_handed_in
+from folkmoot.adversaries import PARTITION_ATTACKS
+from folkmoot.arrays import Floats, Ints
 from folkmoot.baselines import bipartite_consensus, evidence_accumulation
 from folkmoot.clustering import ClusteringWarning, cluster
+from folkmoot.clustering.agreeing import ROUNDS, conclude, hear, lied
 from folkmoot.palette import GREY, SERIES, panels
 from folkmoot.paper.clusters.objects import ALL, CANCER, DIGITS, FEMNIST, Objects, load, partitions
 from folkmoot.paper.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.partitions import medoid
+from folkmoot.partitions import cross, medoid, numbered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,8 +86,10 @@ class NumberPoint:
     seed: int
     true: int
     agreed: int
-    suggested: int  # by the eigengap
+    usual: int  # the weighted median of the participants' numbers
+    suggested: int  # by the eigengap, from 2 to 20
     score: float
+    with_usual: float
     with_suggested: float
 
 
@@ -111,10 +116,11 @@ def numbers_agreed(name: str, data: str | None, seed: int, n: int, rows: int, ob
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClusteringWarning)
         agreed = cluster(free)
+        usual = cluster(free, agreed.usual_clusters)
         hinted = cluster(free, agreed.suggested_clusters)
     return NumberPoint(
-        name, seed, things.clusters, agreed.n_clusters, agreed.suggested_clusters,
-        _score(things, agreed.labels), _score(things, hinted.labels),
+        name, seed, things.clusters, agreed.n_clusters, agreed.usual_clusters, agreed.suggested_clusters,
+        *(_score(things, each.labels) for each in (agreed, usual, hinted)),
     )  # fmt: skip
 
 
@@ -122,34 +128,45 @@ def clusters_agreed(
     name: str, data: str | None, seed: int, n: int, rows: int, objects: int, attack: str, liars: int
 ) -> ClusterPoint:
     """Everybody's partitions of one data set under one attack, agreed on and by a centre."""
-    things = load(name, data, seed, objects)
-    said = partitions(things, n, rows, seed)
+    things, said = _made(name, data, seed, n, rows, objects)
     order = np.random.default_rng([seed, 4]).permutation(n).tolist()
     number = things.clusters
     adversaries = dict.fromkeys(order[:liars], PARTITION_ATTACKS[attack]) if liars else {}
-    handed = partitions_handed_in(said, adversaries, clusters=number, seed=seed)
+    handed, lies = lied(said, adversaries, number, seed)
+    everybody = np.ones(n, dtype=np.bool_)
     honest = [i for i in range(n) if i not in adversaries]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ClusteringWarning)  # what they would say is in the point
-        agreed = cluster(said, number, adversaries=adversaries, seed=seed)
-        unknown = cluster(handed, number) if liars else agreed
-    alone = [_score(things, said[i]) for i in honest]
-    ends = [_score(things, agreed.held[i]) for i in honest]
+        heard = hear(handed, everybody, number)  # for both, as nobody's consensus depends on who listens
+        names = tuple(map(str, range(n)))
+        agreed = conclude(heard, np.isin(np.arange(n), honest), lies, ROUNDS, names)
+        unknown = conclude(heard, everybody, {}, ROUNDS, names) if liars else agreed
+    alone, ends = _scores(things, said[honest]), _scores(things, agreed.held[honest])
     return ClusterPoint(
         name=name, seed=seed, attack=attack, liars=liars, objects=len(things.truth),
-        alone=float(np.mean(alone)), alone_worst=min(alone),
+        alone=float(alone.mean()), alone_worst=float(alone.min()),
         evidence=_score(things, evidence_accumulation(handed, number)),
         bipartite=_score(things, bipartite_consensus(handed, number)),
         medoid=_score(things, handed[medoid(handed)]),
-        mean=float(np.mean(ends)), worst=min(ends), unknown=_score(things, unknown.labels),
+        mean=float(ends.mean()), worst=float(ends.min()), unknown=_score(things, unknown.labels),
         rounds=agreed.rounds, unanimous=agreed.unanimous, anchored=float(agreed.anchored[honest].mean()),
     )  # fmt: skip
 
 
-def _score(things: Objects, labels: np.ndarray) -> float:
-    from sklearn.metrics import adjusted_rand_score
+@lru_cache(maxsize=2)  # the cells of a seed come one after the other
+def _made(name: str, data: str | None, seed: int, n: int, rows: int, objects: int) -> tuple[Objects, Ints]:
+    """The objects, and everybody's own partition of them."""
+    things = load(name, data, seed, objects)
+    return things, numbered(partitions(things, n, rows, seed))
 
-    return float(adjusted_rand_score(things.truth, labels))
+
+def _scores(things: Objects, labels: Ints) -> Floats:
+    """(row,): adjusted Rand indices of partitions with the true clusters."""
+    return cross(numbered(labels), things.truth[None]).rand[:, 0]
+
+
+def _score(things: Objects, labels: Ints) -> float:
+    return float(_scores(things, labels[None])[0])
 
 
 def cells(config: Config, seed: int) -> Plan:
@@ -158,11 +175,10 @@ def cells(config: Config, seed: int) -> Plan:
     stories = [(NOBODY, 0), *((attack, f) for attack in config.attacks for f in config.liars)]
     points: dict[tuple[str, int, str, int], Cell] = {}
     numbers: dict[tuple[str, int], Cell] = {}
-    for name in config.names:
-        data = config.data if name == FEMNIST else None
-        if name == FEMNIST and data is None:
-            continue
-        for each in range(first, first + config.seeds):
+    names = [name for name in config.names if name != FEMNIST or config.data is not None]
+    for each in range(first, first + config.seeds):  # seed by seed: a run that is stopped has all of some
+        for name in names:
+            data = config.data if name == FEMNIST else None
             common = {
                 "name": name, "data": data, "seed": each, "n": config.n, "rows": config.rows,
                 "objects": config.objects,
@@ -279,13 +295,20 @@ def _numbers(numbers: Sequence[NumberPoint]) -> list[Finding]:
     rows = []
     for name in dict.fromkeys(each.name for each in numbers):
         here = [each for each in numbers if each.name == name]
-        agreed, hinted = ([getattr(each, what) for each in here] for what in ("agreed", "suggested"))
+        words = [
+            f"{what} {min(numbers)} to {max(numbers)}: {_over(here, score)}"
+            for what, name_of, score in (
+                ("agreed", "agreed", "score"),
+                ("median", "usual", "with_usual"),
+                ("eigengap", "suggested", "with_suggested"),
+            )
+            for numbers in [[getattr(each, name_of) for each in here]]
+        ]
         rows.append(
             Finding(
                 f"{name}, number not given: each has made 2 to {2 * here[0].true}",
                 f"{here[0].true} clusters",
-                f"median {min(agreed)} to {max(agreed)}: {_over(here, 'score')}; eigengap {min(hinted)} to "
-                f"{max(hinted)}: {_over(here, 'with_suggested')}",
+                "; ".join(words),
             )
         )
     return rows

@@ -54,8 +54,8 @@ class Config:
     tested: int = 2000
     trees: int = 50
     seeds: int = 10
-    forest_seeds: int = 2
-    way_seeds: int = 2
+    forest_seeds: int = 10
+    way_seeds: int = 10
     few: int = 5  # participants that refit where many ways are tried
     forest_few: int = 10
     rows: tuple[int, ...] = (0, 5, 10)
@@ -97,7 +97,8 @@ def cells(config: Config, seed: int) -> Plan:
     shown = [Trial(lie, rows=rows, few=config.few) for rows in config.rows for lie in lies]
     return {
         "digits": planned(
-            config.seeds, DIGITS, LOGISTIC, config.writers, [Trial(lie) for lie in (*LIES, LATE, SPARING)]
+            config.seeds, DIGITS, LOGISTIC, config.writers,
+            [Trial(lie, careful=True) for lie in (*LIES, LATE, SPARING)],
         ),
         "case": planned(
             config.seeds if config.case else 0, CASE, LOGISTIC, config.writers,
@@ -164,6 +165,8 @@ def _digits(points: Sequence[Point]) -> list[Finding]:
                 holds=None if goal is None else after >= goal,
             )
         )
+        if some[0].safe is not None:
+            found.append(_careful(f"ten digits, {lie}", some))
     nobody = _of(points, NOBODY)
     if nobody:
         worst = mean(nobody, "worst")
@@ -205,8 +208,7 @@ def _case(points: Sequence[Point]) -> list[Finding]:
         if not some:
             continue
         after, judged = mean(some, "after"), sum(each.judged for each in some)
-        lost, careful = sum(each.harmed for each in some), sum(each.safe_harmed or 0 for each in some)
-        accepted = sum(each.safe_accepted or 0 for each in some)
+        lost = sum(each.harmed for each in some)
         found += [
             Finding(
                 f"case of letters, {lie}: mean of the models",
@@ -221,15 +223,22 @@ def _case(points: Sequence[Point]) -> list[Finding]:
                 f"{lost} of {judged}, {sum(each.hurt for each in some)} by more than a point",
                 holds=lost <= HARMED * judged,
             ),
-            Finding(
-                f"case of letters, {lie}, safe=True: models worse than before",
-                f"{_NOT}0",
-                f"{careful} of {judged}, {sum(each.safe_hurt or 0 for each in some)} by more than a point; "
-                f"{accepted} accepted, mean {mean(some, 'safe'):.3f}",
-                holds=careful == 0,
-            ),
+            _careful(f"case of letters, {lie}", some),
         ]
     return found
+
+
+def _careful(where: str, points: Sequence[Point]) -> Finding:
+    """What ``safe=True`` accepts, and whom it harms."""
+    judged, lost = (sum(getattr(each, what) or 0 for each in points) for what in ("judged", "safe_harmed"))
+    hurt, took = (sum(getattr(each, what) or 0 for each in points) for what in ("safe_hurt", "safe_accepted"))
+    return Finding(
+        f"{where}, safe=True: models worse than before",
+        f"{_NOT}0",
+        f"{lost} of {judged}, {hurt} by more than a point; {took} accepted, mean {mean(points, 'safe'):.3f}, "
+        f"worst {least(points, 'safe_worst'):.3f}",
+        holds=lost == 0,
+    )
 
 
 def _beside(points: Sequence[Point]) -> list[Finding]:

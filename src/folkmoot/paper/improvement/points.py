@@ -19,8 +19,8 @@ from folkmoot.levels import in_levels
 from folkmoot.paper.improvement.writers import Setting, Voted, Writers, accuracy, draw, vote
 from folkmoot.paper.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG, liars_order
 from folkmoot.trust import OwnRows, agree_on_labels
-from folkmoot.trust.improvement import RULE, Recipe
-from folkmoot.trust.own_rows import speaks_against
+from folkmoot.trust.own_rows import FIRM, Footing, speaks_against
+from folkmoot.trust.pool_review import RULE, Recipe
 from folkmoot.votes import UNCOLOURED
 
 STRUCK: Final = 0.25  # of all inputs, by stealthy liars
@@ -77,6 +77,7 @@ class Point:
     hurt: int  # worse by more than 0.01, which chance does not explain
     refused: int
     safe: float | None  # mean accuracy with safe=True
+    safe_worst: float | None
     safe_harmed: int | None
     safe_hurt: int | None
     safe_accepted: int | None
@@ -120,7 +121,7 @@ class Labelled:
 
     chances: Floats  # (participant, input, class)
     why_not: tuple[str | None, ...]  # why some have no view
-    steady: Floats  # (participant,): the share of labels that half of its rows comes to; 1 if nobody asks
+    footing: tuple[Footing, ...]  # what each one's labels rest on, for safe=True
 
 
 def labels_by(drawn: Writers, votes: Floats, trial: Trial) -> Labelled:
@@ -164,13 +165,13 @@ def labels_by(drawn: Writers, votes: Floats, trial: Trial) -> Labelled:
 
     recipe = STEPS.get(trial.way, RULE)
     agreed = agree_on_labels(votes[:, asked], own, place[pool], told_of, recipe, steady=trial.careful)
-    steady = np.ones(len(votes)) if agreed.steady is None else agreed.steady
-    return Labelled(agreed.chances, agreed.why_not, steady)
+    footing = tuple(agreed.footing(i) for i in range(len(votes)))
+    return Labelled(agreed.chances, agreed.why_not, footing)
 
 
 def _plain(chances: Floats) -> Labelled:
     """What comes of ways that ask nobody's rows."""
-    return Labelled(chances, (None,) * len(chances), np.ones(len(chances)))
+    return Labelled(chances, (None,) * len(chances), (FIRM,) * len(chances))
 
 
 def _nearest(heard: Floats, held: Floats) -> Floats:
@@ -219,6 +220,7 @@ def _point(drawn: Writers, voted: Voted, trial: Trial, pooled: float) -> Point:
         hurt=int((after < before - HURT).sum()),
         refused=sum(why_not[i] is not None for i in judged),
         safe=float(safe.mean()) if trial.careful else None,
+        safe_worst=float(safe.min()) if trial.careful else None,
         safe_harmed=int((safe < before).sum()) if trial.careful else None,
         safe_hurt=int((safe < before - HURT).sum()) if trial.careful else None,
         safe_accepted=int(accepted.sum()) if trial.careful else None,
@@ -231,8 +233,7 @@ def _borne_out(drawn: Writers, voted: Voted, i: int, right: Bools | None, labell
     if right is None:
         return False
     before = voted.unseen[i].argmax(axis=1) == drawn.y[drawn.rows_of[i]]
-    steady = float(labelled.steady[i])
-    return speaks_against(np.asarray(before), right, drawn.classes, steady) is None
+    return speaks_against(np.asarray(before), right, drawn.classes, *labelled.footing[i]) is None
 
 
 def _refitted(

@@ -34,12 +34,14 @@ const Motion = (() => {
       parts.push(html("p", { class: "soft small", text: `Votes on all ${many(motion.inputs, "input")} of those who answered${asked}.` }));
     }
     if (typeof live.apart === "number") parts.push(html("p", { class: "counts", text: `The numbers of those asked in the latest round are ${Number(live.apart.toPrecision(3))} apart on the worst input${motion.tol ? `; ${motion.tol} will do` : ""}.` }));
+    if (live.ballots) parts.push(html("p", { class: "counts", text: `Inputs by how far this node is with them: ${Object.entries(live.ballots).map(([what, count]) => `${count} ${plain(what)}`).join(", ")}.` }));
     if (live.series.length > 1) parts.push(html("h3", { text: "Round by round" }), chart(live.series, motion.labels, "shares of the labels among those asked, round by round"), key(motion.labels));
     parts.push(html("p", { class: "limits", text: "A node sees no more than this: its own questions, and what those whom it asked answered. What the others say to each other it learns only from what they sign at the end." }));
     return parts;
   }
 
   function rule(motion) {
+    if (motion.protocol === "federated") return "federated; each node decides by its own quorum set";
     const asks = `${plain(motion.protocol)}, k = ${motion.k}`;
     if (motion.tol !== null) return `${asks}; at least ${motion.least_voters} with an answer at first, a quorum of ${motion.quorum} within ${motion.tol}`;
     return `${asks}, alpha = ${motion.alpha}; ${motion.quorum ? `at least ${motion.least_voters} first votes, a quorum of ${motion.quorum}` : "each node decides by those whom it trusts"}`;
@@ -52,6 +54,8 @@ const Motion = (() => {
       ["late", list(motion.late)],
       ["abstained", Object.entries(motion.abstained).slice(0, 6).map(([name, why]) => `${plain(name)}: ${bare(why)}`).join("; ")],
       ["refused", Object.entries(motion.refused).slice(0, 6).map(([name, why]) => `${plain(name)}: ${bare(why)}`).join("; ")],
+      ["check rows", motion.check_rows ? list(Object.entries(motion.check_rows).map(([name, rows]) => `${name} ${rows}`), 30) : ""],
+      ["rows dropped", list(motion.vanished)],
       ["rule", rule(motion)],
       ["it took", `${motion.seconds.toFixed(1)} s, ${many(motion.rounds_played, "round")}, ${many(motion.queries, "question")} of this node`],
       ["columns", motion.columns.length ? list(motion.columns, 12) : "without names: nobody could check them"],

@@ -196,6 +196,10 @@ class Candidates:
         made.rename(place)
         sync_folder(self.folder)
 
+    def clear(self, motion: str) -> None:
+        """Remove what is left of making a candidate."""
+        shutil.rmtree(self.making(motion), ignore_errors=True)
+
     def prune(self, adopted: set[str], most: int = KEPT) -> None:
         """Remove the oldest candidates, but none that was adopted."""
         others = [each.motion for each in self.reports() if each.motion not in adopted]

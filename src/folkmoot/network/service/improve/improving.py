@@ -219,6 +219,7 @@ class Improving:
         digest = report.digests.get("model.skops", "")
         self._adoptions.note_candidate(name, report.asker, digest, report.why, self._world.clock())
         self._pools.discard(name)
+        self.candidates.clear(report.motion)
         self.candidates.prune({each.model for each in self._adoptions.pile()})
         self.counts["candidates" if report.adoptable else "candidates_refused"] += 1
         if report.adoptable:
