@@ -288,7 +288,7 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
     [
         (
             ["--protocol", "paxos"],
-            "one of slush, snowflake, snowball, leaders, federated: got 'paxos'",
+            "one of slush, snowflake, snowball, leaders, federated, hierarchy: got 'paxos'",
         ),
         (["--attack", "ddos"], "--attack must be one of malicious, constant"),
         (["--byzantine", "21"], "0 <= byzantine < n: got --byzantine 21, n=21"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -23,6 +24,7 @@ from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.runs.refitting import candidate_of
 from folkmoot.skops_files import read_skops, write_skops
+from support.network.federated_moot import any_of
 from support.network.improving_moot import ESTIMATOR, LABELS, POOL, Improved, ImprovingMoot, digits
 
 
@@ -85,8 +87,10 @@ def test_a_pool_becomes_a_candidate_by_the_rule_of_improve_and_nothing_is_adopte
         new = read_skops(str(folder / name.hex() / "model.skops"))
         assert (new.predict(data.test[0]) == both.predict(data.test[0])).all()
         assert sorted(path.name for path in folder.iterdir()) == [name.hex()]  # no pool is left
-        models = moot.members[place].models
+        models, improving = moot.members[place].models, moot.members[place].improving
         assert models is not None
+        assert improving is not None
+        assert (improving.counts["candidates"], improving.counts["candidates_refused"]) == (1, 0)
         assert models.choice.current() == ""
     assert not (tmp_path / "p003" / "improve").exists()  # others have just voted
     second = moot.ask(data.test[0][:50], at=61.0)
@@ -240,6 +244,23 @@ def test_a_node_takes_its_own_pools(tmp_path: Path) -> None:
     assert (report.asker, report.why) == ("p003", None)
 
 
+def test_a_federated_pool_is_labelled_by_what_the_nodes_own_quorum_set_decides(tmp_path: Path) -> None:
+    """p001 goes by the honest, p002 by the two that call each digit the next one."""
+    honest, liars = any_of(4, 0, 1, 2, 3, 4), any_of(2, 5, 6)
+    sets = dict.fromkeys(range(7), honest) | {2: any_of(3, 2, 5, 6), 5: liars, 6: liars}
+    moot, data = ImprovingMoot(tmp_path, (1, 2), liars=(5, 6), quorum_sets=sets), digits()
+    terms: dict[str, Any] = {"protocol": "federated", "k": 1, "alpha": 0, "beta": 1, "rounds": 16}
+    name = moot.ask(data.pool[:60], improve=True, **terms)
+    moot.network.run(until=60.0)
+    for place in (1, 2):
+        (report,) = moot.members[place].reports
+        told = account(moot.storages[place], moot.storages[place].motion(name))
+        assert report.decided == 60 - told.undecided
+        decided = [label for label in told.decisions if label is not None]
+        assert report.labels == dict(Counter(decided)), "as this node sees it"
+    assert moot.members[1].reports[0].used > 30
+
+
 def test_a_second_pool_is_measured_beside_the_adopted_model_and_undo_goes_back_step_by_step(
     tmp_path: Path,
 ) -> None:
@@ -357,7 +378,8 @@ def test_pools_are_not_kept_when_improve_is_taken_out(tmp_path: Path) -> None:
     with suppress(Gone):
         moot.network.run(until=60.0)
     assert list(tmp_path.glob("p001/improve/*.pool"))
+    (tmp_path / "p001" / "improve" / "notes.pool").write_text("of the operator")
     moot.crash(1)
     moot.members[1].settings = replace(moot.members[1].settings, improve=None)
     moot.start(1)
-    assert not list(tmp_path.glob("p001/improve/*.pool"))
+    assert [path.name for path in tmp_path.glob("p001/improve/*.pool")] == ["notes.pool"]

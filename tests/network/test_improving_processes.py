@@ -62,7 +62,8 @@ def test_a_candidate_is_made_adopted_and_undone_beside_a_running_node(nodes: Nod
     asker = Asker(nodes.settings[0].folder)
     assert_refused("there is no candidate in", "node", "adopt", home)
     pool = asker.ask(data.pool, replace(TERMS, improve=True))
-    until(lambda: bool(Asker(home).status().candidates), "a candidate is made")
+    made = home / "improve" / pool.motion / "report.json"
+    until(made.is_file, "a candidate is made", 120.0)  # in a process of low priority
     (waiting,) = Asker(home).status().candidates
     assert (waiting.motion, waiting.refused, waiting.adopted) == (pool.motion, None, False)
     old, folder = clone(ESTIMATOR).fit(*data.rows[1]), home / "improve" / pool.motion

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -22,20 +23,8 @@ from folkmoot.runs.refitting import candidate_of, refit_apart
 from folkmoot.skops_files import read_skops, write_skops
 from support.network.improving_moot import ESTIMATOR, LABELS, digits
 
-SLOW = """
-import os
-import time
+PRINTING = """
 from sklearn.naive_bayes import GaussianNB
-
-
-class Slow(GaussianNB):
-    def fit(self, X, y):
-        time.sleep(60)
-
-
-class Dying(GaussianNB):
-    def fit(self, X, y):
-        os._exit(9)
 
 
 class Printing(GaussianNB):
@@ -44,7 +33,7 @@ class Printing(GaussianNB):
         raise ValueError("this estimator takes no digits")
 
 
-slow, dying, printing = Slow, Dying, Printing
+printing = Printing
 """
 
 OWN = """
@@ -91,21 +80,26 @@ def test_a_process_that_takes_too_long_or_dies_is_no_candidate(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What a process that ends well comes to is held to scikit-learn in test_improving_processes.py."""
-    (tmp_path / "slow_estimators.py").write_text(SLOW)
-    monkeypatch.syspath_prepend(tmp_path)
-    job = job_for(tmp_path, estimator="slow_estimators:slow", most_seconds=1)
-    with pytest.raises(ValueError, match="the refit took longer than most_seconds, 1 s"):
-        refit_apart(job)
-    with pytest.raises(ValueError, match="the process of the refit ended with exit code 9"):
-        refit_apart(msgspec.structs.replace(job, estimator="slow_estimators:dying", most_seconds=60))
+    job = job_for(tmp_path, most_seconds=1)
+    for script, why in [
+        ("exec sleep 60", "the refit took longer than most_seconds, 1 s"),
+        ("echo out of memory >&2; exit 9", "the process of the refit ended with exit code 9: out of memory"),
+        ("kill -11 $$", "the process of the refit ended with exit code -11: nothing was said"),
+    ]:
+        program = tmp_path / "program"
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o700)
+        monkeypatch.setattr(sys, "executable", str(program))
+        with pytest.raises(ValueError, match=f"^{why}$"):
+            refit_apart(job)
 
 
 def test_a_model_that_cannot_be_fitted_is_refused_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "slow_estimators.py").write_text(SLOW)
+    (tmp_path / "loud_estimators.py").write_text(PRINTING)
     monkeypatch.syspath_prepend(tmp_path)
-    report = candidate_of(job_for(tmp_path, estimator="slow_estimators:printing"))
+    report = candidate_of(job_for(tmp_path, estimator="loud_estimators:printing"))
     assert report.why is not None
     assert "cannot be fitted" in report.why
     assert not report.digests

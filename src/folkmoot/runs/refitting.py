@@ -218,7 +218,8 @@ def _anchor(job: Job, unseen: Any) -> list[tuple[str, str, int]]:
     except ValueError:  # labels and answers of the old model alone
         return []
     said = as_labels(np.asarray(unseen.predict(held.X)))
-    return [(truth, answer, times) for (truth, answer), times in Counter(zip(held.labels, said)).items()]  # noqa: B905
+    counted = Counter(zip(held.labels, said, strict=True))
+    return [(truth, answer, times) for (truth, answer), times in counted.items()]
 
 
 # ---- in a process of its own -------------------------------------------------------------------

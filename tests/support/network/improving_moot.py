@@ -115,6 +115,7 @@ class ImprovingMoot(Moot):
         weather: Weather | None = None,
         refit: Callable[[Job], Report] = candidate_of,
         terms: Mapping[str, Any] | None = None,
+        **more: Any,
     ) -> None:
         data = digits()
         self.members: dict[int, Improved] = {}
@@ -127,9 +128,8 @@ class ImprovingMoot(Moot):
             voters[place] = Voter(Model("model", model.predict, labels=model.classes_, columns=64))
             if place in improvers:
                 self.members[place] = Improved(improving_settings(home, X, y, askers, refit, terms or {}))
-        super().__init__(
-            np.zeros((N, POOL), dtype=np.int8), 1, voters=voters, weather=weather, improving=self.members
-        )
+        votes = np.zeros((N, POOL), dtype=np.int8)
+        super().__init__(votes, 1, voters=voters, weather=weather, improving=self.members, **more)
 
     def ask(self, X: Array, *, asker: int = 0, at: float = 0.0, **changes: Any) -> bytes:
         """Put a motion about digits; its name."""

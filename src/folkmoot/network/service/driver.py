@@ -171,12 +171,12 @@ class Driver:
     ) -> Running:
         """Begin a session, or take one up again with what it remembers."""
         now, name = self._transport.now(), motion_name(announce.header)
-        votes, holdout = self._votes, self._holdout
-        if self._choice is not None:
-            votes, holdout = self._choice.of(name)
+        usual = (self._votes, self._holdout)
+        votes, holdout = usual if self._choice is None else self._choice.of(name)
         pool: Keeping | None = None
         if self._improving is not None:
-            asker, again = self._roster[motion.asker].name, memory is not None
+            # A motion that this node has just put has its inputs; one that is taken up again has not.
+            asker, again = self._roster[motion.asker].name, memory is not None and inputs is None
             pool = self._improving.pool(name, motion, asker, again=again)
         local = motion.is_labels and motion.alpha == LOCAL and not motion.federated
         alpha = LocalThreshold.of(self._anchor(motion, holdout), motion.k) if local else motion.alpha

@@ -7,6 +7,7 @@ damaged, as after a crash, is left out with its rows.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ from folkmoot.network.wire.motion import Motion
 MOST_BYTES: Final = 256 << 20  # of one pool
 _SUFFIX: Final = ".pool"
 _TRIES: Final = ".tries"
+_NAME: Final = re.compile(rf"[0-9a-f]{{64}}\{_SUFFIX}")
 
 
 def pool_bytes(motion: Motion) -> int:
@@ -79,9 +81,8 @@ class Pools:
 
     def names(self) -> list[bytes]:
         """The motions whose pools are kept, in the order in which they were begun."""
-        found = sorted(
-            self._folder.glob(f"*{_SUFFIX}"), key=lambda path: (path.stat().st_mtime_ns, path.name)
-        )
+        found = [path for path in self._folder.glob(f"*{_SUFFIX}") if _NAME.fullmatch(path.name)]
+        found.sort(key=lambda path: (path.stat().st_mtime_ns, path.name))
         return [bytes.fromhex(path.name.removesuffix(_SUFFIX)) for path in found]
 
     def tried(self, motion: bytes) -> int:
