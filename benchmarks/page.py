@@ -4,18 +4,22 @@
 
 Every node is a process of its own; the followers are one more, in Python too, so on two cores they also take
 time from the nodes. The moot talks as fast as it can, in turn with and without followers, and what counts is
-the ratio of its requests a second. ``--followers FILE`` is that process.
+the ratio of its requests a second. Then it talks at a slow pace, in turn again, and what counts is the
+processor time of the node that is followed: that is what following costs by itself. ``--followers FILE`` is
+the followers' process.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -25,6 +29,7 @@ from network import MODEL, ask, cpu_seconds
 from timing import report
 
 NODES, STREAMS, RATE, PAIRS = 8, 50, 200.0, 8
+STRETCHES, STRETCH = 5, 5.0  # of a slow talk, and seconds of each
 
 
 def measure() -> dict[str, object]:
@@ -44,6 +49,7 @@ def measure() -> dict[str, object]:
                     out, _ = followers.communicate(timeout=20)
                 pairs.append((alone, watched, spent_alone, spent))
                 served.append(json.loads(out.splitlines()[-1]))
+            cost = of_following(nodes, pids[0])
         finally:
             for process in processes:
                 process.terminate()
@@ -67,7 +73,42 @@ def measure() -> dict[str, object]:
         "microseconds of CPU of all nodes a request, nobody follows": round(spent_alone, 1),
         "the same, followed": round(spent, 1),
         "cores that following costs the nodes": round((spent - spent_alone) * watched / 1e6, 3),
+        "cores that following costs the node in a slow talk, median": round(statistics.median(cost), 4),
+        "the same, each stretch": [round(each, 4) for each in cost],
+        "the same, as a share of the cores here (target: at most 0.1)": round(
+            statistics.median(cost) / len(os.sched_getaffinity(0)), 4
+        ),
     }
+
+
+def of_following(nodes: Nodes, pid: int) -> list[float]:
+    """Cores that the followed node takes more than unfollowed, in stretches of a talk at a slow pace."""
+    seconds = 2 * STRETCHES * (STRETCH + 2.0)
+
+    def talk() -> None:
+        with suppress(ValueError):  # it is not over when the nodes are stopped
+            ask(nodes, 1000, rounds=500, k=NODES - 1, pace=seconds / 250, deadline=2 * seconds)
+
+    threading.Thread(target=talk, daemon=True).start()
+    time.sleep(3.0)  # until they talk
+    found = []
+    for _ in range(STRETCHES):
+        alone = cores(pid)
+        followers = followed(nodes)
+        try:
+            time.sleep(0.5)  # until all follow
+            found.append(cores(pid) - alone)
+        finally:
+            followers.terminate()
+            followers.communicate(timeout=20)
+    return found
+
+
+def cores(pid: int) -> float:
+    """What a process takes, of a core."""
+    before, began = cpu_seconds(pid), time.monotonic()
+    time.sleep(STRETCH)
+    return (cpu_seconds(pid) - before) / (time.monotonic() - began)
 
 
 def started(folder: Path) -> tuple[Nodes, list[subprocess.Popen[bytes]]]:
@@ -137,7 +178,7 @@ async def follow(page: Path) -> None:
             length = int(answer.lower().partition(b"content-length:")[2].split()[0])
             await reader.readexactly(length)
             answered += 1
-            due += every
+            due = max(due + every, asyncio.get_running_loop().time() - every)  # late ones are not made up for
             await asyncio.sleep(max(0.0, due - asyncio.get_running_loop().time()))
 
     stop = asyncio.Event()

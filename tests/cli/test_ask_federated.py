@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from folkmoot.client import Client
 from folkmoot.federated import QuorumSet
 from folkmoot.network.service.node_file import read_node_file
 from folkmoot.network.storage.certificate import write_certificate
+from folkmoot.runs.local_page import ANY
 from folkmoot.runs.processes import Nodes
 from support.command import assert_refused, run, run_json
 from support.network.federated_moot import FederatedMoot
@@ -32,7 +34,7 @@ def moot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 
     patch = pytest.MonkeyPatch()
     try:
-        with real_moot(tmp_path_factory.mktemp("moot"), 4, patch, change=choose) as nodes:
+        with real_moot(tmp_path_factory.mktemp("moot"), 4, patch, {0: ANY}, change=choose) as nodes:
             yield nodes
     finally:
         patch.undo()
@@ -57,6 +59,10 @@ def test_a_moot_of_processes_decides_by_quorum_sets(moot: Nodes, rows: Path, tmp
     assert told["quorum_sets"]["node001"] == told["quorum_sets"]["node000"], "names, not fingerprints"
     assert set(told["ballots"]) == {"decided"}
     assert told["signers"] == [3] * 12
+    over_http = Client.of(own).answer(told["motion"])
+    assert over_http.decisions == told["decisions"]
+    for key in ("ballots", "signers", "quorum_sets", "protocol", "why_undecided"):
+        assert over_http.details[key] == told[key], key
     shown = run("motions", "last", "--via", moot.settings[1].folder).stdout
     assert "a quorum that satisfies the quorum set of this node has accepted the label" in shown
     assert "refused: node003: this node has no quorum set" in shown
@@ -91,6 +97,8 @@ def test_a_node_without_a_quorum_set_cannot_ask(moot: Nodes, rows: Path) -> None
         (["--rounds", "3"], "--rounds must not be given with protocol 'federated'"),
         (["--least-voters", "3"], "--least-voters must not be given with protocol 'federated'"),
         (["--voting", "probabilities"], "--protocol must not be given for probabilities"),
+        (["--peer-review"], "peer review is for other protocols: leave it out with protocol 'federated'"),
+        (["--weights", "learnt"], "--weights must be 'equal' or 'record' with protocol 'federated'"),
     ],
 )
 def test_options_of_other_protocols_are_refused(options: list[str], message: str, rows: Path) -> None:

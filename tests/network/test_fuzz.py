@@ -146,6 +146,16 @@ def test_a_node_gets_mutated_frames_in_a_motion_about_numbers_and_finishes_it() 
         assert found.cheats <= {5}, "nobody is accused of what p5 made up"
 
 
+def test_what_is_nested_without_end_in_a_field_that_nobody_knows_is_refused(table: dict[str, Reader]) -> None:
+    deep = b"\xa1x" + b"\x91" * 100_000 + b"\xc0"
+    tagged = {"evidence": b"\xaatwo closes", "requests at the door": b"\xa4Look"}
+    for name, tag in tagged.items():
+        with pytest.raises(ValueError, match="nested too deeply"):
+            table[name].read(b"\x82\xa4type" + tag + deep)
+    with pytest.raises(ValueError, match="nested too deeply"):
+        table["kept rounds"].read(b"\x93\x90\x90" + deep[2:])
+
+
 def test_a_node_gets_mutated_frames_in_a_federated_motion_and_finishes_it() -> None:
     rng, votes = random.Random(41), np.tile(np.array([0, 1, 1, 0], np.int8), (6, 1))
     hall = FederatedMoot(votes, 42)

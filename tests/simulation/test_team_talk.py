@@ -11,6 +11,7 @@ import pytest
 from folkmoot import Hierarchy, Leaders, Others, Slush, Snowball, compare, deliberate
 from folkmoot.adversaries import Adversary, ConstantColour, Copycat, PerfectlyMalicious, Silent
 from folkmoot.federated import Federated, QuorumSet
+from folkmoot.outcome import Outcome
 from folkmoot.protocols import leader_order
 from folkmoot.simulation.kernels.leading import simulated_salts
 from folkmoot.simulation.team_talk import _seed
@@ -106,6 +107,11 @@ class TestLyingDelegates:
             deliberate(self.VOTES, rule, adversaries={0: Copycat(4)})
 
 
+def told_in_full(outcome: Outcome) -> str:
+    """Why the first input got its answer, on one line."""
+    return " ".join(str(outcome.why(0)).split())
+
+
 def test_by_trust_lying_delegates_change_no_more_than_a_talk_may() -> None:
     """Six of fifteen lie in their teams and as delegates; one decision in a hundred is open to them."""
     generator = np.random.default_rng(9)
@@ -126,6 +132,9 @@ def test_by_trust_lying_delegates_change_no_more_than_a_talk_may() -> None:
     assert outcome.restored is not None
     assert outcome.restored.any()  # some delegate lied, and was not believed
     assert outcome.query(0)[0].max() <= 4
+    assert "members heard from their delegate what came of it, so there are no single" in told_in_full(
+        outcome
+    )
 
 
 def test_messages_are_counted() -> None:

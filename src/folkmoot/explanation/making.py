@@ -160,10 +160,7 @@ def _explained(
             "single changes of mind to show; predict_proba tells how close it was."
         )
     elif isinstance(outcome.protocol, WholeProtocol):
-        missing.append(
-            "Everybody told everybody, and a decision stands when a quorum has accepted it, so there are no "
-            "single changes of mind to show."
-        )
+        missing.append(f"{outcome.protocol.how_decided}, so there are no single changes of mind to show.")
     elif turns is None:
         missing.append(
             "Who asked whom was not recorded, so it is not known who changed its mind when: "

@@ -109,6 +109,11 @@ class Federated(WholeProtocol):
         delay = "" if self.delay == 1 else f", messages of up to {self.delay} rounds"
         return f"Federated, {len(self.quorum_sets)} quorum sets{', weighted' if self.weights else ''}{delay}"
 
+    @property
+    def how_decided(self) -> str:
+        """How a decision comes about, in half a sentence for explanations."""
+        return "Everybody told everybody, and a decision stands when a quorum has accepted it"
+
     def why_open(self, rounds: int) -> str:
         """Why an input may stay open after so many rounds, and what to try.
 

@@ -138,6 +138,13 @@ class Hierarchy(WholeProtocol):
         outside = level_in_words(self.outer)
         return f"Hierarchy of {len(self._teams)} teams (inside {inside}; outside {outside})"
 
+    @property
+    def how_decided(self) -> str:
+        """How a decision comes about, in half a sentence for explanations."""
+        return (
+            "Teams talked first, then their delegates, and members heard from their delegate what came of it"
+        )
+
     def why_open(self, rounds: int) -> str:
         """Why an input may stay open after so many rounds, and what to try."""
         return (

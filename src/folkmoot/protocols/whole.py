@@ -29,6 +29,11 @@ class WholeProtocol(ABC):
     def in_words(self) -> str:
         """A few words for reports."""
 
+    @property
+    @abstractmethod
+    def how_decided(self) -> str:
+        """How a decision comes about, in half a sentence for explanations."""
+
     @abstractmethod
     def why_open(self, rounds: int) -> str:
         """Why an input may stay open after so many rounds, and what to try."""

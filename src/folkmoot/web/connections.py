@@ -13,10 +13,12 @@ import h11
 import msgspec
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from folkmoot.web.again import Again, Copied, is_whole
 from folkmoot.web.refusals import Problem
+from folkmoot.web.streams import WIRE
 
 MOST_CONNECTIONS: Final = 128
 HEAD_SECONDS: Final = 5.0  # in which a request must have come, but for its body
@@ -38,6 +40,22 @@ class Server(uvicorn.Server):
         self.should_exit = True
         with contextlib.suppress(asyncio.CancelledError):
             await serving
+
+
+class _Wire:
+    """Writes chunks of one answer past HTTP, which only counts them."""
+
+    def __init__(self, cycle: RequestResponseCycle, flow: FlowControl, transport: asyncio.Transport) -> None:
+        self._cycle, self._flow, self._transport = cycle, flow, transport
+
+    def write(self, chunk: bytes) -> bool:
+        """Send, unless the client does not read as fast, or has gone."""
+        cycle = self._cycle
+        under_way = cycle.response_started and not cycle.response_complete and not cycle.disconnected
+        if not under_way or self._flow.write_paused or self._transport.is_closing():
+            return False
+        self._transport.write(chunk)
+        return True
 
 
 def server(app: ASGIApp, counts: Counter[str]) -> Server:
@@ -70,6 +88,7 @@ def server(app: ASGIApp, counts: Counter[str]) -> Server:
                 self._come(data)
                 return
             super().data_received(before + data)
+            self._lay_wire()
             if self.cycle is not None and not self.cycle.response_complete:
                 self._cancel()
             elif self._late is None:
@@ -102,6 +121,11 @@ def server(app: ASGIApp, counts: Counter[str]) -> Server:
                     super().data_received(request)
                 finally:
                     self.transport = transport
+                self._lay_wire()
+
+        def _lay_wire(self) -> None:
+            if self.cycle is not None and not self.cycle.response_started:
+                self.scope["state"][WIRE] = _Wire(self.cycle, self.flow, self.transport)
 
         def _look(self) -> None:
             """What was waited for is there, or never will be."""

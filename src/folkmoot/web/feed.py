@@ -31,10 +31,14 @@ _MOST_KNOWN: Final = 256  # motions
 
 
 class Event(NamedTuple):
-    """One event, and how it is sent."""
+    """One event, and how it is sent: as text, and as a chunk of HTTP/1.1; made once for all who follow."""
 
     serial: int
     text: bytes
+    chunk: bytes = b""
+
+
+Listener: TypeAlias = Callable[[Event | None], None]  # told of each event, and of the end: None
 
 
 @dataclass
@@ -59,7 +63,7 @@ class Feed:
         self._ring: deque[Event] = deque(maxlen=KEPT)
         self._serial = 0
         self._loop = asyncio.get_running_loop()
-        self._waiting: set[asyncio.Future[bool]] = set()  # of those who wait for news: True is news
+        self.listeners: dict[Listener, None] = {}
         self._dirty: dict[bytes, Session] = {}
         self._known: dict[bytes, _Known] = {}
         self._peers: dict[str, str] | None = None
@@ -76,7 +80,7 @@ class Feed:
             self._timer.cancel()
         for task in self._tasks:
             task.cancel()
-        self._wake()
+        self._tell(None)
 
     # ---- what clients use --------------------------------------------------------------------
 
@@ -95,14 +99,6 @@ class Feed:
         if not self._ring or serial < self._ring[0].serial - 1:
             return None
         return [self._ring[place] for place in range(serial - self._serial, 0)]
-
-    async def news(self, woken: asyncio.Future[bool]) -> bool:
-        """Wait until something has happened: True; or for what others make of the future."""
-        self._waiting.add(woken)
-        try:
-            return await woken
-        finally:
-            self._waiting.discard(woken)
 
     def now(self) -> Event:
         """How the moot is at this moment, as an event after which others follow."""
@@ -229,14 +225,14 @@ class Feed:
 
     def _publish(self, kind: Kind, data: dict[str, Any]) -> None:
         self._serial += 1
-        self._ring.append(Event(self._serial, self._text(kind, self._serial, data)))
-        self._wake()
+        text = self._text(kind, self._serial, data)
+        event = Event(self._serial, text, b"%x\r\n%b\r\n" % (len(text), text))
+        self._ring.append(event)
+        self._tell(event)
 
-    def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, set()
-        for woken in waiting:
-            if not woken.done():
-                woken.set_result(True)
+    def _tell(self, event: Event | None) -> None:
+        for listener in list(self.listeners):
+            listener(event)
 
     def _text(self, kind: Kind, serial: int, data: dict[str, Any]) -> bytes:
         number = f"{self._node.seat.incarnation}-{serial}"

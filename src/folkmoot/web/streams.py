@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from folkmoot.web.feed import Event, Feed
+from folkmoot.web.feed import Event, Feed, Listener
 from folkmoot.web.refusals import RefusalError
 
 MOST_STREAMS: Final = 64
 PING: Final = 15.0  # seconds without news after which a stream says that it is still there
 SENDING: Final = 20.0  # seconds in which a client must take what it is sent
+WIRE: Final = "wire"  # in the state of a request: where parts of its answer can be written at once
 _PING: Final = b"event: ping\ndata: {}\n\n"
+
+
+class Wire(Protocol):
+    """Where parts of an answer can be written without waiting."""
+
+    def write(self, chunk: bytes) -> bool:
+        """Send a chunk of an answer; False, and nothing is sent, if the client must be waited for."""
 
 
 async def wait_for(feed: Feed, receive: Receive, reached: Callable[[], bool], seconds: float) -> bool:
@@ -35,11 +43,14 @@ async def wait_for(feed: Feed, receive: Receive, reached: Callable[[], bool], se
 class _Client:
     """One who waits for news; it may go at any time."""
 
-    def __init__(self, feed: Feed, receive: Receive) -> None:
+    def __init__(self, feed: Feed, receive: Receive, listener: Listener | None = None) -> None:
+        """``listener`` is told of events instead of the client being woken."""
         self._feed, self._loop = feed, asyncio.get_running_loop()
         self._woken: asyncio.Future[bool] = self._loop.create_future()
         self._leaving = asyncio.ensure_future(gone(receive))
-        self._leaving.add_done_callback(self._no_news)
+        self._leaving.add_done_callback(lambda _: self.wake(news=False))
+        self._listener = listener or (lambda _: self.wake())
+        feed.listeners[self._listener] = None
 
     @property
     def gone(self) -> bool:
@@ -48,26 +59,32 @@ class _Client:
 
     async def hears(self, seconds: float) -> bool:
         """Wait for news; False if there were none in this time, or the client has gone."""
-        if self.gone:
+        if self.gone or self._feed.closed:
             return False
         self._woken = self._loop.create_future()
-        timer = self._loop.call_later(seconds, self._no_news)
+        timer = self._loop.call_later(seconds, lambda: self.wake(news=False))
         try:
-            return await self._feed.news(self._woken) and not self.gone
+            return await self._woken and not self.gone
         finally:
             timer.cancel()
 
-    def forget(self) -> None:
-        """Do not look any more whether it has gone."""
-        self._leaving.cancel()
-
-    def _no_news(self, _leaving: object = None) -> None:
+    def wake(self, *, news: bool = True) -> None:
+        """Go on, if it waits."""
         if not self._woken.done():
-            self._woken.set_result(False)
+            self._woken.set_result(news)
+
+    def forget(self) -> None:
+        """Do not look any more whether it has gone, or what has happened."""
+        del self._feed.listeners[self._listener]
+        self._leaving.cancel()
 
 
 class EventStream(Response):
-    """Server-sent events from the last one that a client has, until it goes or the page is closed."""
+    """Server-sent events from the last one that a client has, until it goes or the page is closed.
+
+    A client that has all events is sent the next one at once, without a task being woken; one that reads
+    slowly, or has events to catch up with, is waited for.
+    """
 
     def __init__(self, feed: Feed, last: str | None) -> None:
         super().__init__(media_type="text/event-stream")
@@ -79,12 +96,16 @@ class EventStream(Response):
                 {"Retry-After": "5"},
             )
         self._last = feed.resumed(last)
+        self._waits = False  # for news, with all events sent
+        self._sent = 0.0  # when it was last sent something
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send what happens."""
-        del scope
+        chunked = scope["http_version"] == "1.1" and scope["method"] == "GET"
+        self._wire: Wire | None = scope["state"].get(WIRE) if chunked else None
+        self._sent = _now()
         headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
-        client = _Client(self._feed, receive)
+        self._client = client = _Client(self._feed, receive, self._take)
         self._feed.streams += 1
         try:
             async with asyncio.timeout(SENDING):
@@ -98,23 +119,41 @@ class EventStream(Response):
             self._feed.streams -= 1
             client.forget()
 
+    def _take(self, event: Event | None) -> None:
+        """An event: sent at once, if the client waits for it; else it is waited for."""
+        next_one = event is not None and self._waits and self._last == event.serial - 1
+        if event is not None and next_one and self._wire is not None and self._wire.write(event.chunk):
+            self._last, self._sent = event.serial, _now()
+            return
+        self._waits = False
+        self._client.wake()
+
     async def _follow(self, client: _Client, send: Send) -> None:
-        feed, position = self._feed, self._last
+        feed = self._feed
         while not feed.closed and not client.gone:
-            events = None if position is None else feed.after(position)
+            events = None if self._last is None else feed.after(self._last)
             if events is None:
                 events = [feed.now()]
             if events:
-                position = events[-1].serial
-                await _send(events, send)
-            elif not await client.hears(PING) and not client.gone and not feed.closed:
-                await _send([Event(0, _PING)], send)
+                self._last = events[-1].serial
+                await self._send(events, send)
+                continue
+            self._waits = True
+            news = await client.hears(max(0.0, self._sent + PING - _now()))
+            self._waits = False
+            quiet = _now() >= self._sent + PING
+            if not news and quiet and not client.gone and not feed.closed:
+                await self._send([Event(0, _PING)], send)
+
+    async def _send(self, events: list[Event], send: Send) -> None:
+        text = b"".join(event.text for event in events)
+        async with asyncio.timeout(SENDING):
+            await send({"type": "http.response.body", "body": text, "more_body": True})
+        self._sent = _now()
 
 
-async def _send(events: list[Event], send: Send) -> None:
-    text = b"".join(event.text for event in events)
-    async with asyncio.timeout(SENDING):
-        await send({"type": "http.response.body", "body": text, "more_body": True})
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def gone(receive: Receive) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.invitation import Invitation
 from folkmoot.network.wire.schema import Column, MismatchError
-from support.command import assert_refused
+from support.command import assert_refused, run
 from support.network.review_moot import ReviewMoot
 
 
@@ -200,11 +201,42 @@ def test_a_node_that_is_to_show_rows_must_have_some(tmp_path: Path) -> None:
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(tmp_path)
-        assert_refused("must be 0 unless the node has labelled rows to show: give --holdout FILE", *command)
+        assert_refused(
+            "must be 0 unless the node has labelled rows to show: give --holdout FILE, or", *command
+        )
         answers_only = tmp_path / "answers.csv"
         answers_only.write_text("label,answer\na,a\nb,a\n")
         assert_refused("must be 0 unless the node has labelled", *command, "--holdout", answers_only)
+    (tmp_path / "north" / "held-out.csv").write_text("x,label\n1,a\n2,b\n3,a\n")
+    looked = {each["what"]: each for each in _looked(tmp_path)}
+    assert (
+        looked["check rows"]["note"] == "10 in a motion, of rows that node run must be given with --holdout"
+    )
+    settings.write_text(settings.read_text().replace("# holdout =", 'holdout = "held-out.csv" #'))
+    looked = {each["what"]: each for each in _looked(tmp_path)}
+    assert looked["check rows"]["note"].startswith("10 in a motion, of 3 rows with labels in ")
+    (tmp_path / "north" / "held-out.csv").write_text("label,answer\na,a\n")
+    looked = {each["what"]: each for each in _looked(tmp_path)}
+    assert looked["check rows"]["fine"] is False
     text = settings.read_text()
     for given in ("-1", "1001", "true", '"ten"', "2.5"):
         settings.write_text(text.replace("check_rows = 10", f"check_rows = {given}"))
         assert_refused("check_rows must be a whole number from 0 to 1,000: got", *command)
+
+
+def _looked(folder: Path) -> list[dict[str, Any]]:
+    """What ``folkmoot node check`` says, line by line; nobody else is there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        shown = run(
+            "node",
+            "check",
+            folder / "north",
+            "--roster",
+            folder / "roster.toml",
+            "--model",
+            "rules:odd",
+            "--json",
+        )
+    found: list[dict[str, Any]] = json.loads(shown.stdout)["checks"]
+    return found

@@ -279,7 +279,8 @@ def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> FederatedMoot:
         votes, seed, sets, weather=weather, hostile=hostile,
         adversaries={place: ATTACKS[name]() for place, name in lies.items()},
     )  # fmt: skip
-    moot.put(rng.choice(honest), at=rng.uniform(0, 4), seconds=SECONDS)
+    may_ask = [place for place in honest if sets[place] is not None]
+    moot.put(rng.choice(may_ask), at=rng.uniform(0, 4), seconds=SECONDS)
     make_trouble(moot, rng, honest)
     return moot
 

@@ -196,6 +196,7 @@ def check(
         policy=told.policy,
         improve=told.improve,
         quorum_set=told.quorum_set,
+        holdout=told.holdout,
     )
 
     async def all_lines() -> list[Check]:

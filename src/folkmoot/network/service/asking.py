@@ -148,10 +148,12 @@ class Terms:
     def _check_federated(self) -> None:
         if self.protocol != FEDERATED:
             return
+        if self.peer_review:
+            raise ValueError(f"peer review is for other protocols: leave it out with protocol {FEDERATED!r}")
         if self.weights == "learnt":
             raise ValueError(f"weights must be 'equal' or 'record' with protocol {FEDERATED!r}: got 'learnt'")
         plain = Terms()
-        for name in ("k", "alpha", "beta", "rounds", "least_voters", "peer_review"):
+        for name in ("k", "alpha", "beta", "rounds", "least_voters"):
             if getattr(self, name) != getattr(plain, name):
                 raise ValueError(f"{name} must not be given with protocol {FEDERATED!r}: quorum sets decide")
 

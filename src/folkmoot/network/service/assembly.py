@@ -41,7 +41,7 @@ REQUESTS: Final = (2.0, 60.0)  # times that a peer may say what it holds: a seco
 FANOUT: Final = 3  # others that are told at once what was learnt from a peer
 SOONEST, LATEST = 1.0, 60.0  # seconds until others are told again what is held; the waits double
 MEMORABLE: Final = 3600.0  # seconds for which others are told by themselves that a roster was replaced
-_TAGS: Final = (16, 17)  # of messages about rosters
+_TAGS: Final = frozenset([bytes([16]), bytes([17])])  # of messages about rosters
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ class Assembly:
 
     def received(self, peer: bytes, frame: bytes) -> None:
         """A frame: about rosters, or for the node under the roster it belongs to."""
-        if len(frame) > 1 and frame[1] in _TAGS:
+        if frame[1:2] in _TAGS:
             self._on_roster_frame(peer, frame)
             return
         hall = self.halls[0] if len(self.halls) == 1 else self._hall_for(peer, frame)

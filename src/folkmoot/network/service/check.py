@@ -71,7 +71,7 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
         yield Check("policy", False, str(error))
     if settings.improve is not None and settings.model:
         yield _improve(settings, settings.improve, roster)
-    if settings.policy.check_rows:
+    if settings.policy.check_rows and settings.model:
         yield _check_rows(settings)
     if settings.quorum_set is not None:
         yield _quorum_set(settings, roster)
@@ -118,15 +118,16 @@ def _improve(settings: Settings, improve: Improve, roster: Roster) -> Check:
 
 
 def _check_rows(settings: Settings) -> Check:
-    """What a node that shows check rows has to show, and how much of it was shown."""
+    """What a node that shows check rows has to show."""
+    shown = f"{settings.policy.check_rows} in a motion"
+    if settings.holdout is None:
+        return Check("check rows", True, f"{shown}, of rows that node run must be given with --holdout")
     try:
-        holdout = None if settings.holdout is None else read_holdout(settings.holdout, model_of(settings))
+        holdout = read_holdout(settings.holdout, model_of(settings))
         check_shown(settings.policy, holdout, settings.folder)
     except (ValueError, OSError, ImportError) as error:
         return Check("check rows", False, str(error))
-    rows = None if holdout is None else holdout.rows
-    whole = 0 if rows is None else len(rows.labels)
-    return Check("check rows", True, f"{settings.policy.check_rows} in a motion, of {whole} rows with labels")
+    return Check("check rows", True, f"{shown}, of {len(holdout)} rows with labels in {settings.holdout}")
 
 
 def _quorum_set(settings: Settings, roster: Roster) -> Check:

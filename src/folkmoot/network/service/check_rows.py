@@ -73,6 +73,10 @@ class LabelledRows:
             turn[same] = np.arange(int(same.sum()))
         return drawn[np.argsort(turn, kind="stable")]
 
+    def some(self, which: Ints) -> LabelledRows:
+        """Only these rows."""
+        return LabelledRows(self.rows[which], [self.labels[i] for i in which.tolist()], self.fit)
+
     def arranged(self, wanted: Invitation) -> tuple[Array, Ints]:
         """The rows as an invitation wants them, and which can be sent: exact, within range, known labels."""
         fit = self.fit(wanted.schema, wanted.columns)
@@ -105,7 +109,10 @@ class Contributor:
         """``most`` rows are shown in a motion; with ``lies`` their labels are wrong ones."""
         self._seat, self._storage, self._rows, self._most, self._rng = seat, storage, rows, most, rng
         self._lies = lies
-        self._order: Ints | None = None
+        # Made once: there may be many rows, and an invitation is answered between two frames of others.
+        shows = rows is not None and most > 0
+        self._order = rows.in_turn() if shows and rows is not None else np.zeros(0, dtype=np.int64)
+        self._key = f"check rows shown {rows.digest}" if shows and rows is not None else ""
         self._given: dict[bytes, tuple[m.Rows, ShownRows]] = {}
 
     def knows(self, wanted: Invitation) -> bool:
@@ -136,26 +143,24 @@ class Contributor:
             raise MismatchError(NONE_SHOWN, "")
         if self._rows is None:
             raise MismatchError(NO_ROWS, "")
-        cast, fine = self._rows.arranged(wanted)
         most = min(self._most, ROWS_BYTES // max(1, wanted.row_bytes))
-        if self._order is None:
-            self._order = self._rows.in_turn()
-        key = f"check rows shown {self._rows.digest}"
-        begun = self._storage.database.number(key)
-        left = self._order[begun:]
-        able, picked, seen = set(fine.tolist()), list[int](), set[bytes]()
-        taken = 0
-        for row in left.tolist():
-            if len(picked) == most:
-                break
-            taken += 1
-            if row in able and cast[row].tobytes() not in seen:
-                seen.add(cast[row].tobytes())
-                picked.append(row)
+        begun = self._storage.database.number(self._key)
+        taken, picked, labels = begun, dict[bytes, Array](), list[str]()
+        while len(picked) < most and taken < len(self._order):
+            part = self._rows.some(self._order[taken : taken + most])
+            cast, fine = part.arranged(wanted)
+            able = set(fine.tolist())
+            for i in range(len(cast)):
+                if len(picked) == most:
+                    break
+                taken += 1
+                if i in able and cast[i].tobytes() not in picked:
+                    picked[cast[i].tobytes()] = cast[i]
+                    labels.append(part.labels[i])
         if len(picked) < LEAST:
             raise MismatchError(ALL_SHOWN if begun else NO_ROWS, "")
-        self._storage.database.keep_number(key, begun + taken)
-        return self._signed(wanted, name, cast[picked], [self._rows.labels[row] for row in picked])
+        self._storage.database.keep_number(self._key, taken)
+        return self._signed(wanted, name, np.stack([*picked.values()]), labels)
 
     def _signed(
         self, wanted: Invitation, name: bytes, rows: Array, labels: Sequence[str]

@@ -33,6 +33,7 @@ from folkmoot.network.service.status import Status
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account_of, find
 from folkmoot.network.wire.forms import Answers
+from folkmoot.network.wire.messages import decoded
 from folkmoot.network.wire.motion import CHUNK_BYTES, LOCAL, MOST_ASKED, Motion
 from folkmoot.network.wire.review import Review
 from folkmoot.network.wire.schema import Schema
@@ -224,7 +225,7 @@ class ControlServer:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         spool = None
         try:
-            asked = _REQUEST.decode(await self._first(reader))
+            asked = decoded(_REQUEST, await self._first(reader))
             if not hmac.compare_digest(asked.token.encode(), self._token.encode()):
                 self._node.counts["refused_door_token"] += 1
                 raise ValueError("the token is wrong: use --via with the node's folder, or --token FILE")
@@ -367,7 +368,7 @@ def put(
         except (BrokenPipeError, ConnectionResetError):
             pass  # it has refused already: read why
         while True:
-            reply = _REPLY.decode(_receive(connection, door.address))
+            reply = decoded(_REPLY, _receive(connection, door.address))
             if isinstance(reply, Refused):
                 raise ValueError(reply.why)
             if isinstance(reply, Over):
@@ -380,7 +381,7 @@ def look(door: Door) -> Status:
     """How a node is now; ValueError if it does not say."""
     with doors.connect(door) as connection:
         _send(connection, _ENCODER.encode(Look(door.token)))
-        reply = _REPLY.decode(_receive(connection, door.address))
+        reply = decoded(_REPLY, _receive(connection, door.address))
     if isinstance(reply, Status):
         return reply
     raise ValueError(reply.why if isinstance(reply, Refused) else f"{door.address} is not a node's door")

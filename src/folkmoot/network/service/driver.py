@@ -226,12 +226,15 @@ class Driver:
             self._keep(running, saves)
         if minutes.out:
             out, minutes.out = minutes.out, []
-            last, frame = None, b""
+            last, frame, size, send = None, b"", 0, self._transport.send
             for peer, message in out:
                 if message is not last:  # one query goes to many
                     last, frame = message, m.encode(message)
-                running.sent += len(frame)
-                self.transmit(peer, frame)
+                size += len(frame)
+                send(peer, frame)
+            running.sent += size
+            self._counts["frames_sent"] += len(out)
+            self._counts["bytes_sent"] += size
         if running.jobs and running.jobs[0][0] is not session.phase:  # nobody waits for their results
             stale, running.jobs = running.jobs, []
             for _, cancel in stale:

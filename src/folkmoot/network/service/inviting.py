@@ -35,6 +35,7 @@ INVITE_SHARE: Final = 0.2  # of the time until the deadline, for check rows to c
 LONGEST: Final = 30.0  # seconds for them
 TRIES: Final = 4  # times that those who have not answered are invited
 GRACE: Final = 0.5  # seconds in which those who seem to be gone may still answer
+MOST_MAPS: Final = 16  # of motions that are about to be put
 MOST_BYTES: Final = 64 << 20  # of the inputs of a motion with check rows: they are shuffled in memory
 INVITATIONS: Final = (1 / 60, 10.0)  # of one asker that get rows: a second, and at once
 TOO_OFTEN: Final = f"it shows a member rows for {INVITATIONS[1]:g} motions at once, and for one a minute"
@@ -130,6 +131,8 @@ class Reviews:
             bare = m.Owners(said, self._seat.place, *owners, bytes(64))
             signature = self._seat.key.sign(statements.opens_owners(bare))
             self._maps[said] = replace(bare, signature=signature)
+            if len(self._maps) > MOST_MAPS:  # of motions that could not be put
+                del self._maps[next(iter(self._maps))]
             inputs.discard()
             ready(motion, mixed)
 

@@ -228,12 +228,11 @@ class Node:
             self.refuse(peer, "malformed")
             return
         self.health.alive(peer)
-        self.seen[peer] = self.transport.now()
+        self.seen[peer] = now = self.transport.now()
         if type(message) is m.Answer or type(message) is m.Ask:  # nine frames of ten
             running = self._running.get(message.motion)
             if running is not None:
                 running.received += len(frame)
-                now = self.transport.now()
                 if type(message) is m.Ask and not self._drawing.allows(peer, now, running.answer_size):
                     self.refuse(peer, "drew_too_much")  # it is told so, and does not wait
                     self._driver.send(running, peer, m.Unready(message.motion, message.round))

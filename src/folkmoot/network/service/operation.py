@@ -388,7 +388,7 @@ def check_shown(policy: Policy, holdout: Holdout | None, folder: Path) -> None:
     if policy.check_rows and (holdout is None or holdout.rows is None):
         raise ValueError(
             f"check_rows in [policy] of {folder / SETTINGS} must be 0 unless the node has labelled rows to "
-            "show: give --holdout FILE with rows and their labels, which the model has not seen"
+            "show: give --holdout FILE, or holdout there, with rows and labels that the model has not seen"
         )
 
 

@@ -20,6 +20,9 @@ from folkmoot.network.wire.ballots import read_set, takes_back, unpack_statement
 
 RELAYED_BYTES: Final = 1 << 19  # of choices and ballots, in reply to one Lacking
 MOST_CHANGES: Final = 4096  # of one node's statement that are listened to
+MOST_STRANGERS: Final = (
+    16  # names in a quorum set, beyond two for each place: a long one costs all others time
+)
 _MARK: Final = 16  # bytes
 
 
@@ -46,7 +49,10 @@ class BallotBox:
             return False
         try:
             said = statements.chosen(message)
+            named = sum(1 for _ in read_set(message.quorum_set).everyone())
         except ValueError:
+            return False
+        if named > 2 * minutes.seat.n + MOST_STRANGERS:
             return False
         if not statements.holds(minutes.seat.keys[node], message.signature, said):
             return False

@@ -45,14 +45,15 @@ class Punctuality:
 
         Else a network that has become slower for all would never be seen to be so.
         """
-        owed = self._asked.get(peer, {})
-        when = owed.get(number)
-        if when is None:
+        owed = self._asked.get(peer)
+        when = None if owed is None else owed.pop(number, None)
+        if owed is None or when is None:
             return
-        if number == max(owed) and peer not in self._late:
+        if peer not in self._late and not (owed and max(owed) > number):
             self._history[peer] = self._history[peer] << 1 & _LAST_TEN
-        for earlier in [each for each in owed if each <= number]:
-            del owed[earlier]
+        if owed:
+            for earlier in [each for each in owed if each < number]:
+                del owed[earlier]
         self._health.measured(peer, min(now - when, self._patience.answer))
 
     def asks(self, peer: int, now: float) -> None:

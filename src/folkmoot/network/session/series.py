@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 
 from folkmoot.arrays import Array
+from folkmoot.network.wire.messages import decoded
 from folkmoot.network.wire.motion import Motion
 
 ROUND_BYTES: Final = 16 << 10  # of all rounds of a motion, without the votes that were heard in them
@@ -95,7 +96,7 @@ class Series:
 
 def read_series(data: bytes) -> Rounds:
     """What ``Series.packed`` has written."""
-    return _DECODER.decode(data) if data else Rounds()
+    return decoded(_DECODER, data) if data else Rounds()
 
 
 def series_bytes(motion: Motion) -> int:

@@ -19,7 +19,7 @@ from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.storage import Held, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.ballots import unpack_statement
-from folkmoot.network.wire.messages import Ballot, Choice, Close, Commit, Reveal, Signature
+from folkmoot.network.wire.messages import Ballot, Choice, Close, Commit, Reveal, Signature, decoded
 from folkmoot.network.wire.motion import Motion, motion_name, read_header
 from folkmoot.network.wire.statements import Evidence
 
@@ -97,8 +97,8 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
         Its closes and evidence.
     """
     try:
-        found = _DECODER.decode(data)
-    except (ValueError, RecursionError) as error:  # a DecodeError is one
+        found = decoded(_DECODER, data)
+    except ValueError as error:  # a DecodeError is one
         raise ValueError(f"it is not a certificate that folkmoot wrote ({error})") from None
     if _encoded(found) != data:
         raise ValueError(

@@ -64,7 +64,8 @@ class Budget:
     def pay(self, now: float, cost: float = 1.0) -> float:
         """Pay, and 0.0; or the seconds after which there will be enough."""
         if self._counted < now:
-            self._tokens = min(self._burst, self._tokens + (now - self._counted) * self._rate)
+            tokens = self._tokens + (now - self._counted) * self._rate
+            self._tokens = tokens if tokens < self._burst else self._burst
             self._counted = now
         if self._tokens >= cost:
             self._tokens -= cost

@@ -80,6 +80,7 @@ class Mesh:
         self._pending: dict[Connection, None] = {}  # dialled us and not known yet, the oldest first
         self._log = (journal or Journal("error")).bound(node=self._own.name)
         self._loop = asyncio.get_running_loop()
+        self.now: Callable[[], float] = self._loop.time  # asked at every frame: the loop's own clock
         self._model = Worker(self._loop)
         self._receiver: Receiver[bytes] | None = None
         self._listeners: list[socket.socket] = []
@@ -144,10 +145,6 @@ class Mesh:
         state.queue.append(frame)
         state.queued += len(frame)
         self._dial(peer)
-
-    def now(self) -> float:
-        """The loop's monotonic clock."""
-        return self._loop.time()
 
     def clock(self) -> float:
         """The time of day."""

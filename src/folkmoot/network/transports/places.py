@@ -23,6 +23,9 @@ class Places:
         self._places = {fingerprint: place for place, fingerprint in enumerate(self._fingerprints)}
         self._attach = transport.attach if attach is None else attach
         self._receiver: Receiver[int] | None = None
+        self.now: Callable[[], float] = (
+            transport.now
+        )  # asked at every frame: the transport's own, no step between
 
     def attach(self, receiver: Receiver[int]) -> None:
         """Who is told what arrives from a place."""
@@ -32,10 +35,6 @@ class Places:
     def send(self, peer: int, frame: bytes) -> None:
         """Send a frame to a place."""
         self._transport.send(self._fingerprints[peer], frame)
-
-    def now(self) -> float:
-        """Seconds on a clock that never goes back."""
-        return self._transport.now()
 
     def clock(self) -> float:
         """The time of day."""

@@ -1,9 +1,9 @@
 """Frames over TLS 1.3, both sides known by the exact certificate in the roster.
 
 TLS is driven here directly (``ssl.MemoryBIO``) rather than through asyncio's own layer: that keeps a
-connection small
-(asyncio's holds a buffer of 256 KiB for each), lets a peer be refused before a byte of its frames is looked
-at, and costs less a frame. What an untrusted socket can make us hold or do is bounded at every stage:
+connection small (asyncio's holds a buffer of 256 KiB for each), lets a peer be refused before a byte of its
+frames is looked at, and costs less a frame; on uvloop as much as its own layer. What an
+untrusted socket can make us hold or do is bounded at every stage:
 
 - before the handshake is done: so many such connections, 64 KiB each, five seconds;
 - before a valid Hello: one frame of 1 KiB;
@@ -171,7 +171,7 @@ class Connection(asyncio.Protocol):
         except ssl.SSLError as error:
             self.drop(f"TLS failed: {_reason(error)}")
             return
-        self._flush()
+        self._socket.write(self._outgoing.read())
 
     # ---- frames ------------------------------------------------------------------------------
 
@@ -182,7 +182,7 @@ class Connection(asyncio.Protocol):
                 del self._buffer[: self._take_frames(self._buffer)]
                 if self.over or self._throttled:
                     break
-            if not self._incoming.pending and not self._tls.pending():
+            if not self._incoming.pending:  # a record is read as a whole, so OpenSSL holds nothing back
                 break
             try:
                 data = self._tls.read(_RECORD)
@@ -208,19 +208,23 @@ class Connection(asyncio.Protocol):
 
     def _take_frames(self, data: bytes | bytearray) -> int:
         """Hand on the whole frames that ``data`` begins with; returns how many bytes they were."""
-        start, end = 0, len(data)
+        start, end, peer = 0, len(data), self.peer
         while end - start >= 4:
             (length,) = _LENGTH.unpack_from(data, start)
             if length > (m.MOST_BYTES if self.ready else _HELLO_BYTES):
                 self.drop(f"frame too long: {length} bytes")
                 break
-            if end - start < 4 + length or not self._afford(1.0 + length / 16384):
+            if end - start < 4 + length:
+                break
+            wait = self._budget.pay(self._loop.time(), 1.0 + length / 16384)
+            if wait:
+                self._pause(wait)
                 break
             frame = bytes(data[start + 4 : start + 4 + length])
             start += 4 + length
             self.incomplete_since = None
-            if self.ready:
-                self._hub.frame(cast(bytes, self.peer), frame)
+            if self.ready and peer is not None:
+                self._hub.frame(peer, frame)
             else:
                 self._greet(frame)
             if self.over:
@@ -239,17 +243,13 @@ class Connection(asyncio.Protocol):
         else:
             self.drop("has another roster")
 
-    def _afford(self, cost: float) -> bool:
-        """Pay for a frame, or stop reading until we can."""
-        wait = self._budget.pay(self._loop.time(), cost)
-        if not wait:
-            return True
+    def _pause(self, wait: float) -> None:
+        """Stop reading until the next frame can be paid for."""
         self._throttled = True
         if self._socket is not None:
             self._socket.pause_reading()
         # A little more than needed, so that we do not wake for every single frame.
         self._loop.call_later(wait + 0.05, self._resume)
-        return False
 
     def _resume(self) -> None:
         self._throttled = False

@@ -37,7 +37,7 @@ class FederatedVerdict(Verdict):
     def why_undecided(self) -> list[str | None]:
         """Why an input has no decision, for each; None if it has one."""
         open_ = "no quorum that satisfies this quorum set has accepted a label"
-        two = "two labels are accepted: more participants lie than this quorum set bears"
+        two = "two labels are accepted: quorums do not intersect, or more lie than this quorum set bears"
         rows = zip(self.decisions.tolist(), self.split.tolist(), strict=True)
         return [None if colour != UNCOLOURED else two if split else open_ for colour, split in rows]
 
@@ -110,8 +110,8 @@ def check_satisfied(
     if found.split.any():
         i = int(found.split.argmax())
         raise ValueError(
-            f"two labels are accepted for input {i}: more participants lie than your quorum set bears "
-            f"({mine})"
+            f"two labels are accepted for input {i}: quorums do not intersect, or more lie than your quorum "
+            f"set bears ({mine})"
         )
     refused = found.claimed & (found.decisions == UNCOLOURED)
     if refused.any():

@@ -6,7 +6,7 @@ these structures is refused by msgspec before any of our code sees it.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, TypeAlias, TypeVar
+from typing import Annotated, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -342,6 +342,16 @@ AnyMessage: TypeAlias = (
 )
 OfRosters: TypeAlias = Hello | Held | Successor | Invite  # those that belong to no motion
 
+_Read = TypeVar("_Read", covariant=True)
+
+
+class Decoding(Protocol[_Read]):
+    """A decoder of msgspec, of msgpack or of JSON."""
+
+    def decode(self, data: bytes | memoryview, /) -> _Read:
+        """What is in the data."""
+
+
 _Kind = TypeVar("_Kind", bound=Message)
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(AnyMessage)
@@ -354,11 +364,16 @@ def encode(message: Message) -> bytes:
 
 def decode(data: bytes | memoryview) -> AnyMessage:
     """The message in ``data``; ValueError if there is none."""
-    try:
-        message: AnyMessage = _DECODER.decode(data)
-    except RecursionError:
-        raise ValueError("a message must not be nested deeply") from None
+    message: AnyMessage = decoded(_DECODER, data)
     return message
+
+
+def decoded(decoder: Decoding[_Read], data: bytes | memoryview) -> _Read:
+    """What a decoder reads; ValueError if that is nothing, also where it is nested without end."""
+    try:
+        return decoder.decode(data)
+    except RecursionError:  # in a field that nobody knows, which is passed over
+        raise ValueError("it is nested too deeply") from None
 
 
 def decode_as(data: bytes, kind: type[_Kind]) -> _Kind:

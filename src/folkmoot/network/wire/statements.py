@@ -29,6 +29,7 @@ from folkmoot.network.wire.messages import (
     Place,
     Reveal,
     Signature,
+    decoded,
 )
 from folkmoot.network.wire.motion import motion_name, read_header
 from folkmoot.network.wire.review import owners_digest
@@ -250,10 +251,7 @@ def write_evidence(evidence: Evidence) -> bytes:
 
 def read_evidence(data: bytes) -> Evidence:
     """The evidence in ``data``; ValueError if there is none."""
-    try:
-        evidence: Evidence = _DECODER.decode(data)
-    except RecursionError:
-        raise ValueError("evidence must not be nested deeply") from None
+    evidence: Evidence = decoded(_DECODER, data)
     return evidence
 
 

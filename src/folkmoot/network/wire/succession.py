@@ -30,7 +30,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from folkmoot.network.membership.roster import Member, Roster, quorum
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.messages import Count, Digest
+from folkmoot.network.wire.messages import Count, Digest, decoded
 from folkmoot.network.wire.statements import Consent
 
 MOST_CONTENT: Final = 900 * 1024  # bytes: with the signatures it must fit into a frame
@@ -96,10 +96,7 @@ class Succession:
         """The successor of ``old`` in what was signed; ValueError, with what is wrong, if it is none."""
         if len(content) > MOST_CONTENT:
             raise ValueError(f"a roster must have at most {MOST_CONTENT:,} bytes: got {len(content):,}")
-        try:
-            found = _DECODER.decode(content)
-        except RecursionError:
-            raise ValueError("a roster must not be nested deeply") from None
+        found = decoded(_DECODER, content)
         known = {member.line(): member for member in old}  # to read a certificate takes long
         members = [known.get(line) or Member.parse(line) for line in found.lines]
         roster = Roster(members, epoch=found.epoch, previous=found.previous.hex())

@@ -33,8 +33,10 @@ class Testimony:
         Most answers come again unchanged, and are not checked again.
         """
         last = self._last.get(peer)
-        if last is not None and last[:3] == (answer.version, answer.votes, answer.signature):
-            return last[3], None
+        if last is not None:
+            version, votes, signature, colours = last
+            if version == answer.version and signature == answer.signature and votes == answer.votes:
+                return colours, None
         heard = m.Heard(peer, answer.version, hashlib.sha256(answer.votes).digest(), answer.signature)
         if not self._signed(heard):
             return None, None
@@ -65,7 +67,8 @@ class Testimony:
 
     def compare(self, heard: m.Heard) -> TwoStates | None:
         """Evidence, if a third node has told somebody else what it did not tell me."""
-        known = self._states.get(heard.node, {}).get(heard.version)
+        states = self._states.get(heard.node)
+        known = None if states is None else states.get(heard.version)
         if known is None or known.digest == heard.digest or not self._signed(heard):
             return None
         return TwoStates(self._motion, known, heard)
