@@ -11,7 +11,8 @@ import pytest
 
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.network.service.admission import ANNOUNCEMENTS, FETCHES, MOST_OPEN_EACH, NEWS
-from folkmoot.network.service.driver import MOST_KEPT, Driver, Running
+from folkmoot.network.service.driver import MOST_KEPT, Driver
+from folkmoot.network.service.parts import Running
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m

@@ -18,11 +18,11 @@ from folkmoot.network.membership.identity import CERTIFICATE, KEY, Identity
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service import assembly as assemblies
 from folkmoot.network.service.assembly import Assembly
-from folkmoot.network.service.driver import Parts
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import metrics
 from folkmoot.network.service.node import Lasting, Node
 from folkmoot.network.service.operation import seat_of
+from folkmoot.network.service.parts import Parts
 from folkmoot.network.service.status import status
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.chronicle import Chronicle

@@ -23,9 +23,9 @@ from folkmoot.arrays import Colours
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.driver import Parts
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.operation import seat_of
+from folkmoot.network.service.parts import Parts
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh

@@ -25,10 +25,11 @@ from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.check_rows import LabelledRows
-from folkmoot.network.service.driver import AnyVoter, Parts, Running
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.improve.interfaces import Choosing, Learning
+from folkmoot.network.service.interfaces import AnyVoter
 from folkmoot.network.service.node import Node
+from folkmoot.network.service.parts import Parts, Running
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import ChunkVotes as Voted

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot.network.service.check_rows import LabelledRows
-from folkmoot.network.service.driver import Inputs
+from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion

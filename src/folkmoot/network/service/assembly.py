@@ -20,7 +20,8 @@ import msgspec
 
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.access import Limits
-from folkmoot.network.service.driver import Inputs, Observer
+from folkmoot.network.service.driver import Observer
+from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.node import Lasting, Node
 from folkmoot.network.service.roster_news import bits, known, more, successor
 from folkmoot.network.session.minutes import Seat

@@ -28,7 +28,7 @@ from folkmoot.network.membership.roster import faults
 from folkmoot.network.service import door as doors
 from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.door import UNIX, Door
-from folkmoot.network.service.driver import Inputs
+from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.status import Status
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account_of, find

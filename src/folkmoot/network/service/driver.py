@@ -5,39 +5,31 @@ What a session says is stored before it is sent. The model votes and listens in 
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from folkmoot.adversaries import Adversary, NumberAdversary
 from folkmoot.arrays import Colours
-from folkmoot.federated.quorum_set import QuorumSet
-from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.check_rows import Contributor, LabelledRows
+from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.drawing import answer_size
 from folkmoot.network.service.holdout import Holdout
-from folkmoot.network.service.improve.interfaces import Choosing, Keeping, Learning
-from folkmoot.network.service.past_performance import PastPerformance
+from folkmoot.network.service.improve.interfaces import Keeping
+from folkmoot.network.service.interfaces import Inputs
+from folkmoot.network.service.parts import Parts, Running
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.drill import Liar, LyingSession
 from folkmoot.network.session.federating import Federation
 from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
-from folkmoot.network.session.minutes import Ended, Memory, Save, Seat, Signed
-from folkmoot.network.session.opening import ShownRows
+from folkmoot.network.session.minutes import Ended, Memory, Save, Signed
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.reviewing import judge_by_review
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.records import TrackRecords
-from folkmoot.network.storage.storage import Storage
-from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL, Motion, motion_name
-from folkmoot.network.wire.schema import Schema
 from folkmoot.trust import Anchor
 
 MOST_KEPT: Final = 64  # sessions, with those that are over and may still be asked about
@@ -47,76 +39,6 @@ LINGER: Final = 60.0  # seconds after the end of a motion in which others may st
 
 # Told what was settled: a session, or None if it is who can be reached. It looks, and changes nothing.
 Observer: TypeAlias = Callable[[Session | None], None]
-
-
-class AnyVoter(Protocol):
-    """Who votes on chunks of inputs: a ``Voter``."""
-
-    def check(self, motion: Motion) -> None:
-        """MismatchError if its model cannot take the columns of a motion, or give such answers."""
-
-    def vote(
-        self, inputs: Any, labels: Sequence[str], wanted: Callable[[], bool], schema: Schema
-    ) -> ChunkVotes:
-        """A colour for every row, and why some have none; ``wanted`` says whether they still are."""
-
-    def numbers(self, inputs: Any, motion: Motion, wanted: Callable[[], bool]) -> ChunkVotes:
-        """The same for a motion about numbers or probabilities."""
-
-
-class Inputs(Protocol):
-    """Where the asker's node keeps the inputs of a motion until it is over."""
-
-    def read(self, index: int) -> bytes:
-        """A chunk."""
-
-    def discard(self) -> None:
-        """They are not needed any more."""
-
-
-@dataclass
-class Running:
-    """A session with what its driver keeps for it."""
-
-    session: Session
-    announce: m.Announce
-    started: float
-    confirmed: bool  # has its asker itself told us of it?
-    answer_size: int  # bytes of what a peer is told, at most
-    votes: AnyVoter  # the model that votes in it, whatever is adopted meanwhile
-    holdout: Holdout
-    pool: Keeping | None = None
-    inputs: Inputs | None = None
-    over: Callable[[Session, dict[str, Any]], None] | None = None
-    shown: ShownRows | None = None  # the check rows that this node has sent for it
-    wake: float = float("inf")
-    cancel: Callable[[], None] | None = None
-    sent: int = 0
-    received: int = 0
-    unsaved: list[Save] = field(default_factory=list)
-    told: Counter[int] = field(default_factory=Counter)  # announcements that each peer had after the first
-    fetched: Counter[int] = field(default_factory=Counter)  # chunks that each peer had
-    jobs: list[tuple[Phase, Callable[[], None]]] = field(default_factory=list)  # until when, what cancels it
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What a node is made of."""
-
-    seat: Seat
-    roster: Roster
-    storage: Storage
-    transport: Transport[int]  # by places in the roster
-    votes: AnyVoter
-    rng: random.Random
-    adversary: Adversary | None = None
-    holdout: Holdout = field(default_factory=Holdout)
-    past: PastPerformance | None = None  # on a chain; instead of this node's own records
-    number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
-    choice: Choosing | None = None  # of models; None: there is only that of ``votes``
-    improving: Learning | None = None
-    rows: LabelledRows | None = None  # own labelled rows, of which check rows may be shown
-    quorum_set: QuorumSet | None = None  # by which it decides in federated motions; by names of the roster
 
 
 class Driver:

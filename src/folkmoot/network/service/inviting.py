@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from folkmoot.arrays import Array
 from folkmoot.network.service.admission import Admission
 from folkmoot.network.service.check_rows import Contributor
-from folkmoot.network.service.driver import Inputs
+from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.session.minutes import MAP, Opened, Seat
 from folkmoot.network.session.patience import Health
 from folkmoot.network.storage.storage import Storage

@@ -26,8 +26,10 @@ from folkmoot.network.service.admission import (
 )
 from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.drawing import Drawing, relayed_size
-from folkmoot.network.service.driver import Driver, Inputs, Observer, Parts, Running
+from folkmoot.network.service.driver import Driver, Observer
+from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.inviting import Reviews
+from folkmoot.network.service.parts import Parts, Running
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.closing import RELAYED_BYTES
 from folkmoot.network.session.minutes import Ended, Memory

@@ -30,7 +30,6 @@ from folkmoot.network.membership.quorum_choice import by_names, check_named
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
-from folkmoot.network.service.driver import Parts
 from folkmoot.network.service.holdout import Holdout, read_holdout
 from folkmoot.network.service.improve.improving import Refit, World
 from folkmoot.network.service.improve.settings import Improve
@@ -39,6 +38,7 @@ from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Lasting, Node
+from folkmoot.network.service.parts import Parts
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.network.service.driver import AnyVoter
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.improve.candidates import Candidates
+from folkmoot.network.service.interfaces import AnyVoter
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.storage.adoptions import Adoptions
 from folkmoot.network.wire.motion import Motion

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from folkmoot.network.service.driver import AnyVoter
-    from folkmoot.network.service.holdout import Holdout
-    from folkmoot.network.wire.motion import Motion
+from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.interfaces import AnyVoter
+from folkmoot.network.wire.motion import Motion
 
 
 class Choosing(Protocol):

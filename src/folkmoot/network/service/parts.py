@@ -1,0 +1,70 @@
+"""What a node is made of, and what it keeps beside each session."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from folkmoot.adversaries import Adversary, NumberAdversary
+from folkmoot.federated.quorum_set import QuorumSet
+from folkmoot.network.membership.roster import Roster
+from folkmoot.network.service.check_rows import LabelledRows
+from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.improve.interfaces import Choosing, Keeping, Learning
+from folkmoot.network.service.interfaces import AnyVoter, Inputs
+from folkmoot.network.service.past_performance import PastPerformance
+from folkmoot.network.session.minutes import Save, Seat
+from folkmoot.network.session.opening import ShownRows
+from folkmoot.network.session.phases import Phase
+from folkmoot.network.session.session import Session
+from folkmoot.network.storage.storage import Storage
+from folkmoot.network.transports.transport import Transport
+from folkmoot.network.wire import messages as m
+
+
+@dataclass
+class Running:
+    """A session with what its driver keeps for it."""
+
+    session: Session
+    announce: m.Announce
+    started: float
+    confirmed: bool  # has its asker itself told us of it?
+    answer_size: int  # bytes of what a peer is told, at most
+    votes: AnyVoter  # the model that votes in it, whatever is adopted meanwhile
+    holdout: Holdout
+    pool: Keeping | None = None
+    inputs: Inputs | None = None
+    over: Callable[[Session, dict[str, Any]], None] | None = None
+    shown: ShownRows | None = None  # the check rows that this node has sent for it
+    wake: float = float("inf")
+    cancel: Callable[[], None] | None = None
+    sent: int = 0
+    received: int = 0
+    unsaved: list[Save] = field(default_factory=list)
+    told: Counter[int] = field(default_factory=Counter)  # announcements that each peer had after the first
+    fetched: Counter[int] = field(default_factory=Counter)  # chunks that each peer had
+    jobs: list[tuple[Phase, Callable[[], None]]] = field(default_factory=list)  # until when, what cancels it
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a node is made of."""
+
+    seat: Seat
+    roster: Roster
+    storage: Storage
+    transport: Transport[int]  # by places in the roster
+    votes: AnyVoter
+    rng: random.Random
+    adversary: Adversary | None = None
+    holdout: Holdout = field(default_factory=Holdout)
+    past: PastPerformance | None = None  # on a chain; instead of this node's own records
+    number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
+    choice: Choosing | None = None  # of models; None: there is only that of ``votes``
+    improving: Learning | None = None
+    rows: LabelledRows | None = None  # own labelled rows, of which check rows may be shown
+    quorum_set: QuorumSet | None = None  # by which it decides in federated motions; by names of the roster
