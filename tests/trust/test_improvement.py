@@ -164,7 +164,8 @@ def test_own_rows_speak_against_what_chance_does_as_well_or_what_loses_rows(
     ("enough", "too_little", "why"),
     [
         ({"steady": 0.85}, {"steady": 0.6}, "half of these come to other labels for 40% of the pool"),
-        ({"shared": 0.85}, {"shared": 0.7}, "those that count for it announce other labels for 30%"),
+        ({"shared": 0.85, "gain": 0.1}, {"shared": 0.7, "gain": 0.29}, "announce other labels for 30%"),
+        ({"shared": 0.7, "gain": 0.31}, {"shared": 0.7, "gain": 0.1}, "promise a gain of 10% only"),
         ({"gain": 0.06}, {"gain": 0.031}, "promise a gain of 3.1% of the pool over its old model"),
     ],
 )

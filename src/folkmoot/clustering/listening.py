@@ -28,7 +28,7 @@ from folkmoot.partitions import Crossing, cross
 
 _BY_CHANCE: Final = 0.02
 _LIKENESS: Final = 4  # the power of A by which copies are told from peers
-_COPIES: Final = 16  # the same power for a reader from outside, who must not take honest peers for copies
+_COPIES: Final = 32  # the same power for a reader from outside, who must not take honest peers for copies
 _AGAIN: Final = 2
 _STEEP: Final = 1.5  # the power of what an index is beyond chance, in weights
 _MIDDLE: Final = (0.1, 0.9)  # of the weight: between which numbers of clusters the spectrum chooses

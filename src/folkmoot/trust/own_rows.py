@@ -17,7 +17,7 @@ FIRM: Final[Footing] = (1.0, 1.0, 1.0)  # where nobody has asked
 _BY_CHANCE: Final = 0.5  # how likely chance may be right on as many own rows as a safe new model
 _WORSE: Final = 0.2  # how likely as many rows lost, of those that changed, must be if nothing were worse
 _STEADY: Final = 0.8  # of the labels that half of the rows must come to, too
-_SHARED: Final = 0.85  # of the labels that those who count for it must have announced
+_SHARED: Final = 0.85  # of the labels: if those who count for it have announced less, more must be gained
 _GAIN: Final = 0.06  # of the pool: what labels promising less bring is lost in what chance does
 
 
@@ -88,9 +88,9 @@ def speaks_against(
     It must be right more often than by chance (as often only half of the time by chance), and a one-sided
     sign test on the rows that only one of the two models answers right must not find it worse (at 0.2). Both
     flatter: the rows have chosen whose labels it learnt. So either half of them must come to the same labels
-    for 80% of the pool, and those that count for the participant must have announced 85% of its labels. And
-    by the probabilities that it came to, the labels must be right on 6% more of the pool than what its old
-    model says: a few rows cannot tell whether less is gained or lost.
+    for 80% of the pool. By the probabilities that it came to, the labels must be right on 6% more of the pool
+    than what its old model says, as a few rows cannot tell whether less is gained or lost; and on more of it
+    than those that count for the participant dispute, if they dispute more than 15% of its labels.
 
     Parameters
     ----------
@@ -128,8 +128,11 @@ def speaks_against(
             f"its labels hang on few of its rows: half of these come to other labels for {1 - steady:.0%} "
             "of the pool"
         )
-    if shared < _SHARED:
-        return f"those that count for it announce other labels for {1 - shared:.0%} of the pool"
+    if shared < _SHARED and gain < 1 - shared:
+        return (
+            f"those that count for it announce other labels for {1 - shared:.0%} of the pool, and its own "
+            f"promise a gain of {gain:.0%} only"
+        )
     if gain < _GAIN:
         return f"the labels promise a gain of {gain:.1%} of the pool over its old model, too little to trust"
     rows, right = len(after), int(after.sum())
