@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from folkmoot.cli.network.durations import seconds_of
-from folkmoot.cli.options import INT, Json, KOrAll, Participants, RoundsEach, Seed, real_number
+from folkmoot.cli.options import INT, Json, KOrAll, Participants, RoundsEach, Seed, real_number, whole_number
 from folkmoot.cli.output import json_key, print_json, print_table, progress_bars, say, say_secret
 from folkmoot.cli.participant_output import print_participants
 
@@ -50,6 +50,7 @@ def local(
         int | None,
         typer.Option(
             "--check-rows",
+            parser=whole_number,
             metavar="N",
             help="With --peer-review: rows that each shows.",
             show_default="10",
