@@ -189,7 +189,9 @@ def test_a_node_that_is_to_show_rows_must_have_some(tmp_path: Path) -> None:
     Roster([me.member()]).write(tmp_path / "roster.toml")
     settings = tmp_path / "north" / "node.toml"
     settings.write_text(settings.read_text() + "\n[policy]\ncheck_rows = 10\n")
-    (tmp_path / "rules_of_rows.py").write_text("def odd(X):\n    return ['a'] * len(X)\nodd.labels = ['a', 'b']\n")
+    (tmp_path / "rules_of_rows.py").write_text(
+        "def odd(X):\n    return ['a'] * len(X)\nodd.labels = ['a', 'b']\n"
+    )
     command = [
         "node",
         "run",
