@@ -116,27 +116,33 @@ def test_a_node_gets_mutated_frames_in_a_motion_and_finishes_it(trust: bool) -> 
                 assert statements.holds(hall.roster[node_].public_key, close.signature, said)
 
 
+def pelt(hall: Moot, most: int, rng: random.Random) -> list[bytes]:
+    """Throw 6,000 damaged frames at node 1, as of node 5, thirty with each that is carried; those thrown."""
+    victim, pool, carry, thrown = hall.nodes[1], messages(), hall.network.carry, list[bytes]()
+    assert victim is not None
+
+    def carried(sender: int, peer: int, frame: bytes) -> None:
+        if len(pool) < most:
+            pool.append(frame)
+        carry(sender, peer, frame)
+        for _ in range(min(6000 - len(thrown), 30)):
+            thrown.append(mutated(rng, rng.choice(pool[-300:]), pool))
+            when, data = hall.network.time + rng.random() * 0.01, thrown[-1]
+            hall.at(when, lambda data=data: victim.received(5, data))  # type: ignore[misc]
+
+    hall.network.carry = carried  # type: ignore[method-assign]
+    return thrown
+
+
 def test_a_node_gets_mutated_frames_in_a_motion_about_numbers_and_finishes_it() -> None:
     rng, values = random.Random(31), np.random.default_rng(31).normal(size=(6, 4))
     hall = NumberMoot(values, 32)
     victim = hall.nodes[1]
     assert victim is not None
-    pool, carry, left = messages(), hall.network.carry, 6000
-
-    def carried(sender: int, peer: int, frame: bytes) -> None:
-        nonlocal left
-        if len(pool) < 600:
-            pool.append(frame)
-        carry(sender, peer, frame)
-        for _ in range(min(left, 30)):
-            left -= 1
-            data = mutated(rng, rng.choice(pool[-300:]), pool)
-            hall.at(hall.network.time + rng.random() * 0.01, lambda data=data: victim.received(5, data))  # type: ignore[misc]
-
-    hall.network.carry = carried  # type: ignore[method-assign]
+    thrown = pelt(hall, 600, rng)
     hall.put(0, rounds=10, tol=0.2)
     hall.network.run(60.0)
-    assert left == 0
+    assert len(thrown) == 6000
     ((session, _),) = hall.over.values()
     own = victim.session(session.name)
     assert own is not None
@@ -161,22 +167,10 @@ def test_a_node_gets_mutated_frames_in_a_federated_motion_and_finishes_it() -> N
     hall = FederatedMoot(votes, 42)
     victim = hall.nodes[1]
     assert victim is not None
-    pool, carry, left = messages(), hall.network.carry, 6000
-
-    def carried(sender: int, peer: int, frame: bytes) -> None:
-        nonlocal left
-        if len(pool) < 900:
-            pool.append(frame)
-        carry(sender, peer, frame)
-        for _ in range(min(left, 30)):
-            left -= 1
-            data = mutated(rng, rng.choice(pool[-300:]), pool)
-            hall.at(hall.network.time + rng.random() * 0.01, lambda data=data: victim.received(5, data))  # type: ignore[misc]
-
-    hall.network.carry = carried  # type: ignore[method-assign]
+    thrown = pelt(hall, 900, rng)
     hall.put(0)
     hall.network.run(60.0)
-    assert left == 0
+    assert len(thrown) == 6000
     ((session, _),) = hall.over.values()
     own = victim.session(session.name)
     assert own is not None
