@@ -34,7 +34,7 @@ from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.ballots import contradict, form_of, pack_statement, read_set, unpack_statement
 from support.network.federated_moot import FederatedMoot, any_of, name_of
-from support.network.hostile_members import KINDS, WITH_TRUST
+from support.network.hostile_members import KINDS, WITH_TRUST, made_hostile
 from support.network.moot_in_memory import HostileKind, Moot
 from support.network.storms import SECONDS, hostile_in, make_trouble, run_through
 
@@ -268,12 +268,7 @@ def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> FederatedMoot:
     votes = (generator.random((n, INPUTS)) < rng.choice([0.5, 0.7, 0.9])).astype(np.int8)
     votes[rng.randrange(n), :] = -1  # somebody has no model for this
     weather = Weather(delay=rng.choice([0.0, 0.002, 0.02, 0.1]), drop=rng.choice([0.0, 0.0, 0.03, 0.15]))
-    hostile: dict[int, HostileKind] = {}
-    for place, kind in drawn.items():
-        if kind in OWN:
-            hostile[place] = OWN[kind]()
-        elif kind in KINDS:
-            hostile[place] = KINDS[kind](rng, honest, SECONDS)
+    hostile = made_hostile(drawn, rng, SECONDS, honest, OWN)
     lies = {p: kind.removeprefix("lies: ") for p, kind in drawn.items() if kind in LIES}
     moot = FederatedMoot(
         votes, seed, sets, weather=weather, hostile=hostile,

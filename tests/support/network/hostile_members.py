@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -264,3 +264,19 @@ KINDS: Final[dict[str, Make]] = {
     "stalls": lambda *_: Stalls(),
 }
 WITH_TRUST: Final = ("two commitments", "two commitments at once", "claims marks")  # has work only there
+
+
+def made_hostile(
+    drawn: Mapping[int, str],
+    rng: random.Random,
+    seconds: float,
+    honest: Sequence[int],
+    own: Mapping[str, Callable[[], HostileKind]] | None = None,
+) -> dict[int, HostileKind]:
+    """Those of a storm that act, by place: of ``KINDS`` or of its own kinds. Others only vote wrong."""
+    own = own or {}
+    return {
+        place: own[kind]() if kind in own else KINDS[kind](rng, honest, seconds)
+        for place, kind in drawn.items()
+        if kind in own or kind in KINDS
+    }

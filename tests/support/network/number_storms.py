@@ -27,8 +27,8 @@ from folkmoot.network.transports.memory import Weather, World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.number_verdict import NumberVerdict
-from support.network.hostile_members import KINDS, WITH_TRUST
-from support.network.moot_in_memory import HostileKind, Moot
+from support.network.hostile_members import KINDS, WITH_TRUST, made_hostile
+from support.network.moot_in_memory import Moot
 from support.network.number_moot import NumberMoot
 from support.network.signatures import checked_once
 from support.network.storms import SECONDS, hostile_in, hostile_kinds, make_trouble, run_through
@@ -150,12 +150,7 @@ def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: boo
         values = to_levels(generator.dirichlet(np.full(3, rng.choice([0.5, 5.0])), (n, 3))).astype(np.int16)
         values[rng.randrange(n), 0] = -1
     weather = Weather(delay=rng.choice([0.0, 0.002, 0.02, 0.1]), drop=rng.choice([0.0, 0.0, 0.03, 0.15]))
-    hostile: dict[int, HostileKind] = {}
-    for place, kind in drawn.items():
-        if kind in OWN:
-            hostile[place] = OWN[kind]()
-        elif kind in KINDS:
-            hostile[place] = KINDS[kind](rng, honest, SECONDS)
+    hostile = made_hostile(drawn, rng, SECONDS, honest, OWN)
     lies = {p: kind.removeprefix("lies: ") for p, kind in drawn.items() if kind in LIES}
     moot = NumberMoot(
         values, seed, weather=weather, hostile=hostile,

@@ -35,7 +35,7 @@ from folkmoot.network.storage.account import outcome_of
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.statements import proves
-from support.network.hostile_members import KINDS, WITH_TRUST
+from support.network.hostile_members import KINDS, WITH_TRUST, made_hostile
 from support.network.moot_in_memory import Listened, Moot
 from support.network.signatures import checked_once
 
@@ -141,7 +141,7 @@ def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: boo
     weather = Weather(delay=rng.choice([0.0, 0.002, 0.02, 0.1]), drop=rng.choice([0.0, 0.0, 0.03, 0.15]))
     drawn = hostile_kinds(seed, n, kinds)
     honest = [place for place in range(n) if place not in drawn]
-    hostile = {p: KINDS[kind](rng, honest, SECONDS) for p, kind in drawn.items() if kind in KINDS}
+    hostile = made_hostile(drawn, rng, SECONDS, honest)
     # What is promised holds for every k and alpha, those too that a node would not play by default.
     anything = dict.fromkeys(range(n), Policy(least_alpha=1, least_k=1))
     moot = Moot(
