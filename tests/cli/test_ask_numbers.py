@@ -131,7 +131,7 @@ def test_the_page_puts_a_motion_of_numbers_and_shows_value_and_window(browser: B
         put.click()  # straight from a field that was changed: what it says now is put
         expect(page.locator(".decisions tbody tr")).to_have_count(3, timeout=LIVE)
         shown = table(page, ".decisions")
-        assert "a quorum of 4 within 0.5" in page.inner_text(".facts")
+        assert "a quorum of 4 within 0.5" in page.inner_text("#motion .facts")
         assert page.get_by_role("button", name="Certificate").count() == 1
     told = paged.get("/v1/motions/last/inputs")["inputs"]
     assert paged.get("/v1/motions")["count"] == before + 1
