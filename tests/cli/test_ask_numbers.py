@@ -74,6 +74,10 @@ def test_numbers_are_claimed_and_who_cannot_answer_says_so(moot: Nodes, tmp_path
         low, high = found["windows"][i]
         assert claim == pytest.approx((low + high) / 2)
         assert 2 * i <= low <= high <= low + 0.5  # nobody said less at first
+    assert "a quorum signed" in told
+    shown = {words[0]: words for words in map(str.split, told.splitlines()) if words and words[0].isdecimal()}
+    for i, (low, high) in enumerate(found["windows"]):
+        assert shown[str(i)][2:5] == [f"{low:.6g}", "to", f"{high:.6g}"]
     lines = out.read_text().splitlines()
     assert lines[0] == "input,label,agreement"
     assert [float(line.split(",")[1]) for line in lines[1:]] == found["claims"]
