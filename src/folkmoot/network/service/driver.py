@@ -6,7 +6,7 @@ What a session says is stored before it is sent. The model votes and listens in 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -69,6 +69,7 @@ class Driver:
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past
         self.contributor: Contributor | None = None  # of check rows
+        self.declined: Callable[[bytes], Mapping[int, str]] = lambda _: {}  # who sent none for a motion, why
 
     def stop(self) -> None:
         """Store what others have said lately."""
@@ -307,6 +308,7 @@ class Driver:
             }
             | self._learnt(session.judgement)
             | self._opened(session)
+            | self._sent_none(session)
         )
 
     def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:
@@ -330,6 +332,11 @@ class Driver:
             "check_rows": {str(place): count for place, count in sorted(rows.items())},
             "vanished": list(checked.vanished),
         }
+
+    def _sent_none(self, session: Session) -> dict[str, Any]:
+        """At the asker: who sent no check rows, and why."""
+        declined = self.declined(session.name)
+        return {"rows_refused": {str(place): why for place, why in declined.items()}} if declined else {}
 
     def _end(self, running: Running, summary: dict[str, Any]) -> None:
         session = running.session

@@ -111,6 +111,7 @@ class Node:
             self._driver.transmit,
             parts.rng.randbytes, self._log, self.counts,
         )  # fmt: skip
+        self.reviews.changed, self._driver.declined = self._tell_observers, self.reviews.declined
         self._running = self._driver.running
         self._asked_for: dict[tuple[bytes, int], float] = {}
         self._complained = -1e9

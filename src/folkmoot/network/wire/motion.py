@@ -262,9 +262,14 @@ def motion_name(header: bytes) -> bytes:
     return hashlib.sha256(header).digest()
 
 
+def motion_protocols() -> tuple[str, ...]:
+    """The protocols by which a motion about labels may be played."""
+    return (*PROTOCOLS, FEDERATED)
+
+
 def check_protocol_name(name: str) -> None:
     """ValueError unless a motion about labels may be played by the protocol of this name."""
-    known = (*PROTOCOLS, FEDERATED)
+    known = motion_protocols()
     if name not in known:
         raise ValueError(f"protocol must be one of {', '.join(known)}: got {name!r}")
 
