@@ -278,6 +278,8 @@ def _check_rows(account: Account) -> list[str]:
         return none
     each = ", ".join(f"{name} {rows}" for name, rows in account.check_rows.items())
     notes = [f"check rows: {sum(account.check_rows.values())} ({each})"]
+    if account.tol is not None:
+        notes.append(f"this node opened the talk by its own review; {account.why}")
     if account.vanished:
         notes.append(f"check rows dropped, since their labels were not opened: {_names(account.vanished)}")
     return notes + none

@@ -89,6 +89,7 @@ class Reviews:
         randbytes: Callable[[int], bytes],
         log: Callable[..., None],
         counts: Counter[str],
+        check_model: Callable[[Motion], None],
     ) -> None:
         self._seat, self._moot, self._transport, self._health = seat, moot, transport, health
         self._admission, self.contributor, self._storage = admission, contributor, storage
@@ -96,7 +97,7 @@ class Reviews:
         self._under_way: dict[bytes, Invited] = {}
         self._maps: dict[bytes, m.Owners] = {}  # by motion, until it is put
         self._budgets = [Budget(*INVITATIONS) for _ in range(seat.n)]
-        self._counts = counts
+        self._counts, self._check_model = counts, check_model
         self._declined: dict[bytes, Mapping[int, str]] = {}  # by motion: who sent no rows, and why
         self.changed: Callable[[], None] = lambda: None  # called when an invitation has come a step on
 
@@ -110,6 +111,8 @@ class Reviews:
                 f"a motion with check rows may have {MOST_BYTES >> 20} MB of inputs: got "
                 f"{size / 2**20:.1f} MB; put them in several motions"
             )
+        if draft.answers != "labels":  # nobody should show rows for a motion that cannot be put
+            self._check_model(draft)
         seconds = min(LONGEST, INVITE_SHARE * draft.seconds)
         self._admission.check_terms(replace(draft, seconds=draft.seconds - seconds))
         invitation = Invitation(
@@ -297,8 +300,8 @@ def mix(
     batch = Batch(np.ascontiguousarray(every[order]))
     learnt = draft.review is not None and draft.review.learnt
     motion = replace(
-        draft, trust=True, inputs=len(every), chunk_rows=batch.chunk_rows, chunks=batch.digests(),
-        review=Review(len(own), invitation.name, owners_digest(seed, owned), learnt),
+        draft, trust=draft.answers != "numbers", inputs=len(every), chunk_rows=batch.chunk_rows,
+        chunks=batch.digests(), review=Review(len(own), invitation.name, owners_digest(seed, owned), learnt),
     )  # fmt: skip
     motion.check()
     return motion, MixedInputs(batch), (seed, tuple(owned))
