@@ -26,6 +26,7 @@ from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.packing import pack, unpack
 from support.network.review_moot import ReviewMoot
+from support.network.signatures import checked_once
 
 NODES: Final = 7
 SECONDS: Final = 10.0
@@ -161,6 +162,7 @@ KINDS: Final[dict[str, Callable[..., Change]]] = {
 LIES: Final = "lies"
 
 
+@checked_once()
 def play(seed: int, kind: str | None = None, motions: int = 2) -> Counter[str]:
     """One storm and its promises; returns what happened."""
     try:
