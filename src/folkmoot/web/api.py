@@ -82,7 +82,7 @@ class Api:
         return _json(described())
 
     async def _access(self, request: Request) -> Response:
-        model, labels = self._shown.model, self._shown.labels
+        model, labels = self._shown.model()
         columns = [shapes.Column(each.name, each.unit, each.low, each.high) for each in model.schema]
         return _json(
             shapes.Access(

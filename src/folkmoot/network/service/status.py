@@ -98,6 +98,7 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     two_successors: list[str] = []  # who has signed two successors of one roster
     model: str = ""  # the motion of the adopted model that votes; empty: that of node.toml does
     candidates: list[CandidateStatus] = []  # models that were made of pools, the oldest first
+    labels: list[str] | None = None  # that the model which votes knows; None: it does not say
 
 
 def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = None) -> Status:
@@ -105,7 +106,7 @@ def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = Non
     now, place = node.transport.now(), node.seat.place
     connected, benched = set(mesh.connected()), set(node.health.benched(now))
     latencies, skews = mesh.latencies(), mesh.skews()
-    sessions = node.sessions()
+    sessions, voting = node.sessions(), None if models is None else models.choice.current_model()
     return Status(
         node=node.roster[place].name,
         version=__version__,
@@ -157,8 +158,9 @@ def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = Non
         if isinstance(node, Assembly)
         else [],
         two_successors=node.accused() if isinstance(node, Assembly) else [],
-        model="" if models is None else models.choice.current(),
+        model="" if voting is None else voting.id,
         candidates=[] if models is None else _candidates(models),
+        labels=None if voting is None or voting.labels is None else list(voting.labels),
     )
 
 
