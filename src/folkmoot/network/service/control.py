@@ -190,8 +190,13 @@ class ControlServer:
     """Answers those who want to put a motion."""
 
     def __init__(
-        self, node: AnyNode, folder: Path, labels: list[str] | None, look: Callable[[], Status]
+        self,
+        node: AnyNode,
+        folder: Path,
+        labels: Callable[[], Sequence[str] | None],
+        look: Callable[[], Status],
     ) -> None:
+        """``labels`` are those of the model that votes at the moment, where the asker names none."""
         self._node, self._folder, self._labels, self._look = node, folder, labels, look
         self._token = doors.own_token(folder)
         self._servers: list[asyncio.Server] = []
@@ -236,7 +241,7 @@ class ControlServer:
                 _write(writer, self._look())
                 await writer.drain()
                 return
-            motion = motion_of(asked, self._node, self._labels)
+            motion = motion_of(asked, self._node, self._labels())
             spool = await self._receive(asked, motion, reader)
             inputs: Inputs = spool
             spool = None

@@ -7,7 +7,7 @@ announcing, the inputs that this node itself has put, and what is counted.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,7 @@ from folkmoot.network.service.admission import (
 from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.drawing import Drawing, relayed_size
 from folkmoot.network.service.driver import Driver, Observer
+from folkmoot.network.service.improve.interfaces import CurrentModel
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.inviting import Reviews
 from folkmoot.network.service.parts import Parts, Running
@@ -77,7 +78,7 @@ class Node:
         *,
         journal: Journal | None = None,
         policy: Policy | None = None,
-        labels: Collection[str] | None = None,
+        labels: Sequence[str] | None = None,
         disk: int = DISK,
         lasting: Lasting | None = None,
     ) -> None:
@@ -94,10 +95,11 @@ class Node:
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
         self._admission = Admission(
-            seat, self._moot, policy, labels, disk, parts.votes.check, [member.name for member in roster],
+            seat, self._moot, policy, disk, [member.name for member in roster],
             has_quorum_set=parts.quorum_set is not None,
         )  # fmt: skip
-        self._check_model = parts.votes.check
+        only = CurrentModel("", labels, parts.votes.check)
+        self._current_model = parts.choice.current_model if parts.choice is not None else lambda: only
         self._driver = Driver(
             parts, health=self.health, counts=self.counts, by_peer=self.by_peer, log=self._log
         )
@@ -109,7 +111,7 @@ class Node:
         self.reviews = Reviews(
             seat, self._moot, self.transport, self.health, self._admission, shows, self.storage,
             self._driver.transmit,
-            parts.rng.randbytes, self._log, self.counts, self._check_model,
+            parts.rng.randbytes, self._log, self.counts, lambda motion: self._current_model().check(motion),
         )  # fmt: skip
         self.reviews.changed, self._driver.declined = self._tell_observers, self.reviews.declined
         self._running = self._driver.running
@@ -194,10 +196,11 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
-        if (
+        model = self._current_model()
+        if motion.answers != "labels":  # labels may be such as only others know
             motion.answers != "labels"
         ):  # labels may be such as only others know; numbers are asked of their like
-            self._check_model(motion)
+            model.check(motion)
         self._admission.check_own(motion, self._taken(), self.transport.now(), self.transport.clock())
         header = motion.encoded()
         name = motion_name(header)
@@ -205,7 +208,7 @@ class Node:
         announce = m.Announce(header, signature, motion.seconds)
         clock = self.transport.clock()
         self.storage.open_motion(
-            name, header, signature, self._named, clock, clock + motion.seconds, self._driver.model()
+            name, header, signature, self._named, clock, clock + motion.seconds, model.id
         )
         memory = Memory(opened=self.reviews.opened(name))
         self.storage.save(name, [*memory.opened.values()])
@@ -307,7 +310,8 @@ class Node:
         if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
             return
-        objection = self._admission.objection(motion, message, self.transport.clock())
+        model = self._current_model()  # asked once: it may change at any moment
+        objection = self._admission.objection(motion, message, self.transport.clock(), model)
         if objection is not None:
             self.refuse(peer, objection.kind)
             self._log(
@@ -339,9 +343,8 @@ class Node:
             return
         clock = self.transport.clock()
         self.storage.open_motion(
-            name, message.header, message.signature, self._named, clock, clock + remaining,
-            self._driver.model(),
-        )  # fmt: skip
+            name, message.header, message.signature, self._named, clock, clock + remaining, model.id
+        )
         self._log(
             "info",
             "motion heard",
