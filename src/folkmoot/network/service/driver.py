@@ -380,6 +380,7 @@ class Driver:
 
     def transmit(self, peer: int, frame: bytes) -> None:
         """Send a frame, counted."""
-        self._counts["frames_sent"] += 1
-        self._counts["bytes_sent"] += len(frame)
+        counts = self._counts
+        counts["frames_sent"] += 1
+        counts["bytes_sent"] += len(frame)
         self._transport.send(peer, frame)

@@ -37,8 +37,8 @@ from folkmoot.network.service.improve.setup import NodeModels, check_improve
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, ModelFacts, load_model
-from folkmoot.network.service.node import Lasting, Node
-from folkmoot.network.service.parts import Parts
+from folkmoot.network.service.node import Node
+from folkmoot.network.service.parts import Lasting, Parts
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status

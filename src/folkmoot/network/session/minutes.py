@@ -179,11 +179,12 @@ class Minutes:
         """Who has committed, answers, and has not been caught; in order, so that a seed draws the same
         peers.
         """
+        own, commits, cheats, health = self.seat.place, self.commits, self.cheats, self.health
         return [
             place
             for place in range(self.seat.n)
-            if place in self.commits
-            and place != self.seat.place
-            and place not in self.cheats
-            and self.health.live(place, now)
+            if place in commits
+            and place != own
+            and place not in cheats
+            and (place not in health.failing or health.live(place, now))
         ]

@@ -213,6 +213,19 @@ class Session:
 
     # ---- what a driver tells -----------------------------------------------------------------
 
+    def asked(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
+        """What a peer that asks is to be told. It changes nothing else that a driver would have to do, unless
+        there is something to be saved: in it is proved who lies.
+        """
+        return self._talking.on_ask(now, peer, message)
+
+    def answered(self, now: float, peer: int, message: m.Answer) -> bool:
+        """A peer has answered; whether there is anything for a driver to do."""
+        due = self._talking.on_answer(now, peer, message)
+        if due:
+            self.tick(now)
+        return due
+
     def tick(self, now: float) -> None:
         """Do what is due, and say when to be woken next."""
         if self.phase is not Phase.OVER and now >= self.end:
@@ -243,9 +256,11 @@ class Session:
         due = False
         match message:
             case m.Answer():
-                due = self._talking.on_answer(now, peer, message)
+                self.answered(now, peer, message)
             case m.Ask():
-                self._talking.on_ask(now, peer, message)
+                reply = self._talking.on_ask(now, peer, message)
+                if reply is not None:
+                    self.minutes.tell(peer, reply)
             case m.Commit():
                 if message.node == peer:
                     due = self._gathering.on_commit(peer, message)
