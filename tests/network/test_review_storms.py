@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from folkmoot.network.wire.forms import Answers
 from support.network.review_storms import KINDS, LIES, play
 
 
@@ -13,6 +14,24 @@ from support.network.review_storms import KINDS, LIES, play
 def test_what_is_promised_of_check_rows_holds_in_a_storm(kind: str) -> None:
     found = play([*KINDS, LIES].index(kind), kind, motions=1)
     assert found["motions"] > 0
+
+
+@pytest.mark.parametrize("answers", ["probabilities", "numbers"])
+@pytest.mark.parametrize("kind", ["two labels", "tells some its labels", "two maps", LIES])
+def test_what_is_promised_holds_of_probabilities_and_numbers_too(kind: str, answers: Answers) -> None:
+    found = play([*KINDS, LIES].index(kind), kind, motions=1, answers=answers)
+    assert found["motions"] > 0
+    assert answers == "probabilities" or kind == "two maps" or found["claimed"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answers", ["probabilities", "numbers"])
+def test_what_is_promised_of_probabilities_and_numbers_holds_in_hundreds_of_storms(answers: Answers) -> None:
+    found: Counter[str] = Counter()
+    for seed in range(2000, 2100):
+        found += play(seed, answers=answers)
+    assert found["learnt from"] > found["motions"] / 3
+    assert found["broken labels"] > 0
 
 
 @pytest.mark.slow

@@ -509,7 +509,7 @@ def _reviews() -> Iterator[Reader]:
         "what was opened", read_opened, [owners, labels], _message, ("storage.opened:read_opened",),
         (ValueError, RecursionError),
     )  # fmt: skip
-    form = CheckedForm(INPUTS - 8, INPUTS, 2)
+    form = CheckedForm("labels", INPUTS - 8, INPUTS, 2)
     first = pack(np.resize(np.array([0, 1, -1], np.int8), INPUTS), 2)
 
     def votes(data: bytes, found: Any) -> None:

@@ -35,7 +35,7 @@ from folkmoot.network.storage.account import Account, account_of, find
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.messages import decoded
 from folkmoot.network.wire.motion import CHUNK_BYTES, LOCAL, MOST_ASKED, Motion
-from folkmoot.network.wire.review import Review
+from folkmoot.network.wire.review import Review, to_be_invited
 from folkmoot.network.wire.schema import Schema
 
 TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
@@ -152,6 +152,9 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
     labels = put.labels or tuple(own or ()) if put.answers != "numbers" else ()
     if not labels and put.answers != "numbers":
         raise ValueError("the node's model does not say which labels there are: give --labels a,b,...")
+    review = Review(learnt=True) if put.learnt else None
+    if put.peer_review:
+        review = to_be_invited(put.inputs, learnt=put.learnt)
     motion = Motion(
         moot=bytes.fromhex(node.roster.digest),
         asker=node.seat.place,
@@ -165,7 +168,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         rounds=put.rounds,
         pace=put.pace,
         weighted=put.weighted,
-        trust=put.trust or put.peer_review or put.learnt,
+        trust=put.trust or put.learnt or (put.peer_review and put.answers != "numbers"),
         labels=labels,
         inputs=put.inputs,
         columns=put.columns,
@@ -177,7 +180,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         answers=put.answers,
         tol=put.tol,
         improve=put.improve,
-        review=Review(learnt=True) if put.learnt else None,
+        review=review,
     )
     motion.check()
     return motion

@@ -89,6 +89,7 @@ class Reviews:
         randbytes: Callable[[int], bytes],
         log: Callable[..., None],
         counts: Counter[str],
+        check_model: Callable[[Motion], None],
     ) -> None:
         self._seat, self._moot, self._transport, self._health = seat, moot, transport, health
         self._admission, self.contributor, self._storage = admission, contributor, storage
@@ -96,7 +97,9 @@ class Reviews:
         self._under_way: dict[bytes, Invited] = {}
         self._maps: dict[bytes, m.Owners] = {}  # by motion, until it is put
         self._budgets = [Budget(*INVITATIONS) for _ in range(seat.n)]
-        self._counts = counts
+        self._counts, self._check_model = counts, check_model
+        self._declined: dict[bytes, Mapping[int, str]] = {}  # by motion: who sent no rows, and why
+        self.changed: Callable[[], None] = lambda: None  # called when an invitation has come a step on
 
     # ---- the asker -----------------------------------------------------------------------------
 
@@ -108,6 +111,8 @@ class Reviews:
                 f"a motion with check rows may have {MOST_BYTES >> 20} MB of inputs: got "
                 f"{size / 2**20:.1f} MB; put them in several motions"
             )
+        if draft.answers != "labels":  # nobody should show rows for a motion that cannot be put
+            self._check_model(draft)
         seconds = min(LONGEST, INVITE_SHARE * draft.seconds)
         self._admission.check_terms(replace(draft, seconds=draft.seconds - seconds))
         invitation = Invitation(
@@ -131,8 +136,10 @@ class Reviews:
             bare = m.Owners(said, self._seat.place, *owners, bytes(64))
             signature = self._seat.key.sign(statements.opens_owners(bare))
             self._maps[said] = replace(bare, signature=signature)
-            if len(self._maps) > MOST_MAPS:  # of motions that could not be put
-                del self._maps[next(iter(self._maps))]
+            self._declined[said] = refusals
+            for kept in (self._maps, self._declined):
+                if len(kept) > MOST_MAPS:  # of motions that could not be put, or were put long ago
+                    del kept[next(iter(kept))]
             inputs.discard()
             ready(motion, mixed)
 
@@ -145,6 +152,15 @@ class Reviews:
         except MismatchError as error:
             invited.refusals[self._seat.place] = error.why
         self._tick(invited)
+        self.changed()
+
+    def under_way(self) -> list[Invited]:
+        """The invitations whose rows have not all come yet."""
+        return list(self._under_way.values())
+
+    def declined(self, name: bytes) -> Mapping[int, str]:
+        """Who sent no rows for a motion that was put lately, and why."""
+        return self._declined.get(name, {})
 
     def opened(self, name: bytes) -> dict[int, Opened]:
         """The map of owners of a motion that is put now."""
@@ -196,6 +212,7 @@ class Reviews:
             if fine and peer not in invited.rows:
                 invited.refusals[peer] = message.reason
                 self._ended(invited, self._transport.now())
+                self.changed()
             return True
         return False
 
@@ -217,6 +234,7 @@ class Reviews:
         invited.refusals.pop(peer, None)
         invited.rows[peer] = message
         self._ended(invited, self._transport.now())
+        self.changed()
 
     def _on_invite(self, peer: int, message: m.Invite) -> None:
         """An invitation, from its asker itself: rows, or why not."""
@@ -282,8 +300,8 @@ def mix(
     batch = Batch(np.ascontiguousarray(every[order]))
     learnt = draft.review is not None and draft.review.learnt
     motion = replace(
-        draft, trust=True, inputs=len(every), chunk_rows=batch.chunk_rows, chunks=batch.digests(),
-        review=Review(len(own), invitation.name, owners_digest(seed, owned), learnt),
+        draft, trust=draft.answers != "numbers", inputs=len(every), chunk_rows=batch.chunk_rows,
+        chunks=batch.digests(), review=Review(len(own), invitation.name, owners_digest(seed, owned), learnt),
     )  # fmt: skip
     motion.check()
     return motion, MixedInputs(batch), (seed, tuple(owned))

@@ -109,8 +109,9 @@ class Node:
         self.reviews = Reviews(
             seat, self._moot, self.transport, self.health, self._admission, shows, self.storage,
             self._driver.transmit,
-            parts.rng.randbytes, self._log, self.counts,
+            parts.rng.randbytes, self._log, self.counts, self._check_model,
         )  # fmt: skip
+        self.reviews.changed, self._driver.declined = self._tell_observers, self.reviews.declined
         self._running = self._driver.running
         self._asked_for: dict[tuple[bytes, int], float] = {}
         self._complained = -1e9
@@ -193,7 +194,9 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
-        if not motion.is_labels:  # labels may be such as only others know; numbers are asked of their like
+        if (
+            motion.answers != "labels"
+        ):  # labels may be such as only others know; numbers are asked of their like
             self._check_model(motion)
         self._admission.check_own(motion, self._taken(), self.transport.now(), self.transport.clock())
         header = motion.encoded()

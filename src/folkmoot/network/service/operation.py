@@ -109,6 +109,8 @@ class Shown:
     model: Model
     look: Callable[[], Status]
     log: Journal
+    settings: Settings
+    models: NodeModels
 
 
 class NodeError(RuntimeError):
@@ -223,7 +225,7 @@ async def _serve(
         if improving is not None:
             improving.resume()
         for face in faces:
-            shown = Shown(node, settings.folder, labels, model, look, log)
+            shown = Shown(node, settings.folder, labels, model, look, log, settings, models)
             opened.append(face)
             where = await bound(face.open(shown), face.address, face.option)
             log.write("info", "page open", node=me.name, address=where)

@@ -49,6 +49,16 @@ class MotionStatus(msgspec.Struct, frozen=True):
     ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
 
 
+class InvitationStatus(msgspec.Struct, frozen=True):
+    """A motion of this node that is not put yet: participants are invited to send check rows for it."""
+
+    inputs: int
+    remaining: float  # seconds until no more rows are waited for
+    sent: dict[str, int]  # whose rows have come, and how many
+    refused: dict[str, str]  # who sends none, and why
+    owing: list[str]  # who has not answered
+
+
 class ProposalStatus(msgspec.Struct, frozen=True):
     """A roster that is proposed to replace the one in force."""
 
@@ -98,6 +108,8 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     two_successors: list[str] = []  # who has signed two successors of one roster
     model: str = ""  # the motion of the adopted model that votes; empty: that of node.toml does
     candidates: list[CandidateStatus] = []  # models that were made of pools, the oldest first
+    invitations: list[InvitationStatus] = []  # to send check rows for motions of this node
+    audit: tuple[int, str] = (0, "")  # the number of the audit log's last entry, and its link: the head
 
 
 def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = None) -> Status:
@@ -159,6 +171,8 @@ def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = Non
         two_successors=node.accused() if isinstance(node, Assembly) else [],
         model="" if models is None else models.choice.current(),
         candidates=[] if models is None else _candidates(models),
+        invitations=_invitations(node, now),
+        audit=node.storage.audit.head(),
     )
 
 
@@ -171,6 +185,25 @@ def _candidates(models: NodeModels) -> list[CandidateStatus]:
         )
         for each in models.candidates.reports()
     ]  # fmt: skip
+
+
+def _invitations(node: AnyNode, now: float) -> list[InvitationStatus]:
+    newest = node.node if isinstance(node, Assembly) else node
+    names = [member.name for member in newest.roster]
+    return [
+        InvitationStatus(
+            inputs=each.invitation.inputs,
+            remaining=round(each.end - now, 3),
+            sent={names[place]: rows.contribution.rows for place, rows in sorted(each.rows.items())},
+            refused={names[place]: why for place, why in sorted(each.refusals.items())},
+            owing=[
+                name
+                for place, name in enumerate(names)
+                if place not in each.rows and place not in each.refusals
+            ],
+        )
+        for each in newest.reviews.under_way()
+    ]
 
 
 def _proposal(proposal: Proposal) -> ProposalStatus:

@@ -102,7 +102,7 @@ class Asking(ABC):
         """Whether there is no more time, nothing left to ask, or nobody to be asked."""
         if now >= self._latest(now) or self.rounds >= self._minutes.motion.rounds:
             return True
-        judgement = self._minutes.judgement
+        judgement = self._minutes.chooses
         trusts_nobody = judgement is not None and not (judgement.weights > 0).any()
         return trusts_nobody or not self._stance.asking
 
@@ -169,7 +169,7 @@ class Asking(ABC):
         """k of the live peers, all alike; or, with trust, in proportion to it."""
         seat = self._minutes.seat
         self._punctuality.give_up(now)
-        live, judgement = self._minutes.live_peers(now), self._minutes.judgement
+        live, judgement = self._minutes.live_peers(now), self._minutes.chooses
         if judgement is None and len(live) + 1 < quorum(seat.n):
             return []  # too few to decide anything, and nobody should change its mind for so few
         live = [peer for peer in self._punctuality.usable(live) if peer not in without]
@@ -272,7 +272,7 @@ class Asking(ABC):
             minutes.tell(peer, m.Answer(minutes.name, message.round, *told))
 
     def may_tell(self) -> bool:
-        """Whether there is something to tell: after the first vote or, with trust, in the talk."""
+        """Whether there is something to tell: after the first vote or, if they are revealed, in the talk."""
         minutes = self._minutes
-        early = minutes.motion.trust and minutes.phase in BEFORE_THE_TALK
+        early = minutes.motion.reveals and minutes.phase in BEFORE_THE_TALK
         return minutes.voted is not None and not early

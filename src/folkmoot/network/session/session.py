@@ -124,6 +124,8 @@ class Session:
             )
         else:
             numbers = self._stance = NumberStance(minutes)
+            if self.motion.review is not None:
+                self._revealing = Reviewing(minutes, patience, numbers, self._comparing, self._opening)
             self._talking = NumberTalking(minutes, patience, numbers, self._rng)
         self._voting = Voting(minutes, patience, self._stance, self._secrets, Fetching(self.motion))
         self._gathering = Gathering(minutes, patience)

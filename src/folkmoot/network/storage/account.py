@@ -108,6 +108,8 @@ class Account(msgspec.Struct, frozen=True):
         were not opened.
     vanished : list of str
         Whose check rows were dropped, since it did not open their labels.
+    rows_refused : dict
+        At the asker of a motion by peer review: who sent no check rows, and why.
     quorum_sets : dict
         In a federated motion: the quorum set that each has chosen, in words.
     ballots : list of str
@@ -172,6 +174,7 @@ class Account(msgspec.Struct, frozen=True):
     quorum_sets: dict[str, str] = {}
     ballots: list[str] = []
     signers: list[int] = []
+    rows_refused: dict[str, str] = {}
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -226,7 +229,7 @@ def account_of(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
         answers=motion.answers,
         tol=None if motion.is_labels else motion.tol,
         claims=claims,
-        first_numbers=first_numbers(motion, held.closes, outcome.closed),
+        first_numbers=first_numbers(motion, held.closes, outcome.closed, held.owners),
         windows=_windows(motion, outcome),
         check_rows=_check_rows(names, said),
         vanished=[names[place] for place in said.get("vanished", [])],
@@ -234,6 +237,7 @@ def account_of(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
         quorum_sets={names[place]: str(read_set(each.quorum_set)) for place, each in held.choices.items()},
         ballots=outcome.phases if isinstance(outcome, FederatedVerdict) else [],
         signers=outcome.signed.tolist() if isinstance(outcome, FederatedVerdict) else [],
+        rows_refused={names[int(place)]: why for place, why in said.get("rows_refused", {}).items()},
     )
 
 
@@ -275,6 +279,8 @@ def outcome_in(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("believed", stored.summary.get("trust"))
     if stored.motion.federated:
+        if place is None and held.voted is not None:  # under way: there is no summary yet
+            place = held.voted.commit.node
         return federated_verdict(
             stored.motion, stored.names, held.closes, held.choices, held.ballots, cheats, mine, place
         )

@@ -356,7 +356,7 @@ class Labels(Message, frozen=True, gc=False, tag=33):
     invite: Digest
     node: Place
     salt: Digest
-    labels: Annotated[bytes, msgspec.Meta(max_length=1 + MOST_CHECK_ROWS)]
+    labels: Annotated[bytes, msgspec.Meta(max_length=8 * MOST_CHECK_ROWS)]  # a number has eight bytes
     signature: Signature
 
 

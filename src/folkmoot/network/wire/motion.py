@@ -88,8 +88,11 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
     @property
     def is_labels(self) -> bool:
-        """Whether the answers are labels, and not probabilities or numbers."""
-        return self.answers == "labels"
+        """Whether the talk is about labels, and not about probabilities or numbers.
+
+        By peer review each makes labels of the probabilities that all hand in.
+        """
+        return self.answers == "labels" or (self.answers == "probabilities" and self.review is not None)
 
     @property
     def federated(self) -> bool:
@@ -104,13 +107,18 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     @property
     def reveals(self) -> bool:
         """Whether first votes are shown before the talk; who leads follows from the salts shown with them."""
-        return self.trust or self.federated or self.led
+        return self.trust or self.federated or self.led or self.review is not None
+
+    @property
+    def by_quorum(self) -> bool:
+        """Whether a quorum of closes decides, and not each node for itself, or quorum sets."""
+        return not self.trust and not self.federated
 
     @property
     def form(self) -> Form:
         """What answers are, as arrays and as bytes."""
         if self.review is not None and self.review.asked:
-            return CheckedForm(self.review.asked, self.inputs, self.classes)
+            return CheckedForm(self.answers, self.review.asked, self.inputs, self.classes)
         return form_of(self.answers, self.inputs, self.classes)
 
     @property
@@ -158,14 +166,23 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         self._check_inputs()
         self._check_led()
         self._check_decisions()
-        if self.review is not None:
-            if not self.is_labels or not self.trust or self.weighted:
-                raise ValueError("a motion with a review must be about labels, with trust and equal weights")
-            if self.review.asked and self.improve:
-                raise ValueError("a pool to improve models with must hold no check rows")
-            self.review.check(self.inputs)
+        self._check_review()
         if len(self.moot) != 32 or len(self.nonce) != 16:
             raise ValueError("a motion must name its moot in 32 bytes and hold a nonce of 16")
+
+    def _check_review(self) -> None:
+        """Who learns whom to believe decides for itself; with numbers, all still agree by a quorum."""
+        if self.review is None:
+            return
+        if self.is_labels and (self.weighted or not self.trust):
+            raise ValueError("a motion with a review, about labels, must be with trust and equal weights")
+        if self.answers != "labels" and (self.review.learnt or not self.review.asked):
+            raise ValueError(
+                f"a motion with a review about {self.answers} must have check rows, and learn from them alone"
+            )
+        if self.review.asked and self.improve:
+            raise ValueError("a pool to improve models with must hold no check rows")
+        self.review.check(self.inputs)
 
     def _check_answers(self) -> None:
         """Numbers are agreed on by another rule, within a tolerance, and have no labels."""
@@ -173,7 +190,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             check_labels(self.labels)
         elif self.labels:
             raise ValueError(f"a motion about numbers must name no labels: got {len(self.labels)}")
-        if self.improve and not self.is_labels:
+        if self.improve and self.answers != "labels":
             raise ValueError(f"a pool to improve models with must be about labels: got {self.answers}")
         if self.is_labels:
             if self.tol != 0.0:
@@ -233,10 +250,10 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(f"a motion must hold inputs: got {self.inputs} rows of {self.columns} columns")
         if self.dtype not in DTYPES:
             raise ValueError(f"inputs must be numbers ({', '.join(DTYPES)}): got {self.dtype!r}")
-        cells = MOST_CELLS if self.is_labels else MOST_NUMBERS
-        most = min(MOST_INPUTS, cells // max(1, self.classes))
+        labels = self.answers == "labels"
+        most = min(MOST_INPUTS, (MOST_CELLS if labels else MOST_NUMBERS) // max(1, self.classes))
         if self.inputs > most:
-            of = f"with {self.classes} labels" if self.is_labels else f"about {self.answers}"
+            of = f"with {self.classes} labels" if labels else f"about {self.answers}"
             raise ValueError(
                 f"a motion {of} must hold at most {most:,} inputs: "
                 f"got {self.inputs:,}; put them in several motions"
@@ -286,9 +303,14 @@ def motion_name(header: bytes) -> bytes:
     return hashlib.sha256(header).digest()
 
 
+def motion_protocols() -> tuple[str, ...]:
+    """The protocols by which a motion about labels may be played."""
+    return (*PROTOCOLS, *LED, FEDERATED)
+
+
 def check_protocol_name(name: str) -> None:
     """ValueError unless a motion about labels may be played by the protocol of this name."""
-    known = (*PROTOCOLS, *LED, FEDERATED)
+    known = motion_protocols()
     if name not in known:
         raise ValueError(f"protocol must be one of {', '.join(known)}: got {name!r}")
 
