@@ -17,7 +17,7 @@ from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.runs.processes import name_of
 from support.browser import listen, opened, violations
 from support.command import run, run_json
-from support.live_page import LIVE, dropped, ready, table
+from support.live_page import LIVE, column, dropped, ready, table
 from support.network.all_kinds import N, all_kinds, table_of
 from support.network.improving_moot import digits
 from support.network.paged import Paged
@@ -106,7 +106,7 @@ def test_peer_review_is_asked_for_followed_and_refused_in_words(
         assert told["check rows"] == ", ".join(f"{each} 20" for each in NAMES[:4])
         assert told["sent none"].startswith(f"{NAMES[4]}: it shows no check rows")
         assert told["peer review"].startswith(account["why"])
-        weights = {row[0]: row[-1] for row in table(page, "#peers")}
+        weights = column(page, "#peers", "weight")
         assert weights == {each: f"{account['trust'][each]:.2f}" for each in NAMES}
         assert "Weights are by peer review" in page.inner_text("#peers-note")
         decided = [row[1].split()[0] for row in table(page, ".decisions")]

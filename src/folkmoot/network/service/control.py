@@ -26,10 +26,10 @@ from folkmoot.checks import default_query
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.service import door as doors
-from folkmoot.network.service.assembly import AnyNode, Assembly
+from folkmoot.network.service.assembly import AnyNode
 from folkmoot.network.service.door import UNIX, Door
 from folkmoot.network.service.interfaces import Inputs
-from folkmoot.network.service.status import Status
+from folkmoot.network.service.status import Status, newest_of
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account_of, find
 from folkmoot.network.wire.forms import Answers
@@ -322,8 +322,7 @@ async def with_check_rows(node: AnyNode, draft: Motion, inputs: Inputs) -> tuple
             ready.set_result((motion, mixed))
 
     try:
-        newest = node.node if isinstance(node, Assembly) else node
-        newest.reviews.invite(draft, inputs, done)
+        newest_of(node).reviews.invite(draft, inputs, done)
     except ValueError:
         inputs.discard()
         raise

@@ -12,6 +12,8 @@ from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.door import limited
 from folkmoot.network.service.loop_delay import LoopDelay
+from folkmoot.network.service.status import newest_of
+from folkmoot.network.storage.adoptions import Adoptions
 from folkmoot.network.transports.mesh import Mesh
 
 _COUNTED: Final = {
@@ -58,6 +60,9 @@ METRICS: Final = {
     "folkmoot_motion_seconds_total": Described(
         "counter", "Seconds that the motions that are over took at this node."
     ),
+    "folkmoot_invitations_open": Described("gauge", "Motions of this node that wait for check rows."),
+    "folkmoot_models_adopted": Described("gauge", "Models made of pools that were adopted and not undone."),
+    "folkmoot_audit_entries": Described("gauge", "The number of the audit log's last entry."),
     "folkmoot_stored_bytes": Described("gauge", "Bytes stored in the database."),
     "folkmoot_clock_skew_seconds": Described(
         "gauge", "Largest difference from a peer's clock, when it connected."
@@ -98,6 +103,9 @@ def metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay) -> str:
         "folkmoot_peers_benched": {"": len(node.health.benched(mesh.now()))},
         "folkmoot_motions_open": {"": node.open_motions},
         "folkmoot_motion_seconds_total": {"": node.counts["motion_milliseconds"] / 1000},
+        "folkmoot_invitations_open": {"": len(newest_of(node).reviews.under_way())},
+        "folkmoot_models_adopted": {"": len(Adoptions(node.storage).pile())},
+        "folkmoot_audit_entries": {"": node.storage.audit.head()[0]},
         "folkmoot_stored_bytes": {"": node.storage.used()},
         "folkmoot_clock_skew_seconds": {"": round(skew, 3)},
         "folkmoot_loop_delay_seconds": {

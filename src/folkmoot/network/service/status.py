@@ -11,6 +11,7 @@ from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH
 from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.improve.setup import NodeModels
+from folkmoot.network.service.node import Node
 from folkmoot.network.storage.chronicle import Proposal
 from folkmoot.network.transports.mesh import Mesh
 
@@ -112,6 +113,11 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     audit: tuple[int, str] = (0, "")  # the number of the audit log's last entry, and its link: the head
 
 
+def newest_of(node: AnyNode) -> Node:
+    """The node under the roster in force, through which motions are put."""
+    return node.node if isinstance(node, Assembly) else node
+
+
 def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = None) -> Status:
     """How a node is now; ``disk`` are the bytes that it may store."""
     now, place = node.transport.now(), node.seat.place
@@ -188,7 +194,7 @@ def _candidates(models: NodeModels) -> list[CandidateStatus]:
 
 
 def _invitations(node: AnyNode, now: float) -> list[InvitationStatus]:
-    newest = node.node if isinstance(node, Assembly) else node
+    newest = newest_of(node)
     names = [member.name for member in newest.roster]
     return [
         InvitationStatus(

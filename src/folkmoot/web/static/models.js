@@ -83,7 +83,7 @@ const Models = (() => {
     parts.push(...[...told.candidates].reverse().map((report) => candidate(state, told, report, open.has(report.motion))));
     parts.push(html("p", { class: "soft small", text: told.pools_of === null
       ? "This node has no [improve] in its node.toml: it votes on pools, and its model stays as it is."
-      : `Better models are made of pools of ${told.pools_of.length ? list(told.pools_of) : "nobody but this node"}. Nothing is adopted by itself.` }));
+      : `Better models are made of ${told.pools_of.length ? `pools of ${list(told.pools_of)}, and of this node's own` : "this node's own pools alone"}. Nothing is adopted by itself.` }));
     fresh(where, parts);
   }
 

@@ -46,7 +46,7 @@ const Moot = (() => {
     const trust = trusting(state);
     const most = trust ? Math.max(...Object.values(trust.trust), 1e-9) : 1;
     const told = Object.keys(state.records).length > 0;
-    const names = ["participant", "state", "latency", "last seen", ...(trust ? [trust.check_rows ? "weight" : "trust"] : []), ...(told ? ["record"] : [])];
+    const names = ["participant", "state", ...(trust ? [trust.check_rows ? "weight" : "trust"] : []), ...(told ? ["record"] : []), "last seen", "latency"];
     const rank = (peer) => (accused.has(peer.name) ? 0 : standing(peer) === "away" ? 1 : standing(peer) === "benched" ? 2 : 3);
     const rows = everybody(state).sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1)).map((peer) => {
       const now = peer.own ? "this node" : standing(peer);
@@ -54,17 +54,17 @@ const Moot = (() => {
       if (accused.has(peer.name)) words.push(html("b", { class: "bad", text: " accused" }));
       const record = state.records[peer.name];
       const weight = trust && trust.trust[peer.name];
-      const cells = [
-        cell(words),
-        cell(peer.latency === null ? "" : `${(1000 * peer.latency).toFixed(1)} ms`, { class: "number" }),
-        cell(peer.own ? "" : peer.seen === null ? "not yet" : ago(peer.seen), { class: "number" }),
-      ];
+      const cells = [cell(words)]; // what is learnt of a peer stands first: a phone shows some columns
       if (trust) {
         const bar = html("span", { class: "bar" });
         bar.style.width = percent((weight || 0) / most, 1);
         cells.push(cell([html("span", { class: "gauge" }, [bar]), ` ${weight === undefined ? "" : weight.toFixed(2)}`], { class: "number" }));
       }
       if (told) cells.push(cell(record ? `${record.right} of ${record.voted} right` : "", { class: "number" }));
+      cells.push(
+        cell(peer.own ? "" : peer.seen === null ? "not yet" : ago(peer.seen), { class: "number" }),
+        cell(peer.latency === null ? "" : `${(1000 * peer.latency).toFixed(1)} ms`, { class: "number" }),
+      );
       return html("tr", {}, [html("th", { scope: "row", text: plain(peer.name) }), ...cells]);
     });
     fresh(document.getElementById("peers"), [head(...names), html("tbody", {}, rows)]);

@@ -73,7 +73,7 @@ const Motion = (() => {
     if (motion.protocol === "federated") return "federated; each node decides by its own quorum set";
     const asks = `${plain(motion.protocol)}, k = ${motion.k}`;
     if (motion.tol !== null) return `${asks}; at least ${motion.least_voters} with an answer at first, a quorum of ${motion.quorum} within ${motion.tol}`;
-    return `${asks}, alpha = ${motion.alpha}; ${motion.quorum ? `at least ${motion.least_voters} first votes, a quorum of ${motion.quorum}` : "each node decides by those whom it trusts"}`;
+    return `${asks}, alpha = ${motion.alpha}; ${motion.quorum ? `at least ${many(motion.least_voters, "first vote")}, a quorum of ${motion.quorum}` : "each node decides by those whom it trusts"}`;
   }
 
   const took = (motion) => (federated(motion)
@@ -158,10 +158,10 @@ const Motion = (() => {
       if (motion.improve) words.push(html("b", { class: "tag", text: "pool" }));
       if (Object.keys(motion.evidence).length) words.push(html("b", { class: "bad", text: " evidence" }));
       return html("tr", { class: chosen ? "chosen" : "" }, [
-        cell(pick), cell(plain(motion.asker)), cell(clock(motion.created), { class: "number" }), cell(motion.inputs.toLocaleString("en"), { class: "number" }), cell(words),
+        cell(pick), cell(motion.inputs.toLocaleString("en"), { class: "number" }), cell(words), cell(plain(motion.asker)), cell(clock(motion.created), { class: "number" }),
       ]);
     });
-    fresh(document.getElementById("motions"), rows.length ? [head("motion", "asked by", "when", "inputs", "state"), html("tbody", {}, rows)] : []);
+    fresh(document.getElementById("motions"), rows.length ? [head("motion", "inputs", "state", "asked by", "when"), html("tbody", {}, rows)] : []);
     const more = state.count - rows.length;
     document.getElementById("follow").hidden = !state.pinned;
     document.getElementById("motions-note").textContent = rows.length
