@@ -243,9 +243,7 @@ class Node:
             self._on_fetch(running, peer, message)
         elif isinstance(message, m.Unknown):
             self._tell_again(running, peer)
-        elif not isinstance(message, m.Want | m.Lacking | m.Unopened) or self._favour(
-            peer, relayed_size(running.session)
-        ):
+        elif not isinstance(message, m.Wanting) or self._favour(peer, relayed_size(running.session)):
             running.session.receive(self.transport.now(), peer, message)
             self._driver.settle(running)
 
