@@ -29,6 +29,7 @@ from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.reviewing import judge_by_review
 from folkmoot.network.session.reviewing_numbers import judge_numbers
 from folkmoot.network.session.session import Session
+from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.records import TrackRecords
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -314,6 +315,7 @@ class Driver:
             }
             | self._learnt(session.judgement)
             | self._opened(session)
+            | self._without_rows(session.motion)
         )
 
     def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:
@@ -337,6 +339,13 @@ class Driver:
             "check_rows": {str(place): count for place, count in sorted(rows.items())},
             "vanished": list(checked.vanished),
         }
+
+    def _without_rows(self, motion: Motion) -> dict[str, Any]:
+        """At the asker: who sent no check rows, and why."""
+        if motion.asker != self._seat.place or motion.review is None or not motion.review.asked:
+            return {}
+        found = Invitations(self._storage).without(motion.review.invite)
+        return {"without_rows": {str(place): why for place, why in sorted(found.items())}}
 
     def _end(self, running: Running, summary: dict[str, Any]) -> None:
         session = running.session

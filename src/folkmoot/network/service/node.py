@@ -122,6 +122,7 @@ class Node:
         place_of = self._lasting.place_in(self.roster)
         self._admission.remember(self.storage.kept(clock), place_of)
         self._admission.count(self.storage.since(clock - DAY), place_of)
+        self.reviews.start()
         for stored in map(self.storage.motion, self.storage.names("open")):
             if stored.motion.moot != self._moot:
                 if stored.motion.moot not in self._lasting.held:  # that moot is no more
