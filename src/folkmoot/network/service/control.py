@@ -137,7 +137,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
     others = node.seat.n - 1
     if others < 1:
         raise ValueError("a moot must have two participants at least: add others to the roster")
-    if put.answers == "labels":
+    if put.answers == "labels" or (put.answers == "probabilities" and put.peer_review):
         k, alpha = default_query(node.seat.n, put.k, put.alpha)
     else:  # all others are asked: that is what the guarantees of the rule are for
         k, alpha = min(others, MOST_ASKED) if put.k is None else put.k, LOCAL

@@ -90,7 +90,7 @@ class Node:
             self._driver.transmit,
             parts.rng.randbytes, self._log, self.counts, lambda motion: self._current_model().check(motion),
         )  # fmt: skip
-        self.reviews.changed, self._driver.declined = self._tell_observers, self.reviews.declined
+        self.reviews.changed = self._tell_observers
         self._running = self._driver.running
         self._asked_for: dict[tuple[bytes, int], float] = {}
         self._complained = -1e9
@@ -102,6 +102,7 @@ class Node:
         place_of = self._lasting.place_in(self.roster)
         self._admission.remember(self.storage.kept(clock), place_of)
         self._admission.count(self.storage.since(clock - DAY), place_of)
+        self.reviews.start()
         for stored in map(self.storage.motion, self.storage.names("open")):
             if stored.motion.moot != self._moot:
                 if stored.motion.moot not in self._lasting.held:  # that moot is no more

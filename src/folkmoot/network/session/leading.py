@@ -69,7 +69,9 @@ class LeadTalking(Talking):
         self._shows: dict[tuple[int, int], m.Show] = {}  # by round and sender
         self._silent: set[int] = set()  # leaders that were waited for in vain
         self._asked_as_leader: tuple[int, ...] = ()
-        self._told: dict[int, m.Shown] | None = None  # what this node was told as the leader of this round
+        self._told_as_leader: dict[int, m.Shown] | None = (
+            None  # what this node was told as the leader of this round
+        )
         self._show_by = 0.0
         self._signed: dict[int, tuple[m.Led, int]] = {}  # by round: what a leader was told, and how often
         self._forgotten = -1  # the last round of which that is not known any more
@@ -92,7 +94,7 @@ class LeadTalking(Talking):
         if self.rounds >= self._minutes.motion.rounds or not super()._begin_round(now):
             return False
         self.salts.ask_for_lacking(now, self._patience.grace)
-        self._won = self._shown = self._told = None
+        self._won = self._shown = self._told_as_leader = None
         self._leader = self.salts.leader(self.rounds)
         self._shows = {at: show for at, show in self._shows.items() if at[0] >= self.rounds}
         for peer, number in sorted(self._early.items()):
@@ -112,12 +114,12 @@ class LeadTalking(Talking):
 
     def tick(self, now: float) -> Event | float:
         """Show what was told, end a round that waited for its leader long enough, and go on."""
-        if self._told is not None and now >= self._show_by:
+        if self._told_as_leader is not None and now >= self._show_by:
             self._show()
         if self._lingers and not self._awaits(now):
             self._end_round(now)
         found = super().tick(now)
-        if isinstance(found, Event) or self._told is None:
+        if isinstance(found, Event) or self._told_as_leader is None:
             return found
         return min(found, self._show_by)
 
@@ -132,7 +134,7 @@ class LeadTalking(Talking):
             self._won = self._own_query()
             self._lingers = True
         if self._awaits(now):
-            self._lingers_until = self._round_deadline if self._told is None else self._show_by
+            self._lingers_until = self._round_deadline if self._told_as_leader is None else self._show_by
             return
         self._lingers = False
         self._shown = self._what_is_shown()
@@ -155,7 +157,7 @@ class LeadTalking(Talking):
         if leader is None:
             return False
         if leader == minutes.seat.place:
-            return self._told is not None
+            return self._told_as_leader is not None
         if (self.rounds, leader) in self._shows or not self._is_open():
             return False
         if leader in self._silent or leader in minutes.cheats or not minutes.health.live(leader, now):
@@ -274,7 +276,7 @@ class LeadTalking(Talking):
     def _lead(self, now: float) -> None:
         """Ask those whom the salts name; half of a round's time is theirs, so that the show is in time."""
         self._asked_as_leader = self.salts.sample(self._minutes.seat.place)
-        self._told = {}
+        self._told_as_leader = {}
         self._show_by = now + self._punctuality.seconds(self._asked_as_leader) / 2
         for peer in self._asked_as_leader:
             self._minutes.tell(peer, m.Lead(self._minutes.name, self.rounds))
@@ -282,7 +284,7 @@ class LeadTalking(Talking):
 
     def on_led(self, peer: int, message: m.Led) -> bool:
         """One of those asked by this leader tells what it holds; whether all have."""
-        told = self._told
+        told = self._told_as_leader
         if told is None or message.round != self.rounds or peer in told or peer not in self._asked_as_leader:
             return False
         if self._checked(peer, message.round, message) is None:
@@ -295,7 +297,7 @@ class LeadTalking(Talking):
 
     def _show(self) -> None:
         """Show all others what was told."""
-        told, self._told = self._told, None
+        told, self._told_as_leader = self._told_as_leader, None
         if told:
             show = m.Show(self._minutes.name, self.rounds, tuple(told[p] for p in sorted(told)))
             self._shows[self.rounds, self._minutes.seat.place] = show
