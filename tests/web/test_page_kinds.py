@@ -87,8 +87,13 @@ def test_peer_review_is_asked_for_followed_and_refused_in_words(
         before = own.get("/v1/motions")["count"]
         page.fill("[data-term=seconds]", "20")
         kinds.signal(3, signal.SIGSTOP)
+        stream = own.stream()
+        assert stream.until("moot")[-1][2]["invitations"] == []
         page.get_by_role("button", name=PUT).click()  # by mouse: what is found again does not move the button
         expect(page.locator("#invited h3")).to_have_text("Check rows for 20 inputs: 4 of 5 have answered")
+        (invited,) = stream.until("moot")[-1][2]["invitations"]
+        assert (invited["inputs"], NAMES[3] in invited["owing"]) == (20, True)
+        stream.close()
         told = facts(page, "#invited")
         assert told["sent rows"] == ", ".join(f"{name} 20" for name in NAMES[:3])
         assert told["sent none"] == f"{NAMES[4]}: it shows no check rows ([policy] check_rows is 0)"
@@ -263,7 +268,11 @@ def test_a_pool_makes_a_model_that_is_adopted_and_undone(browser: Browser, own: 
             expect(reader.locator(".candidate")).to_have_count(1)
             assert reader.locator(".adopt, .undo").count() == 0
 
+        stream = own.stream()
+        assert stream.until("moot")[-1][2]["model"] == ""
         candidate.locator(".adopt").click()
+        assert stream.until("moot")[-1][2]["model"] == pool  # whoever looks is told
+        stream.close()
         expect(page.locator("#model-said")).to_contain_text(f"the model made of the pool {pool[:8]} votes")
         expect(candidate).to_contain_text("votes")
         assert run_json("node", "status", own.folder)["model"] == pool == own.get("/v1/moot")["model"]
