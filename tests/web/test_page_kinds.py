@@ -106,7 +106,7 @@ def test_peer_review_is_asked_for_followed_and_refused_in_words(
 
         account = run_json("motions", name, "--via", own.folder)
         assert account["check_rows"] == dict.fromkeys(NAMES[:4], 20)
-        assert account["rows_refused"] == {NAMES[4]: "it shows no check rows ([policy] check_rows is 0)"}
+        assert account["without_rows"] == {NAMES[4]: "it shows no check rows ([policy] check_rows is 0)"}
         told = facts(page, "#motion")
         assert told["check rows"] == ", ".join(f"{each} 20" for each in NAMES[:4])
         assert told["sent none"].startswith(f"{NAMES[4]}: it shows no check rows")
@@ -117,7 +117,7 @@ def test_peer_review_is_asked_for_followed_and_refused_in_words(
         decided = [row[1].split()[0] for row in table(page, ".decisions")]
         assert decided == [label or NO_DECISION for label in account["decisions"]]
         # Others know nothing of who sent none: the asker was told.
-        assert run_json("motions", name, "--via", kinds.settings[1].folder)["rows_refused"] == {}
+        assert run_json("motions", name, "--via", kinds.settings[1].folder)["without_rows"] == {}
         prompt = run("motions", name, "--via", own.folder).stdout
         assert f"no check rows: {NAMES[4]}: it shows no check rows" in prompt
 

@@ -89,7 +89,7 @@ class Api:
         return json_of(described())
 
     async def _access(self, request: Request) -> Response:
-        model, labels, chosen = self._shown.model, self._shown.labels, self._shown.settings.quorum_set
+        (model, labels), chosen = self._shown.model(), self._shown.settings.quorum_set
         columns = [shapes.Column(each.name, each.unit, each.low, each.high) for each in model.schema]
         return json_of(
             shapes.Access(

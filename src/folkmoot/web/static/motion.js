@@ -92,7 +92,7 @@ const Motion = (() => {
       ["abstained", reasons(motion.abstained)],
       ["refused", reasons(motion.refused)],
       ["check rows", motion.check_rows ? list(Object.entries(motion.check_rows).map(([name, rows]) => `${name} ${rows}`), 30) : ""],
-      ["sent none", reasons(motion.rows_refused)],
+      ["sent none", reasons(motion.without_rows)],
       ["rows dropped", list(motion.vanished)],
       [motion.check_rows ? "peer review" : "trust", learnt(motion)],
       ["rule", rule(motion)],
