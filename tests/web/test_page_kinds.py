@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
 
 from folkmoot.client import Client
+from folkmoot.network import Terms
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.runs.processes import name_of
 from support.browser import listen, opened, violations
@@ -132,6 +134,9 @@ def what_does_not_go_together_is_said(browser: Browser, own: Paged, rows: Path) 
     page.goto(address(own))
     ready(page)
     page.set_input_files("#file", rows)
+    offered = page.locator("[data-term]").evaluate_all("all => all.map(each => each.dataset.term)")
+    # What is asked for is one choice in the page, of labels, probabilities and numbers.
+    assert {*offered, "voting", "regression"} == {field.name for field in fields(Terms)}
     put, complaint = page.get_by_role("button", name=PUT), page.locator("#ask .found .bad")
     expect(put).to_be_enabled()
     page.check("[data-term=peer_review]")
