@@ -216,6 +216,7 @@ class Api:
             held=view.held,
             apart=view.apart,
             ballots=view.ballots,
+            refused={names[place]: why for place, why in view.refused.items()},
         )
 
     async def _inputs(self, request: Request) -> Response:
