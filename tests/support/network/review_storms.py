@@ -9,8 +9,8 @@ contributor; no row is shown twice; nobody honest is told a map before it has vo
 
 from __future__ import annotations
 
+import dataclasses
 import random
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -25,8 +25,10 @@ from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.packing import pack, unpack
+from support.network.message_faults import BY_ASKER, Meddling, of_family
 from support.network.review_moot import ReviewMoot
 from support.network.signatures import checked_once
+from support.network.storms import again
 
 NODES: Final = 7
 SECONDS: Final = 10.0
@@ -160,6 +162,9 @@ KINDS: Final[dict[str, Callable[..., Change]]] = {
     "stalls": stalls,
 }
 LIES: Final = "lies"
+MEDDLING: Final = of_family("check rows")
+DRAWN: Final = (*KINDS, LIES, *MEDDLING)
+QUICK: Final = (*DRAWN, *DRAWN[:18])  # a storm against each kind, and some more
 
 
 @checked_once()
@@ -170,9 +175,8 @@ def play(seed: int, kind: str | None = None, motions: int = 2) -> Counter[str]:
         moot.network.run(until=motions * SECONDS + 8.0)
         return assert_promises_hold(moot, bad, early)
     except Exception as error:
-        these = [] if kind is None else [shlex.quote(kind)]
-        again = " ".join(["PYTHONPATH=tests python -m support.network.review_storms", str(seed), *these])
-        error.add_note(f"review storm of seed {seed}: {again}")
+        line = again("review_storms", seed, *([] if kind is None else [kind]))
+        error.add_note(f"review storm of seed {seed}: {line}")
         raise
 
 
@@ -180,13 +184,20 @@ def stormy(seed: int, kind: str | None, motions: int) -> tuple[ReviewMoot, int, 
     """A hostile member, losses, delays, crashes, and two motions, all from the seed."""
     rng = random.Random(f"review storm {seed}")
     bad = rng.randrange(NODES)
-    kind = rng.choice([*KINDS, LIES]) if kind is None else kind
+    kind = rng.choice(DRAWN) if kind is None else kind
+    fault, message = MEDDLING.get(kind, (None, None))
     weather = Weather(delay=rng.choice([0.0, 0.005, 0.05]), drop=rng.choice([0.0, 0.0, 0.03, 0.1]))
+    if message is m.Unopened:  # nobody asks for what it has
+        weather = Weather(delay=0.05, drop=0.15)
     liars = {bad: ATTACKS["malicious"]()} if kind == LIES else {}
     moot = ReviewMoot(
         NODES, seed, asked=20, each=2 * SHOWN, shown=SHOWN, accuracy=0.9, classes=rng.choice([2, 3]),
         weather=weather, adversaries=liars,
+        hostile={} if fault is None or message is None else {bad: Meddling(fault, message)},
     )  # fmt: skip
+    if message is m.Refuse:
+        moot.policies[bad] = dataclasses.replace(moot.policies[bad], check_rows=0)
+        moot.start(bad)
     early: list[tuple[int, int]] = []
     for place in range(NODES):
         if place == bad and kind in KINDS:
@@ -196,6 +207,8 @@ def stormy(seed: int, kind: str | None, motions: int) -> tuple[ReviewMoot, int, 
     others = [place for place in range(NODES) if place != bad]
     for number in range(motions):
         asker = bad if rng.random() < 0.35 else rng.choice(others)
+        if message is not None and number == 0:  # so that there is something to meddle with
+            asker = bad if message.__name__ in BY_ASKER else rng.choice(others)
         at = number * (SECONDS + 2.0)
         moot.put_review(
             asker,
