@@ -216,6 +216,7 @@ class Api:
             held=view.held,
             apart=view.apart,
             ballots=view.ballots,
+            leader=None if view.leader is None else names[view.leader],
         )
 
     async def _inputs(self, request: Request) -> Response:

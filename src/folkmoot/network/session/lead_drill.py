@@ -54,12 +54,17 @@ class LyingLeadTalking(LeadTalking):
         """Lie; and lead the round that the others have come to, if it is its own."""
         super().on_ask(now, peer, message)
         number = message.round
-        if number in self._leads or number >= self._minutes.motion.rounds:
+        if number in self._leads or number > self._last_number:
             return
         if self.salts.leader(number) == self._minutes.seat.place:
             self._leads.add(number)
-            self.rounds = number
+            self.number = number
             self._lead(now)
+
+    def on_lead(self, peer: int, message: m.Lead) -> None:
+        """Lie to the leader of a round, which is the present one to it, whatever it is."""
+        if message.round <= self._last_number:
+            self._tell_leader(peer, message.round)
 
     def _send(self, show: m.Show) -> None:
         form, classes = self._minutes.motion.form, self._minutes.motion.classes

@@ -199,6 +199,7 @@ class Session:
             apart=self._talking.apart(),
             protocol=motion.protocol,
             ballots={} if self.ballots is None else dict(Counter(self.ballots.phases())),
+            leader=self.leading.leader if self.leading is not None and self.phase is Phase.TALKING else None,
         )
 
     def played(self) -> Rounds:
@@ -267,6 +268,7 @@ class Session:
                 due = self._talking.on_answer(now, peer, message)
             case m.Ask():
                 self._talking.on_ask(now, peer, message)
+                due = self.motion.led and self.phase is Phase.REVEALING  # others have begun
             case m.Commit():
                 if message.node == peer:
                     due = self._gathering.on_commit(peer, message)
