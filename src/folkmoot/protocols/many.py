@@ -72,6 +72,7 @@ class Opinions:
         self._state = self._machine.start[first.astype(np.int64) + 1]
         self._colours = self._colour.take(self._state)
         self._wins = np.zeros((first.size, classes), np.int32) if self._machine.counts_wins else None
+        self._asking: bool | None = None  # is any input still open? None: not looked at since the last step
 
     @property
     def colours(self) -> Colours:
@@ -88,7 +89,9 @@ class Opinions:
     @property
     def asking(self) -> bool:
         """Whether any input is still open for this node."""
-        return bool(self._machine.asking[self._state].any())
+        if self._asking is None:
+            self._asking = bool(self._machine.asking[self._state].any())
+        return self._asking
 
     def react(self, won: Colours) -> None:
         """Every input takes the step that the rule asks for after its winner."""
@@ -104,3 +107,4 @@ class Opinions:
             place[counted] += is_ahead(self._wins[counted, winner], kept, self._wins[counted, kept])
         self._state = self._after.take(place)
         self._colours = self._colour.take(self._state)
+        self._asking = None

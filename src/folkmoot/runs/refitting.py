@@ -233,6 +233,7 @@ def _written(job: Job, report: Report, model: Any, unseen: Any, X: Floats) -> Re
     return msgspec.structs.replace(
         report,
         knows=knows,
+        probabilities="probabilities" in loaded.kinds(),
         lost=[label for label in now if label not in knows],
         digests=digests_in(out),
         anchor=_anchor(job, unseen),

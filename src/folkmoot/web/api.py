@@ -89,7 +89,7 @@ class Api:
         return json_of(described())
 
     async def _access(self, request: Request) -> Response:
-        model, labels, chosen = self._shown.model, self._shown.labels, self._shown.settings.quorum_set
+        (model, labels), chosen = self._shown.model(), self._shown.settings.quorum_set
         columns = [shapes.Column(each.name, each.unit, each.low, each.high) for each in model.schema]
         return json_of(
             shapes.Access(
@@ -217,6 +217,7 @@ class Api:
             apart=view.apart,
             ballots=view.ballots,
             leader=None if view.leader is None else names[view.leader],
+            refused={names[place]: why for place, why in view.refused.items()},
         )
 
     async def _inputs(self, request: Request) -> Response:

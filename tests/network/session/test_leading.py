@@ -316,7 +316,7 @@ class TestLeading:
             (stranger, table.told(stranger, number)),
         ):
             table.receive(node, m.Led(table.name, number, *[getattr(told, x) for x in _LED]))
-        assert table.leading._told == {}
+        assert table.leading._told_as_leader == {}
 
 
 _LED = ("version", "votes", "signature", "bound")

@@ -21,6 +21,7 @@ Node = Annotated[
     Path, typer.Option("--via", metavar="DIR", help="Your node's folder; the node may be running or not.")
 ]
 _SHOWN = 20
+_IN_VAIN = 3  # invitations that came to nothing, unless --all
 
 
 def motions(
@@ -71,8 +72,11 @@ def motions(
     json: Json = False,
 ) -> None:
     """List the motions that this node has taken part in, or show one with its results."""
+    import msgspec
+
     from folkmoot.network.storage.account import account, as_dict, find
     from folkmoot.network.storage.database import DamagedError
+    from folkmoot.network.storage.invitations import Invitations
 
     if last is not None and (last < 1 or everything or motion is not None):
         raise ValueError(f"--last must be a number of at least 1, without --all and MOTION: got {last}")
@@ -110,8 +114,10 @@ def motions(
             accounts.append(account(storage, storage.motion(name)))
         except DamagedError:
             damaged.append(name.hex())
+    in_vain = Invitations(storage).in_vain()
     if json:
-        print_json({"motions": [as_dict(each) for each in accounts], "damaged": damaged})
+        told = {"motions": [as_dict(each) for each in accounts], "damaged": damaged}
+        print_json(told | {"invitations": [msgspec.structs.asdict(each) for each in in_vain]})
         _complain_of(damaged)
         return
     rows = [
@@ -145,7 +151,12 @@ def motions(
     ]
     hidden = count - len(accounts) - len(damaged)
     title = f"{count} motion{'' if count == 1 else 's'} at this node"
-    print_table(title, header, rows, f"{hidden} older ones: --all" if hidden else "")
+    notes = [f"{hidden} older ones: --all"] if hidden else []
+    notes += [
+        f"invitation {each.name[:12]} of {_time(each.created)} ({each.inputs} inputs): no motion; {each.why}"
+        for each in in_vain[: None if everything else _IN_VAIN]
+    ]
+    print_table(title, header, rows, notes)
     _complain_of(damaged)
 
 
@@ -273,7 +284,7 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
 
 def _check_rows(account: Account) -> list[str]:
     """What was learnt from, in a motion by peer review, and at its asker who sent none."""
-    none = [f"no check rows: {name}: {why}" for name, why in account.rows_refused.items()]
+    none = [f"no check rows: {name}: {why}" for name, why in account.without_rows.items()]
     if account.check_rows is None:
         return none
     each = ", ".join(f"{name} {rows}" for name, rows in account.check_rows.items())

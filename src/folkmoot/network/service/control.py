@@ -137,7 +137,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
     others = node.seat.n - 1
     if others < 1:
         raise ValueError("a moot must have two participants at least: add others to the roster")
-    if put.answers == "labels":
+    if put.answers == "labels" or (put.answers == "probabilities" and put.peer_review):
         k, alpha = default_query(node.seat.n, put.k, put.alpha)
     else:  # all others are asked: that is what the guarantees of the rule are for
         k, alpha = min(others, MOST_ASKED) if put.k is None else put.k, LOCAL
@@ -190,8 +190,13 @@ class ControlServer:
     """Answers those who want to put a motion."""
 
     def __init__(
-        self, node: AnyNode, folder: Path, labels: list[str] | None, look: Callable[[], Status]
+        self,
+        node: AnyNode,
+        folder: Path,
+        labels: Callable[[], Sequence[str] | None],
+        look: Callable[[], Status],
     ) -> None:
+        """``labels`` are those of the model that votes at the moment, where the asker names none."""
         self._node, self._folder, self._labels, self._look = node, folder, labels, look
         self._token = doors.own_token(folder)
         self._servers: list[asyncio.Server] = []
@@ -236,7 +241,7 @@ class ControlServer:
                 _write(writer, self._look())
                 await writer.drain()
                 return
-            motion = motion_of(asked, self._node, self._labels)
+            motion = motion_of(asked, self._node, self._labels())
             spool = await self._receive(asked, motion, reader)
             inputs: Inputs = spool
             spool = None

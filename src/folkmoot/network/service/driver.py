@@ -6,7 +6,7 @@ What a session says is stored before it is sent. The model votes and listens in 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -29,6 +29,7 @@ from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.reviewing import judge_by_review
 from folkmoot.network.session.reviewing_numbers import judge_numbers
 from folkmoot.network.session.session import Session
+from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.records import TrackRecords
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -72,7 +73,6 @@ class Driver:
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past
         self.contributor: Contributor | None = None  # of check rows
-        self.declined: Callable[[bytes], Mapping[int, str]] = lambda _: {}  # who sent none for a motion, why
 
     def stop(self) -> None:
         """Store what others have said lately."""
@@ -284,10 +284,6 @@ class Driver:
         study = self._transport.work(job, done)
         running.jobs.append((session.phase, study))
 
-    def model(self) -> str:
-        """The adopted model that votes in motions that are opened now; "" if it is that of ``node.toml``."""
-        return "" if self._choice is None else self._choice.current()
-
     def _anchor(self, motion: Motion, holdout: Holdout) -> Anchor | None:
         """What this node knows of its own model: its holdout, and the truths it was told."""
         own = self._members[self._seat.place]
@@ -315,7 +311,7 @@ class Driver:
             }
             | self._learnt(session.judgement)
             | self._opened(session)
-            | self._sent_none(session)
+            | self._without_rows(session.motion)
         )
 
     def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:
@@ -340,10 +336,12 @@ class Driver:
             "vanished": list(checked.vanished),
         }
 
-    def _sent_none(self, session: Session) -> dict[str, Any]:
+    def _without_rows(self, motion: Motion) -> dict[str, Any]:
         """At the asker: who sent no check rows, and why."""
-        declined = self.declined(session.name)
-        return {"rows_refused": {str(place): why for place, why in declined.items()}} if declined else {}
+        if motion.asker != self._seat.place or motion.review is None or not motion.review.asked:
+            return {}
+        found = Invitations(self._storage).without(motion.review.invite)
+        return {"without_rows": {str(place): why for place, why in sorted(found.items())}}
 
     def _end(self, running: Running, summary: dict[str, Any]) -> None:
         session = running.session
@@ -387,6 +385,7 @@ class Driver:
 
     def transmit(self, peer: int, frame: bytes) -> None:
         """Send a frame, counted."""
-        self._counts["frames_sent"] += 1
-        self._counts["bytes_sent"] += len(frame)
+        counts = self._counts
+        counts["frames_sent"] += 1
+        counts["bytes_sent"] += len(frame)
         self._transport.send(peer, frame)

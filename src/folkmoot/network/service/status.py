@@ -112,6 +112,7 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     candidates: list[CandidateStatus] = []  # models that were made of pools, the oldest first
     invitations: list[InvitationStatus] = []  # to send check rows for motions of this node
     audit: tuple[int, str] = (0, "")  # the number of the audit log's last entry, and its link: the head
+    labels: list[str] | None = None  # that the model which votes knows; None: it does not say
 
 
 def newest_of(node: AnyNode) -> Node:
@@ -124,7 +125,7 @@ def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = Non
     now, place = node.transport.now(), node.seat.place
     connected, benched = set(mesh.connected()), set(node.health.benched(now))
     latencies, skews = mesh.latencies(), mesh.skews()
-    sessions = node.sessions()
+    sessions, voting = node.sessions(), None if models is None else models.choice.current_model()
     return Status(
         node=node.roster[place].name,
         version=__version__,
@@ -177,10 +178,11 @@ def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = Non
         if isinstance(node, Assembly)
         else [],
         two_successors=node.accused() if isinstance(node, Assembly) else [],
-        model="" if models is None else models.choice.current(),
+        model="" if voting is None else voting.id,
         candidates=[] if models is None else _candidates(models),
         invitations=_invitations(node, now),
         audit=node.storage.audit.head(),
+        labels=None if voting is None or voting.labels is None else list(voting.labels),
     )
 
 

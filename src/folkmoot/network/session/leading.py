@@ -72,7 +72,9 @@ class LeadTalking(Talking):
         self._shows: dict[tuple[int, int], m.Show] = {}  # by round and sender
         self._silent: set[int] = set()  # leaders that were waited for in vain
         self._asked_as_leader: tuple[int, ...] = ()
-        self._told: dict[int, m.Shown] | None = None  # what this node was told as the leader of this round
+        self._told_as_leader: dict[int, m.Shown] | None = (
+            None  # what this node was told as the leader of this round
+        )
         self._show_by = 0.0
         self._signed: dict[int, tuple[m.Led, int]] = {}  # by round: what a leader was told, and how often
         self._forgotten = -1  # the last round of which that is not known any more
@@ -96,7 +98,7 @@ class LeadTalking(Talking):
         if not super()._begin_round(now):
             return False
         self.salts.ask_for_lacking(now, self._patience.grace)
-        self._won = self._shown = self._told = None
+        self._won = self._shown = self._told_as_leader = None
         self.leader = self.salts.leader(self.number)
         self._shows = {at: show for at, show in self._shows.items() if at[0] >= self.number}
         for peer, number in sorted(self._early.items()):
@@ -116,12 +118,12 @@ class LeadTalking(Talking):
 
     def tick(self, now: float) -> Event | float:
         """Show what was told, end a round that waited for its leader long enough, and go on."""
-        if self._told is not None and now >= self._show_by:
+        if self._told_as_leader is not None and now >= self._show_by:
             self._show()
         if self._lingers and not self._awaits(now):
             self._end_round(now)
         found = super().tick(now)
-        if isinstance(found, Event) or self._told is None:
+        if isinstance(found, Event) or self._told_as_leader is None:
             return found
         return min(found, self._show_by)
 
@@ -145,12 +147,12 @@ class LeadTalking(Talking):
     def _hurry(self) -> None:
         """Wait no longer than is usual, now that those who answered were measured."""
         whom = [] if self.leader is None else [self.leader]
-        if self._told is not None:
+        if self._told_as_leader is not None:
             whom = list(self._asked_as_leader)
         seconds = self._punctuality.seconds(whom)
         self._show_by = min(self._show_by, self._asked_at + seconds / 2)
         latest = min(self._round_deadline, self._asked_at + seconds)
-        self._lingers_until = latest if self._told is None else self._show_by
+        self._lingers_until = latest if self._told_as_leader is None else self._show_by
 
     def _own_query(self) -> Query | None:
         """What the own query came to; None if every input was won by what is held already."""
@@ -169,7 +171,7 @@ class LeadTalking(Talking):
         if leader is None or now >= self._latest(now):
             return False
         if leader == minutes.seat.place:
-            return self._told is not None
+            return self._told_as_leader is not None
         if (self.number, leader) in self._shows or not self._is_open():
             return False
         if leader in self._silent or leader in minutes.cheats or not minutes.health.live(leader, now):
@@ -274,7 +276,7 @@ class LeadTalking(Talking):
 
     def _counted(self, nodes: list[int], answers: list[Colours]) -> list[bool]:
         """Whose answers count for this node: with trust, those of the trusted that are like what it holds."""
-        judgement, place = self._minutes.judgement, self._minutes.seat.place
+        judgement, place = self._minutes.chooses, self._minutes.seat.place
         if judgement is None:
             return [True] * len(nodes)
         trusted = trust_weights(judgement.weights, place) > 0
@@ -288,7 +290,7 @@ class LeadTalking(Talking):
     def _lead(self, now: float) -> None:
         """Ask those whom the salts name; half of a round's time is theirs, so that the show is in time."""
         self._asked_as_leader = self.salts.sample(self._minutes.seat.place)
-        self._told = {}
+        self._told_as_leader = {}
         self._show_by = now + self._punctuality.seconds(self._asked_as_leader) / 2
         for peer in self._asked_as_leader:
             self._minutes.tell(peer, m.Lead(self._minutes.name, self.number))
@@ -296,7 +298,7 @@ class LeadTalking(Talking):
 
     def on_led(self, peer: int, message: m.Led) -> bool:
         """One of those asked by this leader tells what it holds; whether all have."""
-        told = self._told
+        told = self._told_as_leader
         if told is None or message.round != self.number or peer in told or peer not in self._asked_as_leader:
             return False
         if self._checked(peer, message.round, message) is None:
@@ -309,7 +311,7 @@ class LeadTalking(Talking):
 
     def _show(self) -> None:
         """Show all others what was told."""
-        told, self._told = self._told, None
+        told, self._told_as_leader = self._told_as_leader, None
         if told:
             show = m.Show(self._minutes.name, self.number, tuple(told[p] for p in sorted(told)))
             self._shows[self.number, self._minutes.seat.place] = show
@@ -321,11 +323,12 @@ class LeadTalking(Talking):
 
     # ---- being asked -------------------------------------------------------------------------
 
-    def on_ask(self, now: float, peer: int, message: m.Ask) -> None:
+    def on_ask(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
         """A peer wants to know what we hold, and tells with it how far it is."""
         self._others_at[peer] = max(self._others_at[peer], min(message.round, self._last_number))
         self._minutes.talking.add(peer)
-        super().on_ask(now, peer, message)
+        self._minutes.due = self._minutes.phase is Phase.REVEALING  # the talk may have begun
+        return super().on_ask(now, peer, message)
 
     def on_lead(self, peer: int, message: m.Lead) -> None:
         """The leader of a round wants to know what we hold; it is told when we have come to that round."""

@@ -235,6 +235,20 @@ class Session:
 
     # ---- what a driver tells -----------------------------------------------------------------
 
+    def asked(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
+        """What a peer that asks is to be told. It changes nothing else that a driver would have to do, unless
+        there is something to be saved, as it proves who lies; or, with leaders, the minutes say that more is
+        ``due``.
+        """
+        return self._talking.on_ask(now, peer, message)
+
+    def answered(self, now: float, peer: int, message: m.Answer) -> bool:
+        """A peer has answered; whether there is anything for a driver to do."""
+        due = self._talking.on_answer(now, peer, message)
+        if due:
+            self.tick(now)
+        return due
+
     def tick(self, now: float) -> None:
         """Do what is due, and say when to be woken next."""
         if self.phase is not Phase.OVER and now >= self.end:
@@ -265,10 +279,12 @@ class Session:
         due = False
         match message:
             case m.Answer():
-                due = self._talking.on_answer(now, peer, message)
+                self.answered(now, peer, message)
             case m.Ask():
-                self._talking.on_ask(now, peer, message)
-                due = self.motion.led and self.phase is Phase.REVEALING  # others have begun
+                reply = self._talking.on_ask(now, peer, message)
+                if reply is not None:
+                    self.minutes.tell(peer, reply)
+                due, self.minutes.due = self.minutes.due, False
             case m.Commit():
                 if message.node == peer:
                     due = self._gathering.on_commit(peer, message)

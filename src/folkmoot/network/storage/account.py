@@ -108,7 +108,7 @@ class Account(msgspec.Struct, frozen=True):
         were not opened.
     vanished : list of str
         Whose check rows were dropped, since it did not open their labels.
-    rows_refused : dict
+    without_rows : dict
         At the asker of a motion by peer review: who sent no check rows, and why.
     quorum_sets : dict
         In a federated motion: the quorum set that each has chosen, in words.
@@ -170,11 +170,11 @@ class Account(msgspec.Struct, frozen=True):
     windows: list[list[float] | None] = []
     check_rows: dict[str, int] | None = None
     vanished: list[str] = []
+    without_rows: dict[str, str] = {}
     improve: bool = False
     quorum_sets: dict[str, str] = {}
     ballots: list[str] = []
     signers: list[int] = []
-    rows_refused: dict[str, str] = {}
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -233,11 +233,11 @@ def account_of(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
         windows=_windows(motion, outcome),
         check_rows=_check_rows(names, said),
         vanished=[names[place] for place in said.get("vanished", [])],
+        without_rows={names[int(place)]: why for place, why in said.get("without_rows", {}).items()},
         improve=motion.improve,
         quorum_sets={names[place]: str(read_set(each.quorum_set)) for place, each in held.choices.items()},
         ballots=outcome.phases if isinstance(outcome, FederatedVerdict) else [],
         signers=outcome.signed.tolist() if isinstance(outcome, FederatedVerdict) else [],
-        rows_refused={names[int(place)]: why for place, why in said.get("rows_refused", {}).items()},
     )
 
 

@@ -418,6 +418,7 @@ class Decoding(Protocol[_Read]):
 _Kind = TypeVar("_Kind", bound=Message)
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(AnyMessage)
+decode_frame: Final = _DECODER.decode  # ``decode`` for who asks often, and catches RecursionError too
 
 
 def encode(message: Message) -> bytes:

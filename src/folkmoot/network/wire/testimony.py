@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -65,6 +65,14 @@ class Testimony:
     def packed(self, peer: int) -> bytes:
         """The votes in the last answer of a peer, as they came."""
         return self._last[peer][1]
+
+    def all_told(self, peers: Iterable[int], votes: bytes) -> bool:
+        """Whether the last answers of all these peers were these packed votes, to the byte."""
+        last = self._last
+        for peer in peers:  # noqa: SIM110 (asked of every answer: a generator costs more than the look)
+            if last[peer][1] != votes:
+                return False
+        return True
 
     def something(self, rng: random.Random) -> m.Heard | None:
         """One state heard, to pass on: somebody may have heard another."""

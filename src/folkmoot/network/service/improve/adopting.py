@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 
 from folkmoot.network.service.improve.candidates import Candidates, Report
-from folkmoot.network.service.improve.setup import base_id, load_candidate
-from folkmoot.network.service.operation import Settings, labels_of
+from folkmoot.network.service.improve.setup import base_id, labels_of, load_candidate
+from folkmoot.network.service.operation import Settings
 from folkmoot.network.storage.adoptions import Adoptions
 from folkmoot.network.storage.storage import Storage
 

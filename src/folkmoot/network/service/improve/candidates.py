@@ -69,6 +69,8 @@ class Report(msgspec.Struct, frozen=True):
         Which answers to own rows change to which, the most frequent first.
     knows : list of str
         The labels that the new model knows.
+    probabilities : bool
+        Whether it gives probabilities, too.
     lost : list of str
         Labels that the model which votes now knows, and the new one does not.
     gain : float or None
@@ -107,6 +109,7 @@ class Report(msgspec.Struct, frozen=True):
     compared_with: str = ""
     changes: list[LabelChange] = []
     knows: list[str] = []
+    probabilities: bool = False
     lost: list[str] = []
     gain: float | None = None
     shared: float | None = None
