@@ -107,6 +107,8 @@ class Asking(ABC):
         """Whether there is no more time, nothing left to ask, or nobody to be asked."""
         if now >= self._latest(now) or self.rounds >= self._minutes.motion.rounds:
             return True
+        if self._minutes.too_few_are_left():
+            return True
         judgement = self._minutes.chooses
         trusts_nobody = judgement is not None and not (judgement.weights > 0).any()
         return trusts_nobody or not self._stance.asking
