@@ -305,7 +305,7 @@ class TestLeading:
             (stranger, table.told(stranger, number)),
         ):
             table.receive(node, m.Led(table.name, number, *[getattr(told, x) for x in _LED]))
-        assert table.session.leading._told == {}  # type: ignore[union-attr]
+        assert table.session.leading._told_as_leader == {}  # type: ignore[union-attr]
 
 
 _LED = ("version", "votes", "signature", "bound")
