@@ -65,7 +65,12 @@ def test_ask_by_peer_review(moot: tuple[Nodes, Path]) -> None:
     [
         (["--trust"], "give peer review or trust, not both"),
         (["--weights", "record"], "give peer review or --weights 'record', not both"),
-        (["--regression", "--tol", "1"], "peer review is for labels, and not for numbers"),
+        (["--regression", "--tol", "1", "--weights", "learnt"], "is for labels, and not for numbers"),
+        (["--voting", "probabilities", "--weights", "learnt"], "for labels, and not for probabilities"),
+        (["--voting", "probabilities", "--tol", "0.1"], "by peer review the talk is about labels"),
+        (["--regression", "--tol", "1"], "gives labels, not numbers"),
+        (["--voting", "probabilities"], "gives no probabilities"),
+        (["--protocol", "federated"], "each node's own quorum set says whom it trusts"),
         (["--improve"], "give peer review or improve, not both"),
         (["--least-voters", "3"], "--least-voters must not be given with peer review"),
         (["--weights", "mine"], "--weights must be 'equal', 'record' or 'learnt': got 'mine'"),

@@ -13,7 +13,7 @@ from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.succession import Succession
 from support.browser import opened
 from support.command import run
-from support.live_page import LIVE, dropped, ready, table
+from support.live_page import LIVE, column, dropped, ready, table
 from support.network.paged import Paged
 from support.network.real_moot import until
 
@@ -148,7 +148,7 @@ def test_a_table_is_dropped_checked_put_and_answered(browser: Browser, address: 
         first = records["node001"]  # others may have been told before
         told = f"{first['right']} of {first['voted']} right"
         expect(page.locator("#peers tbody tr", has_text="node001")).to_contain_text(told)
-        right = {row[0]: row[-1] for row in table(page, "#peers")}
+        right = column(page, "#peers", "record")
         assert {who: f"{each['right']} of {each['voted']} right" for who, each in records.items()} == {
             who: said for who, said in right.items() if said
         }

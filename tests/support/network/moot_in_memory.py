@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -148,7 +148,7 @@ class Moot:
         holdouts: Mapping[int, Holdout] | None = None,
         without: Collection[int] = (),
         policies: Mapping[int, Policy] | None = None,
-        labels: Mapping[int, Collection[str]] | None = None,
+        labels: Mapping[int, Sequence[str]] | None = None,
         disk: int = DISK,
         hostile: Mapping[int, HostileKind] | None = None,
         voters: Mapping[int, AnyVoter] | None = None,

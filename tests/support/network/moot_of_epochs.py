@@ -16,8 +16,8 @@ import numpy as np
 from folkmoot.arrays import Colours
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
-from folkmoot.network.service.node import Lasting, Node
-from folkmoot.network.service.parts import Parts
+from folkmoot.network.service.node import Node
+from folkmoot.network.service.parts import Lasting, Parts
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session

@@ -26,16 +26,16 @@ from folkmoot.checks import default_query
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.service import door as doors
-from folkmoot.network.service.assembly import AnyNode, Assembly
+from folkmoot.network.service.assembly import AnyNode
 from folkmoot.network.service.door import UNIX, Door
 from folkmoot.network.service.interfaces import Inputs
-from folkmoot.network.service.status import Status
+from folkmoot.network.service.status import Status, newest_of
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account_of, find
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.messages import decoded
 from folkmoot.network.wire.motion import CHUNK_BYTES, LOCAL, MOST_ASKED, Motion
-from folkmoot.network.wire.review import Review
+from folkmoot.network.wire.review import Review, to_be_invited
 from folkmoot.network.wire.schema import Schema
 
 TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
@@ -137,7 +137,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
     others = node.seat.n - 1
     if others < 1:
         raise ValueError("a moot must have two participants at least: add others to the roster")
-    if put.answers == "labels":
+    if put.answers == "labels" or (put.answers == "probabilities" and put.peer_review):
         k, alpha = default_query(node.seat.n, put.k, put.alpha)
     else:  # all others are asked: that is what the guarantees of the rule are for
         k, alpha = min(others, MOST_ASKED) if put.k is None else put.k, LOCAL
@@ -152,6 +152,9 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
     labels = put.labels or tuple(own or ()) if put.answers != "numbers" else ()
     if not labels and put.answers != "numbers":
         raise ValueError("the node's model does not say which labels there are: give --labels a,b,...")
+    review = Review(learnt=True) if put.learnt else None
+    if put.peer_review:
+        review = to_be_invited(put.inputs, learnt=put.learnt)
     motion = Motion(
         moot=bytes.fromhex(node.roster.digest),
         asker=node.seat.place,
@@ -165,7 +168,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         rounds=put.rounds,
         pace=put.pace,
         weighted=put.weighted,
-        trust=put.trust or put.peer_review or put.learnt,
+        trust=put.trust or put.learnt or (put.peer_review and put.answers != "numbers"),
         labels=labels,
         inputs=put.inputs,
         columns=put.columns,
@@ -177,7 +180,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         answers=put.answers,
         tol=put.tol,
         improve=put.improve,
-        review=Review(learnt=True) if put.learnt else None,
+        review=review,
     )
     motion.check()
     return motion
@@ -187,8 +190,13 @@ class ControlServer:
     """Answers those who want to put a motion."""
 
     def __init__(
-        self, node: AnyNode, folder: Path, labels: list[str] | None, look: Callable[[], Status]
+        self,
+        node: AnyNode,
+        folder: Path,
+        labels: Callable[[], Sequence[str] | None],
+        look: Callable[[], Status],
     ) -> None:
+        """``labels`` are those of the model that votes at the moment, where the asker names none."""
         self._node, self._folder, self._labels, self._look = node, folder, labels, look
         self._token = doors.own_token(folder)
         self._servers: list[asyncio.Server] = []
@@ -233,7 +241,7 @@ class ControlServer:
                 _write(writer, self._look())
                 await writer.drain()
                 return
-            motion = motion_of(asked, self._node, self._labels)
+            motion = motion_of(asked, self._node, self._labels())
             spool = await self._receive(asked, motion, reader)
             inputs: Inputs = spool
             spool = None
@@ -319,8 +327,7 @@ async def with_check_rows(node: AnyNode, draft: Motion, inputs: Inputs) -> tuple
             ready.set_result((motion, mixed))
 
     try:
-        newest = node.node if isinstance(node, Assembly) else node
-        newest.reviews.invite(draft, inputs, done)
+        newest_of(node).reviews.invite(draft, inputs, done)
     except ValueError:
         inputs.discard()
         raise

@@ -87,9 +87,10 @@ class Holding(ABC):
             self._told = self._sign(self._held)
         return self._told
 
-    def is_told(self, votes: bytes) -> bool:
-        """Whether these packed votes are what peers are told at present."""
-        return self._told is not None and self._told.votes == votes
+    @property
+    def told(self) -> Told | None:
+        """What all peers are told at present, if any of them has asked since it changed."""
+        return self._told
 
     def _sign(self, held: Array) -> Told:
         minutes = self._minutes
@@ -103,8 +104,8 @@ class Shown(Protocol):
     """What revealing needs of a stance: first votes as they are shown, and what is opened with."""
 
     @property
-    def colours(self) -> Colours:
-        """What it holds."""
+    def held(self) -> Array:
+        """What it tells at present."""
 
     def begin_with(self, votes: Array) -> None:
         """Take these votes into the talk."""
@@ -158,7 +159,8 @@ class Stance(Holding):
         """Fix a local threshold, once, by this node's first votes and those of some peers."""
         minutes = self._minutes
         if minutes.local is not None:
-            first = minutes.motion.form.unpack_first(minutes.own.first)
+            form = minutes.motion.form
+            first = form.first_colours(form.unpack_first(minutes.own.first))
             self.rule = minutes.motion.rule(minutes.local.alpha(first, peers))
             minutes.local = None
 
