@@ -26,7 +26,9 @@ def test_what_is_promised_of_check_rows_holds_in_storms(part: int) -> None:
 def test_what_is_promised_holds_of_probabilities_and_numbers_too(kind: str, answers: Answers) -> None:
     found = play([*KINDS, LIES].index(kind), kind, motions=1, answers=answers)
     assert found["motions"] > 0
-    assert answers == "probabilities" or kind == "two maps" or found["claimed"] > 0
+    assert found["learnt from"] > 0
+    assert (found["claimed"] > 0) == (answers == "numbers")
+    assert (found["broken labels"] > 0) == (kind == "two labels")
 
 
 @pytest.mark.slow

@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import signal
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
 
 from folkmoot.client import Client
+from folkmoot.network import Terms
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.runs.processes import name_of
 from support.browser import listen, opened, violations
@@ -87,8 +89,13 @@ def test_peer_review_is_asked_for_followed_and_refused_in_words(
         before = own.get("/v1/motions")["count"]
         page.fill("[data-term=seconds]", "20")
         kinds.signal(3, signal.SIGSTOP)
+        stream = own.stream()
+        assert stream.until("moot")[-1][2]["invitations"] == []
         page.get_by_role("button", name=PUT).click()  # by mouse: what is found again does not move the button
         expect(page.locator("#invited h3")).to_have_text("Check rows for 20 inputs: 4 of 5 have answered")
+        (invited,) = stream.until("moot")[-1][2]["invitations"]
+        assert (invited["inputs"], NAMES[3] in invited["owing"]) == (20, True)
+        stream.close()
         told = facts(page, "#invited")
         assert told["sent rows"] == ", ".join(f"{name} 20" for name in NAMES[:3])
         assert told["sent none"] == f"{NAMES[4]}: it shows no check rows ([policy] check_rows is 0)"
@@ -127,6 +134,9 @@ def what_does_not_go_together_is_said(browser: Browser, own: Paged, rows: Path) 
     page.goto(address(own))
     ready(page)
     page.set_input_files("#file", rows)
+    offered = page.locator("[data-term]").evaluate_all("all => all.map(each => each.dataset.term)")
+    # What is asked for is one choice in the page, of labels, probabilities and numbers.
+    assert {*offered, "voting", "regression"} == {field.name for field in fields(Terms)}
     put, complaint = page.get_by_role("button", name=PUT), page.locator("#ask .found .bad")
     expect(put).to_be_enabled()
     page.check("[data-term=peer_review]")
@@ -137,6 +147,13 @@ def what_does_not_go_together_is_said(browser: Browser, own: Paged, rows: Path) 
         expect(put).to_be_disabled()
         page.uncheck(f"[data-term={term}]")
         expect(put).to_be_enabled()
+    tol, protocol = page.locator("[data-term=tol]"), page.locator("[data-term=protocol]")
+    for kind, reviewed, talks in (("probabilities", True, True), ("probabilities", False, False)):
+        page.select_option("[data-kinds]", kind)
+        page.set_checked("[data-term=peer_review]", reviewed)
+        expect(put).to_be_enabled()
+        assert (tol.is_visible(), protocol.is_visible()) == (not talks, talks)
+    page.select_option("[data-kinds]", "labels")
     page.click(".more-terms summary")
     page.fill("[data-term=k]", "9")
     page.keyboard.press("Tab")
@@ -224,6 +241,8 @@ def test_a_pool_makes_a_model_that_is_adopted_and_undone(browser: Browser, own: 
         expect(page.locator("#model")).to_contain_text("The model of node.toml (model0.skops) votes")
         pool = own.ask(data.pool.tolist(), improve=True, rounds=15)
         own.over(pool)
+        assert own.get("/v1/model")["pools"] == [pool]  # late closes are waited for
+        expect(page.locator("#model")).to_contain_text(f"1 pool ({pool[:8]}) waits", timeout=LIVE)
         candidate = page.locator(f".candidate[data-motion='{pool}']")
         expect(candidate).to_contain_text("waits for you", timeout=LIVE)
         report = json.loads((own.folder / "improve" / pool / "report.json").read_text())
@@ -254,7 +273,11 @@ def test_a_pool_makes_a_model_that_is_adopted_and_undone(browser: Browser, own: 
             expect(reader.locator(".candidate")).to_have_count(1)
             assert reader.locator(".adopt, .undo").count() == 0
 
+        stream = own.stream()
+        assert stream.until("moot")[-1][2]["model"] == ""
         candidate.locator(".adopt").click()
+        assert stream.until("moot")[-1][2]["model"] == pool  # whoever looks is told
+        stream.close()
         expect(page.locator("#model-said")).to_contain_text(f"the model made of the pool {pool[:8]} votes")
         expect(candidate).to_contain_text("votes")
         assert run_json("node", "status", own.folder)["model"] == pool == own.get("/v1/moot")["model"]

@@ -255,7 +255,11 @@ class Node:
             return
         session = running.session
         reply = session.asked(now, peer, message)
-        if session.minutes.saves:
+        if session.minutes.due:
+            session.minutes.due = False
+            session.tick(now)
+            self._driver.settle(running)
+        elif session.minutes.saves:
             self._driver.settle(running)
         if reply is not None:
             self._driver.send(running, peer, reply)

@@ -46,6 +46,7 @@ class Asking(ABC):
         rng: random.Random,
     ) -> None:
         self.rounds = self.queries = 0
+        self.number = 0  # of the present round, as others are told it
         self.series = Series(patience.began)
         self.latest: tuple[list[int], list[Array]] = ([], [])  # who was asked last, and what was answered
         self.changes: list[OwnChange] = []
@@ -160,9 +161,9 @@ class Asking(ABC):
 
     def _ask(self, peers: list[int], now: float) -> None:
         self._waiting.update(peers)
-        query = m.Ask(self._minutes.name, self.rounds, self._testimony.something(self._rng))
+        query = m.Ask(self._minutes.name, self.number, self._testimony.something(self._rng))
         for peer in peers:
-            self._punctuality.asked(peer, self.rounds, now)
+            self._punctuality.asked(peer, self.number, now)
         self._minutes.out.extend([(peer, query) for peer in peers])
         self.queries += len(peers)
         self._asked_at, self._all_measured = now, self._minutes.health.knows(self._waiting)
@@ -188,7 +189,7 @@ class Asking(ABC):
         """What a peer holds; whether the round has ended with it."""
         minutes = self._minutes
         self._punctuality.replied(peer, message.round, now)
-        if minutes.phase is not Phase.TALKING or message.round != self.rounds or peer not in self._waiting:
+        if minutes.phase is not Phase.TALKING or message.round != self.number or peer not in self._waiting:
             return False
         held, evidence = self._testimony.take(peer, message)
         if evidence is not None:
@@ -203,7 +204,7 @@ class Asking(ABC):
     def on_unready(self, now: float, peer: int, message: m.Unready) -> bool:
         """A peer has nothing to tell yet; whether the round has ended with it."""
         self._punctuality.replied(peer, message.round, now)
-        if message.round != self.rounds or peer not in self._waiting:
+        if message.round != self.number or peer not in self._waiting:
             return False
         return self._not_waiting_for(peer, now)
 
@@ -223,6 +224,7 @@ class Asking(ABC):
         self._punctuality.give_up(now)
         self._waiting = set()
         self.rounds += 1
+        self.number += 1
         self._schedule_round(now)
         changed = self._heed()
         if not self.series.full:

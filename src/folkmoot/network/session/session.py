@@ -199,6 +199,7 @@ class Session:
             apart=self._talking.apart(),
             protocol=motion.protocol,
             ballots={} if self.ballots is None else dict(Counter(self.ballots.phases())),
+            leader=self.leading.leader if self.leading is not None and self.phase is Phase.TALKING else None,
         )
 
     def played(self) -> Rounds:
@@ -236,7 +237,8 @@ class Session:
 
     def asked(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
         """What a peer that asks is to be told. It changes nothing else that a driver would have to do, unless
-        there is something to be saved: in it is proved who lies.
+        there is something to be saved, as it proves who lies; or, with leaders, the minutes say that more is
+        ``due``.
         """
         return self._talking.on_ask(now, peer, message)
 
@@ -282,6 +284,7 @@ class Session:
                 reply = self._talking.on_ask(now, peer, message)
                 if reply is not None:
                     self.minutes.tell(peer, reply)
+                due, self.minutes.due = self.minutes.due, False
             case m.Commit():
                 if message.node == peer:
                     due = self._gathering.on_commit(peer, message)

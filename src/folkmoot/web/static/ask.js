@@ -53,33 +53,35 @@ const Ask = (() => {
   const number = (name, attributes = {}) => html("input", { "data-term": name, type: "number", ...attributes });
   const choice = (name, choices) => html("select", { "data-term": name }, choices.map(([value, text]) => html("option", { value, text })));
 
-  // The terms of folkmoot ask: each field with its words, and for which kinds and protocols it means something. What does not go
+  // The terms of folkmoot ask: each field with its words, and for which talks and protocols it means something. What does not go
   // together is said by the node, in the words of the prompt.
   function fieldsOf(state) {
     const { access } = state;
     const about = (field, words, wanted, after = "") => ({ field, wanted, label: html("label", {}, field.type === "checkbox" ? [field, ` ${words}`] : [`${words} `, field, after]) });
-    const [labels, talk] = [(kind) => kind === "labels", (kind, protocol) => protocol !== "federated"];
+    const [labels, rounds] = [(talk) => talk === "labels", (talk, protocol) => protocol !== "federated"];
     const within = number("tol", { min: 0, step: "any" });
+    const review = box("peer_review");
     return {
       within,
+      review,
       first: [
-        about(within, "within (tol)", (kind) => kind !== "labels"),
-        about(html("input", { "data-term": "labels", type: "text", size: 16, placeholder: "yes,no" }), "which labels", (kind) => kind !== "numbers" && access.labels === null),
+        about(within, "within (tol)", (talk) => talk !== "labels"),
+        about(html("input", { "data-term": "labels", type: "text", size: 16, placeholder: "yes,no" }), "which labels", (talk) => talk !== "numbers" && access.labels === null),
         about(number("seconds", { min: 2, max: 86400, value: 30, step: "any" }), "answer within", () => true, " s"),
-        about(number("rounds", { min: 1, max: 500, value: 50 }), "rounds", talk),
+        about(number("rounds", { min: 1, max: 500, value: 50 }), "rounds", rounds),
         about(choice("protocol", access.protocols.map((name) => [name, plain(name)])), "protocol", labels),
       ],
       believes: [
         about(choice("weights", Object.entries(WEIGHTS)), "answers weigh", () => true),
         about(box("trust"), "learn whom to trust first", labels),
-        about(box("peer_review"), "peer review: invite check rows", () => true),
+        about(review, "peer review: invite check rows", () => true),
         about(box("improve"), "a pool, to improve models with", () => true),
       ],
       more: [
-        about(number("k", { min: 1, placeholder: "10" }), "peers asked a round (k)", talk),
-        about(html("input", { "data-term": "alpha", type: "text", size: 6, placeholder: "most" }), "equal answers that win (alpha)", (kind, protocol) => labels(kind) && talk(kind, protocol)),
-        about(number("beta", { min: 1, placeholder: "20" }), "rounds in a row that decide (beta)", (kind, protocol) => labels(kind) && talk(kind, protocol)),
-        about(number("least_voters", { min: 1 }), "first votes that a label needs", talk),
+        about(number("k", { min: 1, placeholder: "10" }), "peers asked a round (k)", rounds),
+        about(html("input", { "data-term": "alpha", type: "text", size: 6, placeholder: "most" }), "equal answers that win (alpha)", (talk, protocol) => labels(talk) && rounds(talk, protocol)),
+        about(number("beta", { min: 1, placeholder: "20" }), "rounds in a row that decide (beta)", (talk, protocol) => labels(talk) && rounds(talk, protocol)),
+        about(number("least_voters", { min: 1 }), "first votes that a label needs", rounds),
         about(number("pace", { min: 0.001, step: "any", placeholder: "0.02" }), "pace", () => true, " s"),
       ],
     };
@@ -89,18 +91,20 @@ const Ask = (() => {
   function termsOf(state) {
     const { access } = state;
     const kinds = html("select", { "data-kinds": "" }, access.answers.map((kind) => html("option", { value: kind, text: KINDS[kind] })));
-    const { within, first, believes, more } = fieldsOf(state);
+    const { within, review, first, believes, more } = fieldsOf(state);
     const protocol = first.find(({ field }) => field.dataset.term === "protocol").field;
     const note = html("p", { class: "soft small", hidden: "" });
     const fit = () => {
-      const rule = kinds.value === "labels" ? protocol.value : "";
-      for (const { label, field, wanted } of [...first, ...believes, ...more]) label.hidden = field.disabled = !wanted(kinds.value, rule);
+      // By peer review each makes labels of the probabilities that are handed in, and these are talked about.
+      const talk = kinds.value === "probabilities" && review.checked ? "labels" : kinds.value;
+      const rule = talk === "labels" ? protocol.value : "";
+      for (const { label, field, wanted } of [...first, ...believes, ...more]) label.hidden = field.disabled = !wanted(talk, rule);
       within.required = kinds.value === "numbers";
       within.placeholder = kinds.value === "numbers" ? "0.5" : "0.01";
       note.hidden = rule !== "federated";
       note.textContent = `Each node decides by its own quorum set. ${access.quorum_set ? `That of this node: ${plain(access.quorum_set)}.` : "This node has none: write [quorum_set] into its node.toml."}`;
     };
-    for (const field of [kinds, protocol]) field.addEventListener("change", fit);
+    for (const field of [kinds, protocol, review]) field.addEventListener("change", fit);
     fit();
     const line = (fields) => html("div", { class: "controls-line" }, fields.map(({ label }) => label));
     const top = line(first);

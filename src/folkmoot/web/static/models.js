@@ -21,6 +21,7 @@ const Models = (() => {
       ["pool", `${many(report.inputs, "input")} that ${plain(report.asker)} chose; ${report.decided.toLocaleString("en")} decided, ${report.used.toLocaleString("en")} used`],
       ["answered otherwise", `this node's own model, on ${report.otherwise.toLocaleString("en")} of these`],
       ["agreed labels", list(Object.entries(report.labels).map(([label, times]) => `${label}: ${times.toLocaleString("en")}`), 12)],
+      ["promised", report.gain === null || report.shared === null ? "" : `${(100 * report.gain).toFixed(1)}% of the pool gained over this node's own model, by first votes; those that count for it held ${(100 * report.shared).toFixed(0)}% of the labels in the end`],
       ["right before", report.before === null ? "" : `${share(report.before, report.rows)} of ${many(report.rows, "own row")} (${plain(report.compared_with)})`],
       ["right after", report.after === null ? "" : `${share(report.after, report.rows)} of ${many(report.rows, "own row")} (fitted to the pool alone)`],
       ["labels lost", list(report.lost, 12)],

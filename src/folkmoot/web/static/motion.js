@@ -32,6 +32,7 @@ const Motion = (() => {
       progress(["time left", time(left(live))], left(live), motion.seconds || live.whole || live.remaining),
       html("p", { class: "counts", text: `${live.committed} of ${motion.participants} have committed their votes, ${live.closed} have signed their answers.` }),
     ];
+    if (detail && Object.keys(detail.refused).length) parts.push(html("p", { class: "counts bad refusals", text: `Take no part: ${reasons(detail.refused)}.` }));
     if (Object.keys(live.shares).length) {
       const asked = detail && detail.asked.length ? ` (${list(detail.asked)})` : "";
       parts.push(html("h3", { text: "Shares among those asked in the latest round" }), ...bars(live.shares, motion.labels));

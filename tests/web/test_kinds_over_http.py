@@ -1,4 +1,4 @@
-"""Evidence and certificates of every kind over HTTP: listed, fetched, and held to by commands offline.
+"""Motions of every kind over HTTP: under way, evidence and certificates, held to by commands offline.
 
 The moots are in memory, with one member that cheats; their nodes are served by a real page, on a real port.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,12 +17,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from folkmoot.network.service.admission import NO_QUORUM_SET
+from folkmoot.network.storage.account import account
 from folkmoot.network.storage.chronicle import Chronicle, Proposal
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.wire.succession import Succession
 from folkmoot.web.page import Page
 from support.command import run, run_json
-from support.network.federated_moot import FederatedMoot
+from support.network.federated_moot import FederatedMoot, any_of
 from support.network.federated_storms import SpeaksWithAnother, TwoFaced, TwoSets
 from support.network.moot_in_memory import Moot
 from support.network.number_moot import NumberMoot
@@ -132,6 +135,32 @@ def test_two_successors_are_evidence_of_a_roster(tmp_path: Path) -> None:
     assert (told["what"], told["roster"], told["motion"]) == ("two successors", old.digest, "")
     (held,) = run_json("evidence", tmp_path / "proof", "--roster", tmp_path / "roster.toml")["evidence"]
     assert (held["against"], held["holds"]) == (f"p00{LIAR}", True)
+
+
+def test_a_federated_motion_under_way_says_who_refused_and_what_is_decided(tmp_path: Path) -> None:
+    """One of five has no quorum set. The others are done with what they agree on, and not with the rest."""
+    votes = np.array([[0, 0]] * 2 + [[0, 1]] * 2 + [[1, 1]], dtype=np.int8)
+    everybody = any_of(4, *range(5))
+    moot = FederatedMoot(votes, 3, dict.fromkeys(range(4), everybody) | {4: None})
+    moot.put(0, seconds=20.0)
+
+    def look(paged: Paged) -> dict[str, Any]:
+        told = paged.get("/v1/motions/last")
+        return {**told, "lines": paged.get("/v1/motions/last/inputs")["inputs"]}
+
+    storage, when = moot.storages[0], 0.1
+    moot.network.run(when)
+    (stored,) = storage.motions()
+    while account(storage, stored).decisions[0] is None:
+        when += 0.01
+        moot.network.run(when)
+    told = served(moot, 0, tmp_path, look)
+    assert told["state"] == "open"
+    assert told["live"]["refused"] == {"p004": NO_QUORUM_SET}
+    assert told["live"]["ballots"] == dict(Counter(line["ballot"] for line in told["lines"]))
+    assert told["quorum_sets"] == dict.fromkeys([f"p00{i}" for i in range(4)], str(everybody))
+    assert (told["lines"][0]["decision"], told["lines"][0]["signers"]) == ("a", 4)
+    assert told["decided"] == sum(line["decision"] is not None for line in told["lines"])
 
 
 def certificate_of(moot: Moot, folder: Path) -> Reply:
