@@ -13,7 +13,9 @@ from folkmoot.network.service import control
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from support.network.decoders import INPUTS, Reader, damaged, enumerated, kinds_of, messages, readers
+from support.network.decoders.messages import messages
+from support.network.decoders.reader import INPUTS, Reader, damaged
+from support.network.decoders.table import enumerated, kinds_of, readers
 from support.network.federated_moot import FederatedMoot
 from support.network.moot_in_memory import Moot
 from support.network.mutated import mutated
