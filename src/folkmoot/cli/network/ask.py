@@ -143,8 +143,8 @@ def ask(
         bool,
         typer.Option(
             "--improve",
-            help="The inputs are a pool: nodes that list you under 'improve' in node.toml make a better model "
-            "of the answers.",
+            help="The inputs are a pool: nodes that list you under 'improve' in node.toml make a better "
+            "model of the answers.",
         ),
     ] = False,
     require_decided: Annotated[
