@@ -97,7 +97,10 @@ def test_a_node_without_a_quorum_set_cannot_ask(moot: Nodes, rows: Path) -> None
         (["--rounds", "3"], "--rounds must not be given with protocol 'federated'"),
         (["--least-voters", "3"], "--least-voters must not be given with protocol 'federated'"),
         (["--voting", "probabilities"], "--protocol must not be given for probabilities"),
-        (["--peer-review"], "peer review is for other protocols: leave it out with protocol 'federated'"),
+        (
+            ["--peer-review"],
+            "peer review must not be given with protocol 'federated': there each node's own quorum",
+        ),
         (["--weights", "learnt"], "--weights must be 'equal' or 'record' with protocol 'federated'"),
     ],
 )

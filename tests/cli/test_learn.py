@@ -44,6 +44,15 @@ def learn(table: Path, *more: Any) -> list[Any]:
     return ["learn", table, "--target", "ill", "--group", "clinic", "--out", out, "--overwrite", *more]
 
 
+BRIEF = (
+    "--repeats",
+    1,
+    "--byzantine",
+    0,
+    "--no-save",
+)  # where neither liars nor the saved models are looked at
+
+
 def accuracies(found: Any, place: int = 0) -> dict[str, float]:
     return {line["name"]: line["accuracy"] for line in found["reports"][place]["lines"]}
 
@@ -69,9 +78,9 @@ def test_held_out_groups_take_no_part(table: Path) -> None:
 
 def test_a_file_of_test_rows_and_a_share_of_rows(table: Path, tmp_path: Path) -> None:
     other = write_table(tmp_path / "new.csv", groups=3, rows=10, seed=5)
-    found = run_json(*learn(table, "--test", other, "--model", "tree"))
+    found = run_json(*learn(table, "--test", other, "--model", "tree", *BRIEF))
     assert (found["reports"][0]["participants"], found["reports"][0]["inputs"]) == (12, 30)
-    found = run_json(*learn(table, "--test-rows", 0.3, "--model", "tree"))
+    found = run_json(*learn(table, "--test-rows", 0.3, "--model", "tree", *BRIEF))
     assert (found["reports"][0]["participants"], found["reports"][0]["inputs"]) == (12, 72)
 
 
@@ -90,7 +99,7 @@ def test_models_are_fitted_on_all_rows_unless_told_otherwise(table: Path) -> Non
     model = for_table(models_for("bayes", 1)[0], len(data.feature_names), data.categorical)
     found = {}
     for option, refit in ((["--refit"], True), (["--no-refit"], False), ([], True)):
-        told = run_json(*learn(table, "--model", "bayes", "--repeats", 1, *option))
+        told = run_json(*learn(table, "--model", "bayes", *BRIEF, *option))
         moot = ConsensusClassifier([model], refit=refit, random_state=0).fit(data.X, data.y, data.groups)
         votes = np.asarray(moot.classes_)[moot.votes(data.X_test)]
         by_hand = np.mean(votes == data.y_test)
@@ -161,9 +170,7 @@ def test_peer_review(table: Path) -> None:
 def test_what_peer_review_shows(
     table: Path, options: list[str], settings: tuple[Any, ...], words: str
 ) -> None:
-    result = run(
-        *learn(table, "--peer-review", *options, "--model", "bayes", "--repeats", 1, "--byzantine", 0)
-    )
+    result = run(*learn(table, "--peer-review", *options, "--model", "bayes", *BRIEF))
     assert result.returncode == 0, result.stderr
     assert f"shown to everybody: {settings[-1]} rows of 10 participants, {words}" in result.stdout
     told = json.loads((table.parent / "out" / "results.json").read_text())["peer_review"]
@@ -184,7 +191,7 @@ def test_what_peer_review_shows(
 
 def test_an_expert_is_that_of_the_estimator(table: Path) -> None:
     options = ("--peer-review", "--check-rows", "all", "--expert", "bayes", "--model", "tree")
-    result = run(*learn(table, *options, "--repeats", 1, "--byzantine", 0, "--json"))
+    result = run(*learn(table, *options, *BRIEF, "--json"))
     assert result.returncode == 0, result.stderr
     data = read_table(table, "ill", "clinic", seed=0)
     tree, bayes = (
@@ -203,7 +210,7 @@ def test_an_expert_is_that_of_the_estimator(table: Path) -> None:
 
 
 def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
-    result = run(*learn(table, "--model", "bayes", "--repeats", 1, "--byzantine", 0))
+    result = run(*learn(table, "--model", "bayes", *BRIEF))
     assert "shown" not in result.stdout
     assert json.loads((table.parent / "out" / "results.json").read_text())["peer_review"] is None
     assert "only votes were exchanged" in (table.parent / "out" / "report.html").read_text()
@@ -347,7 +354,7 @@ def test_names_that_look_like_nothing(tmp_path: Path) -> None:
 
 
 def test_the_report_is_there_even_if_nobody_reads_the_table(table: Path) -> None:
-    with start(*learn(table, "--byzantine", 0, "--model", "tree")) as process:
+    with start(*learn(table, *BRIEF, "--model", "tree")) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()

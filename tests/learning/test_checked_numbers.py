@@ -18,8 +18,9 @@ from sklearn.preprocessing import StandardScaler
 from folkmoot.adversaries import NUMBER_ATTACKS, FarAway
 from folkmoot.learning import ConsensusRegressor, ParticipantWarning
 from folkmoot.learning.checking import WEIGHTS
-from folkmoot.simulation.checked_numbers import open_by_weights, weighted_middle, weights_by_errors
+from folkmoot.simulation.checked_numbers import open_by_weights
 from folkmoot.trust import PUBLIC, CheckedNumbers, review_numbers
+from folkmoot.trust.number_review import weighted_middle, weights_by_errors
 
 DATA = load_diabetes()
 X, Y = DATA.data, DATA.target

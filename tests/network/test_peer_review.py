@@ -15,7 +15,9 @@ from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.storage.account import Account, account
+from folkmoot.network.storage.invitations import LOST, MOST, Invitations
 from folkmoot.network.storage.records import TrackRecords
+from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -147,6 +149,66 @@ def test_who_shows_nothing_or_may_not_be_asked_by_this_asker_sends_no_rows() -> 
     assert moot.nodes[1].counts["check_rows_shown"] == 0
     assert moot.nodes[3] is not None
     assert moot.nodes[3].counts["check_rows_shown"] == 5
+    assert found.without_rows == {"p001": NONE_SHOWN, "p002": "p000 is not among those who may ask this node"}
+    assert told(moot, 3).without_rows == {}, "why others send nothing is told to the asker"
+    assert moot.storages[0].count() == 1
+    assert Invitations(moot.storages[0]).in_vain() == []
+
+
+def test_who_does_not_answer_an_invitation_is_named_too() -> None:
+    moot = ReviewMoot(5, 4)
+    between(moot, 3, lambda _, message: None if isinstance(message, m.Rows) else message)
+    moot.put_review(0, rounds=6)
+    moot.network.run(60.0)
+    assert told(moot, 0).without_rows == {"p003": "it did not answer in 6 s"}
+
+
+def test_an_asker_that_is_stopped_while_inviting_says_at_its_next_start_that_nothing_came_of_it() -> None:
+    moot = ReviewMoot(5, 4, shown=5)
+    between(moot, 3, lambda _, message: None if isinstance(message, m.Rows) else message)
+    refused = moot.put_review(0, rounds=6)
+    moot.at(2.0, lambda: moot.crash(0))
+    moot.at(3.0, lambda: moot.start(0))
+    moot.network.run(10.0)
+    (lost,) = Invitations(moot.storages[0]).in_vain()
+    assert (lost.inputs, lost.created, lost.why) == (60, 1e9, LOST)
+    assert refused == []
+    assert moot.storages[0].count() == 0
+    between(moot, 3, lambda _, message: message)
+    again = moot.put_review(0, at=11.0, rounds=6, created=1e9 + 11)  # it is asked again, and answered
+    moot.network.run(60.0)
+    assert again == []
+    assert sum((told(moot, 0).check_rows or {}).values()) > 0
+    assert len(Invitations(moot.storages[0]).in_vain()) == 1
+
+
+def test_a_motion_that_was_put_is_no_lost_invitation_though_the_node_stops_at_once() -> None:
+    moot = ReviewMoot(5, 4)
+    moot.put_review(0, rounds=6, seconds=20.0)
+    moot.network.run(1.0)
+    stored, storage = moot.storages[0].motions()[0], moot.storages[0]
+    assert stored.motion.review is not None
+    # As if it had stopped between the two writes.
+    with storage.database.writing():
+        storage.database.change("UPDATE invitations SET why = NULL")
+    moot.crash(0)
+    moot.start(0)
+    assert Invitations(storage).in_vain() == []
+    moot.network.run(60.0)
+    assert storage.motions()[0].closed is not None
+
+
+def test_only_so_many_invitations_are_kept() -> None:
+    storage = Storage(":memory:")
+    invitations = Invitations(storage)
+    for number in range(MOST + 5):
+        invitations.begin(bytes([number] * 32), float(number), 10)
+        invitations.answered(bytes([number] * 32), {1: f"why {number}"})
+    assert len(invitations.lose()) == MOST
+    assert invitations.lose() == []
+    assert [each.created for each in invitations.in_vain()] == [float(MOST + 4 - i) for i in range(MOST)]
+    assert invitations.without(bytes([4] * 32)) == {}
+    assert invitations.without(bytes([5] * 32)) == {1: "why 5"}
 
 
 def test_nobody_shows_anything_so_nothing_is_put() -> None:
@@ -155,7 +217,8 @@ def test_nobody_shows_anything_so_nothing_is_put() -> None:
     moot.network.run(60.0)
     (why,) = refused
     assert why.startswith("peer review needs check rows, and none of 5 participants sent any")
-    assert NONE_SHOWN in why
+    assert f"(p000, p001, p002, p003, p004: {NONE_SHOWN})" in why
+    assert [each.why for each in Invitations(moot.storages[0]).in_vain()] == [why]
     assert moot.storages[0].count() == 0
 
 
@@ -331,7 +394,7 @@ def test_a_second_motion_by_the_same_invitation_gets_no_labels() -> None:
     name = motion_name(again.encoded())
     bare = replace(stored, motion=name)
     signature = moot.keys[0].sign(statements.opens_owners(bare))
-    node.reviews._maps[name] = replace(bare, signature=signature)
+    node.reviews._maps[name] = bytes(32), replace(bare, signature=signature)
 
     def put() -> None:
         node.propose(again, InMemory([chunks[index] for index in sorted(chunks)]), lambda *_: None)

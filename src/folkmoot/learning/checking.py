@@ -20,8 +20,9 @@ from folkmoot.learning.composition import has_names
 from folkmoot.learning.consensus_estimator import ConsensusEstimator, rows_by_group
 from folkmoot.learning.participants import numbers_like
 from folkmoot.learning.tables import check_inputs, stacked
-from folkmoot.simulation.checked_numbers import open_by_reviews, open_by_weights, weights_by_errors
+from folkmoot.simulation.checked_numbers import open_by_reviews, open_by_weights
 from folkmoot.trust import PUBLIC, CheckedNumbers, NumberReview, review_numbers
+from folkmoot.trust.number_review import weights_by_errors
 
 PEER_REVIEW: Final = "peer-review"
 WEIGHTS: Final = ("holdout", PEER_REVIEW)

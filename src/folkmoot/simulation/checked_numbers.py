@@ -9,37 +9,13 @@ whatever the weights: a liar that answered the checks well gains nothing beyond 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 import numpy as np
 
 from folkmoot.adversaries import NumberAdversary, Observation
 from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Floats
-from folkmoot.trust.number_review import NumberReview, moved
-
-_POWER: Final = 4  # of the inverse squared error that a weight is
-_PRIOR: Final = 3.0  # rows for which a typical error is taken to have been seen already
-
-
-def weights_by_errors(squares: Floats, rows: int) -> Floats:
-    """(peer,): what each peer's number counts for, by its mean squared error on ``rows`` rows.
-
-    An error that is not known counts as the largest. Where none is, all count alike.
-    """
-    known = np.isfinite(squares)
-    if not rows or not known.any():
-        return np.ones(len(squares))
-    filled = np.where(known, squares, squares[known].max())
-    typical = float(np.median(filled)) or 1.0
-    return np.asarray(((rows * filled / typical + _PRIOR) / (rows + _PRIOR)) ** -float(_POWER))
-
-
-def weighted_middle(values: Floats, weights: Floats, trim: int) -> Floats:
-    """The weighted mean over axis 0, of values moved into the range that ``trim`` liars cannot widen."""
-    kept = moved(values, trim)
-    mean = np.tensordot(weights / weights.sum(), kept, axes=1)
-    return np.asarray(np.clip(mean, kept.min(axis=0), kept.max(axis=0)))  # which rounding must not leave
+from folkmoot.trust.number_review import NumberReview, opened_by, weighted_middle
 
 
 def open_by_weights(
@@ -56,14 +32,7 @@ def open_by_reviews(
     adversaries: Mapping[int, NumberAdversary],
 ) -> Floats:
     """The same by the rule that each has learnt; by weights for one that does not anchor."""
-
-    def opening(i: int, heard: Floats) -> Floats:
-        review = reviews[i]
-        if review.anchored:
-            return review.estimate(heard)
-        return weighted_middle(heard, weights[i], review.checked.trim)
-
-    return open_by(values, adversaries, opening)
+    return open_by(values, adversaries, lambda i, heard: opened_by(reviews[i], heard, weights[i]))
 
 
 def open_by(

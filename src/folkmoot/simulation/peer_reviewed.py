@@ -31,7 +31,7 @@ from folkmoot.trust import (
     review_all,
     review_gold,
 )
-from folkmoot.trust.checked import check_ballots
+from folkmoot.trust.checked import check_ballots, labels_of
 from folkmoot.trust.review import ExpertVoter, leads
 from folkmoot.votes import UNCOLOURED, Missing, Votes, check_votes
 
@@ -318,13 +318,6 @@ def ballots_handed_in(
     for liar in adversaries:
         result[liar] = (labels[liar][:, None] == np.arange(classes)).astype(votes.dtype)
     return result
-
-
-def labels_of(votes: Ints | Singles) -> Votes:
-    """(participant, input): the colours that are voted for, or the likeliest, -1 for none."""
-    if votes.ndim == 2:
-        return votes.astype(np.int64)
-    return np.where(votes.any(axis=2), votes.argmax(axis=2), UNCOLOURED)
 
 
 def _warn(what: str) -> None:

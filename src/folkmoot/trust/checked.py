@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Ints, Singles
-from folkmoot.votes import UNCOLOURED, check_truth, check_votes
+from folkmoot.votes import UNCOLOURED, Votes, check_truth, check_votes
 
 PUBLIC: Final = -1  # vouched for by nobody in particular: everybody can check it, or has to take it
 _FOLDS: Final = 5
@@ -188,6 +188,13 @@ def check_ballots(votes: npt.ArrayLike, classes: int) -> Ints | Singles:
             f"votes[{i}, {r}] must be probabilities that add up to 1, or all 0 for no vote: got {array[i, r]}"
         )
     return shares
+
+
+def labels_of(votes: Ints | Singles) -> Votes:
+    """(participant, input): the colours that are voted for, or the likeliest, -1 for none."""
+    if votes.ndim == 2:
+        return votes.astype(np.int64)
+    return np.where(votes.any(axis=2), votes.argmax(axis=2), UNCOLOURED)
 
 
 def folds(publisher: Ints) -> Ints:

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.cores import one_thread
 from folkmoot.trust.checked import centred
 from folkmoot.trust.footing import announced_too, promised
 from folkmoot.trust.own_rows import FIRM, Footing, OwnRows
@@ -155,7 +155,7 @@ def agree_on_labels(
     if steady:
         views += [each.half(side) for side in (0, 1) for each in rows]
     who = np.arange(len(views)) % n  # whose view it is; only the first n are announced
-    with threadpool_limits(1):  # the matrices are small
+    with one_thread():
         held = spoken(votes)
         heard = heard_of(held)
         voice, odd = voices_in(heard), _sparing(heard, pool)

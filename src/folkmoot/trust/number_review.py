@@ -15,10 +15,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.cores import one_thread
 from folkmoot.trust.checked import PUBLIC, folds
 from folkmoot.trust.ridge import Linear, fit_folds
 from folkmoot.trust.shown import ShownView, yes
@@ -30,6 +30,8 @@ _UNLIKE: Final = 2.0  # times further from the others on the batch than on check
 _LEAST_BATCH: Final = 20  # inputs that it takes to tell that
 _SOME: Final = 1000  # numbers that the strength of a rule is chosen on
 _LEAST_ROWS: Final = 5
+_POWER: Final = 4  # of the inverse squared error that a weight is
+_PRIOR: Final = 3.0  # rows for which a typical error is taken to have been seen already
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +253,7 @@ def review_numbers(checked: CheckedNumbers, judges: Sequence[int] | None = None)
     anchored: learnt from 100 rows of 5 publishers; on its own 20 rows it is off by 0.81 of the mean answer
     """
     who = range(checked.participants) if judges is None else judges
-    with threadpool_limits(1):  # the matrices are small
+    with one_thread():
         return [_review(own, checked) for own in who]
 
 
@@ -262,6 +264,33 @@ def moved(values: Floats, trim: int) -> Floats:
     cut = np.minimum(trim, last // 2)
     low, high = (np.take_along_axis(order, place, axis=0) for place in (cut, last - cut))
     return np.asarray(np.clip(values, low, high))
+
+
+def weights_by_errors(squares: Floats, rows: int) -> Floats:
+    """(peer,): what each peer's number counts for, by its mean squared error on ``rows`` rows.
+
+    An error that is not known counts as the largest. Where none is, all count alike.
+    """
+    known = np.isfinite(squares)
+    if not rows or not known.any():
+        return np.ones(len(squares))
+    filled = np.where(known, squares, squares[known].max())
+    typical = float(np.median(filled)) or 1.0
+    return np.asarray(((rows * filled / typical + _PRIOR) / (rows + _PRIOR)) ** -float(_POWER))
+
+
+def weighted_middle(values: Floats, weights: Floats, trim: int) -> Floats:
+    """The weighted mean over axis 0, of values moved into the range that ``trim`` liars cannot widen."""
+    kept = moved(values, trim)
+    mean = np.tensordot(weights / weights.sum(), kept, axes=1)
+    return np.asarray(np.clip(mean, kept.min(axis=0), kept.max(axis=0)))  # which rounding must not leave
+
+
+def opened_by(review: NumberReview, values: Floats, weights: Floats) -> Floats:
+    """(input, output): what one opens a talk with: its estimate, or by weights if it does not anchor."""
+    if review.anchored:
+        return review.estimate(values)
+    return weighted_middle(values, weights, review.checked.trim)
 
 
 def distances(values: Floats, usual: Floats) -> Floats:

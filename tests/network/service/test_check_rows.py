@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from folkmoot.network.membership.identity import create
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.check_rows import LabelledRows
+from folkmoot.network.service.check_rows import Contributor, LabelledRows
 from folkmoot.network.service.holdout import read_holdout
 from folkmoot.network.service.inviting import MOST_BYTES, TOO_OFTEN
 from folkmoot.network.service.models import Model
@@ -36,6 +37,43 @@ def model_of(*columns: Column) -> Model:
     model = Model("rules:a", lambda X: ["a"] * len(X), labels=("a", "b"), columns=2)
     model.declare(columns, "the test")
     return model
+
+
+def test_numbers_of_a_regressor_are_told_and_labels_of_a_classifier_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "held-out.csv"
+    path.write_text("a,b,label\n1,10,0.1\n2,20,3\n3,30,none\n4,40,1e200\n5,50,-2.5e-3\n6,60,nan\n")
+    regressor = Model("rules:half", lambda X: X[:, 0] / 2, columns=2)
+    rows = read_holdout(path, regressor).rows
+    assert rows is not None
+    _, fine = rows.arranged(wanted(labels=()))
+    assert fine.tolist() == [0, 1, 4], "neither what is no number, nor one that is out of bounds"
+    moot = ReviewMoot(3, 1, answers="numbers")
+    node = moot.nodes[1]
+    assert node is not None
+    shows = Contributor(node.seat, moot.storages[1], rows, 2, random.Random(1))
+    told = shows.rows_for(wanted(labels=()))
+    given = shows._given[wanted(labels=()).name][1]
+    by_row = {10.0: 0.1, 20.0: 3.0, 50.0: -2.5e-3}
+    sent = np.frombuffer(told.data, "<f8").reshape(2, 2)[:, 1]
+    np.testing.assert_array_equal(np.frombuffer(given.labels, "<f8"), [by_row[each] for each in sent])
+    numbered = tmp_path / "classes.csv"
+    numbered.write_text("a,b,label\n1,10,0\n2,20,1\n3,30,1\n")
+    classifier = Model("rules:zero", lambda X: [0] * len(X), labels=(0, 1), columns=2)
+    labelled = read_holdout(numbered, classifier).rows
+    assert labelled is not None
+    assert labelled.arranged(wanted(labels=("0", "1")))[1].tolist() == [0, 1, 2]
+    with pytest.raises(MismatchError) as refused:
+        labelled.some(np.arange(2)).arranged(wanted(labels=()))
+    assert refused.value.why == "its check rows have labels, not numbers"
+
+
+def test_classes_come_in_turn_and_numbers_in_an_order_that_is_drawn() -> None:
+    labels = [*"aaaaaabbbc"]
+    order = LabelledRows(np.arange(10.0)[:, None], labels).in_turn()
+    assert sorted(order.tolist()) == list(range(10))
+    assert sorted(labels[i] for i in order[:3]) == ["a", "b", "c"]
+    assert sorted(labels[i] for i in order[3:5]) == ["a", "b"]
+    assert [labels[i] for i in order[7:]] == ["a", "a", "a"]
 
 
 def test_rows_are_put_into_the_askers_columns_and_type(tmp_path: Path) -> None:

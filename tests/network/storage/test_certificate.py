@@ -14,14 +14,16 @@ import numpy as np
 import pytest
 
 from folkmoot.network.membership.roster import Roster
+from folkmoot.network.session.minutes import MAP
 from folkmoot.network.storage.account import account_of
-from folkmoot.network.storage.certificate import read_certificate, write_certificate
+from folkmoot.network.storage.certificate import Certificate, read_certificate, write_certificate
 from folkmoot.network.storage.storage import Held, StoredMotion
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name
 from folkmoot.network.wire.packing import pack
 from support.network.moot_in_memory import Moot, keys_and_roster
+from support.network.review_moot import ReviewMoot
 
 N = 7
 
@@ -219,3 +221,36 @@ def test_a_motion_with_trust_has_none(case: tuple[Moot, StoredMotion, Held]) -> 
     trusting = msgspec.structs.replace(stored.motion, trust=True)
     with pytest.raises(ValueError, match="a motion with trust has no certificate"):
         resigned(hall, trusting)
+
+
+def test_a_motion_about_numbers_with_check_rows_has_one_with_its_map() -> None:
+    moot = ReviewMoot(5, 3, asked=4, each=3, answers="numbers")
+    moot.put_review(0, seconds=20.0, rounds=6)
+    moot.network.run(until=30.0)
+    storage = moot.storages[2]
+    (stored,) = storage.motions()
+    held = storage.held(stored.name)
+    data = write_certificate(stored, held)
+    checked, shown = read_certificate(data, moot.roster)
+    theirs, ours = account_of(checked, shown), account_of(stored, held)
+    assert theirs.claims == ours.claims
+    assert None not in theirs.claims
+    assert theirs.first_numbers == ours.first_numbers
+    owners = held.opened[MAP]
+    assert isinstance(owners, m.Owners)
+    other = msgspec.structs.replace(owners, seed=bytes(32))
+    unsigned = msgspec.structs.replace(owners, signature=bytes(64))
+    stranger = msgspec.structs.replace(owners, node=1)
+    for maps, why in (
+        ([other], "its map of owners is not the one that the header of the motion names"),
+        ([unsigned], "its map of owners was not signed by the asker, "),
+        ([stranger], "it has a map of owners that is not that of its motion"),
+        ([owners, owners], "it has a map of owners that is not that of its motion"),
+    ):
+        forged = msgspec.json.decode(data, type=Certificate)
+        forged = msgspec.structs.replace(forged, owners=maps)
+        with pytest.raises(ValueError, match=why):
+            read_certificate(msgspec.json.Encoder(order="sorted").encode(forged) + b"\n", moot.roster)
+    without = msgspec.structs.replace(msgspec.json.decode(data, type=Certificate), owners=[])
+    unmapped = read_certificate(msgspec.json.Encoder(order="sorted").encode(without) + b"\n", moot.roster)
+    assert account_of(*unmapped).claims == [None] * 4  # whose rows are whose is not known

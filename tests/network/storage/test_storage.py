@@ -109,7 +109,7 @@ def test_no_changed_byte_is_shown(lived: Path, tmp_path: Path) -> None:
         shown = {name: told for name, told in found.items() if told is not None}
         noticed += len(shown) < 3
         assert all(before.get(name) == told for name, told in shown.items()), f"byte {place}"
-    assert noticed > 50  # the rest is room that is not used, and pages of indexes
+    assert noticed > 30  # the rest is room that is not used, and pages of indexes
 
 
 @pytest.mark.parametrize("table", ["motions", "voted", "commits", "closes", "evidence", "truths"])
@@ -180,7 +180,7 @@ def test_a_database_of_a_former_schema_is_taken_over(version: int, lived: Path, 
     storage.close()
     with sqlite3.connect(copy) as database:
         rosters = ["successors", "consents", "own_consents", "adopted", "renewed"]
-        new = ("ballots", "opened", "models", "adoptions")
+        new = ("invitations", "ballots", "opened", "models", "adoptions")
         later = [*(f"TABLE {table}" for table in new), *(["TABLE audit"] if version < 5 else [])]
         later += [f"TABLE {table}" for table in rosters if version < 4]
         later += ["TABLE series"] if version < 3 else []

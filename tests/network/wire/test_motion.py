@@ -45,6 +45,12 @@ def test_a_header_has_one_form_only() -> None:
         read_header(msgspec.msgpack.encode([*fields, 0]))
 
 
+NUMBERS: dict[str, Any] = {
+    "answers": "numbers", "labels": (), "protocol": "trimmed-mean", "alpha": 0, "beta": 1, "tol": 0.5,
+}  # fmt: skip
+CHANCES: dict[str, Any] = {"answers": "probabilities"}
+
+
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
@@ -90,6 +96,16 @@ def test_a_header_has_one_form_only() -> None:
         ({"review": Review(2, bytes(32), b""), "trust": True}, "in 32 bytes each"),
         ({"review": Review(2, bytes(32), bytes(32)), "trust": True, "improve": True}, "no check rows"),
         ({"improve": True, "answers": "numbers", "labels": ()}, "must be about labels: got numbers"),
+        (NUMBERS | {"review": Review(learnt=True)}, "about numbers must have check rows"),
+        (NUMBERS | {"review": Review(2, bytes(32), bytes(32), True)}, "learn from them alone"),
+        (NUMBERS | {"review": Review(2, bytes(32), bytes(32)), "trust": True}, "neither weights nor trust"),
+        (
+            CHANCES | {"review": Review(learnt=True), "trust": True},
+            "about probabilities must have check rows",
+        ),
+        (CHANCES | {"review": Review(2, bytes(32), bytes(32))}, "with trust and equal weights"),
+        (CHANCES | {"review": Review(2, bytes(32), bytes(32)), "trust": True, "tol": 0.1}, "tol must be 0"),
+        (CHANCES | {"trust": True}, "tol must be a number above 0"),
     ],
 )
 def test_what_no_node_could_play_is_refused(changes: dict[str, Any], why: str) -> None:

@@ -1,35 +1,43 @@
 """Storms over motions by peer review: bad weather, crashes, and one member of seven that cheats with rows.
 
-    PYTHONPATH=tests python -m support.network.review_storms SEED [KIND]
+    PYTHONPATH=tests python -m support.network.review_storms SEED [KIND [ANSWERS]]
 
 plays one storm again. The promises: nobody honest is accused, and evidence holds; every node signs one close;
 two honest nodes that know the map of a motion know the same one, and no two different labels of a
-contributor; no row is shown twice; nobody honest is told a map before it has voted; every motion ends.
+contributor; no row is shown twice; nobody honest is told a map before it has voted; every motion ends. Of
+numbers two claims of honest nodes differ by at most tol, and lie in the honest range but for tol / 2.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import random
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from msgspec.structs import replace
 
 from folkmoot.adversaries import ATTACKS
 from folkmoot.network.session.minutes import MAP
+from folkmoot.network.storage.account import outcome_of
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.packing import pack, unpack
+from folkmoot.network.wire.forms import Answers
+from folkmoot.network.wire.number_verdict import NumberVerdict
+from folkmoot.network.wire.review import claims_form
+from support.network.message_faults import BY_ASKER, Meddling, of_family
 from support.network.review_moot import ReviewMoot
+from support.network.signatures import checked_once
+from support.network.storms import again
 
 NODES: Final = 7
 SECONDS: Final = 10.0
 SHOWN: Final = 6  # rows in a motion
+TOL: Final = 0.5  # of numbers
 Change = Callable[[int, Any], list[m.Message]]  # what is sent to a peer instead of a message
 
 
@@ -65,8 +73,10 @@ def two_labels(moot: ReviewMoot, place: int, _: random.Random) -> Change:
 
     def change(peer: int, message: Any) -> list[m.Message]:
         if isinstance(message, m.Labels) and message.node == place and message.labels and peer % 2:
-            said = (1 + unpack(message.labels, SHOWN, moot.classes)) % moot.classes
-            bare = replace(message, labels=pack(said.astype(np.int8), moot.classes))
+            form = claims_form(moot.answers, SHOWN, moot.classes)
+            said = form.unpack(message.labels) + np.int8(1)
+            said = said if moot.answers == "numbers" else said % np.int8(moot.classes)
+            bare = replace(message, labels=form.pack(said))
             signed = replace(bare, signature=moot.keys[place].sign(statements.opens_labels(bare)))
             return [signed, message] if peer % 3 else [signed]
         return [message]
@@ -159,32 +169,44 @@ KINDS: Final[dict[str, Callable[..., Change]]] = {
     "stalls": stalls,
 }
 LIES: Final = "lies"
+MEDDLING: Final = of_family("check rows")
+DRAWN: Final = (*KINDS, LIES, *MEDDLING)
+QUICK: Final = (*DRAWN, *DRAWN[:18])  # a storm against each kind, and some more
 
 
-def play(seed: int, kind: str | None = None, motions: int = 2) -> Counter[str]:
+@checked_once()
+def play(seed: int, kind: str | None = None, motions: int = 2, answers: Answers = "labels") -> Counter[str]:
     """One storm and its promises; returns what happened."""
     try:
-        moot, bad, early = stormy(seed, kind, motions)
+        moot, bad, early = stormy(seed, kind, motions, answers)
         moot.network.run(until=motions * SECONDS + 8.0)
         return assert_promises_hold(moot, bad, early)
     except Exception as error:
-        these = [] if kind is None else [shlex.quote(kind)]
-        again = " ".join(["PYTHONPATH=tests python -m support.network.review_storms", str(seed), *these])
-        error.add_note(f"review storm of seed {seed}: {again}")
+        line = again("review_storms", seed, *([] if kind is None else [kind, answers]))
+        error.add_note(f"review storm of seed {seed}: {line}")
         raise
 
 
-def stormy(seed: int, kind: str | None, motions: int) -> tuple[ReviewMoot, int, list[tuple[int, int]]]:
+def stormy(
+    seed: int, kind: str | None, motions: int, answers: Answers = "labels"
+) -> tuple[ReviewMoot, int, list[tuple[int, int]]]:
     """A hostile member, losses, delays, crashes, and two motions, all from the seed."""
     rng = random.Random(f"review storm {seed}")
     bad = rng.randrange(NODES)
-    kind = rng.choice([*KINDS, LIES]) if kind is None else kind
+    kind = rng.choice(DRAWN) if kind is None else kind
+    fault, message = MEDDLING.get(kind, (None, None))
     weather = Weather(delay=rng.choice([0.0, 0.005, 0.05]), drop=rng.choice([0.0, 0.0, 0.03, 0.1]))
+    if message is m.Unopened:  # nobody asks for what it has
+        weather = Weather(delay=0.05, drop=0.15)
     liars = {bad: ATTACKS["malicious"]()} if kind == LIES else {}
     moot = ReviewMoot(
         NODES, seed, asked=20, each=2 * SHOWN, shown=SHOWN, accuracy=0.9, classes=rng.choice([2, 3]),
-        weather=weather, adversaries=liars,
+        weather=weather, adversaries=liars, answers=answers,
+        hostile={} if fault is None or message is None else {bad: Meddling(fault, message)},
     )  # fmt: skip
+    if message is m.Refuse:
+        moot.policies[bad] = dataclasses.replace(moot.policies[bad], check_rows=0)
+        moot.start(bad)
     early: list[tuple[int, int]] = []
     for place in range(NODES):
         if place == bad and kind in KINDS:
@@ -194,14 +216,15 @@ def stormy(seed: int, kind: str | None, motions: int) -> tuple[ReviewMoot, int, 
     others = [place for place in range(NODES) if place != bad]
     for number in range(motions):
         asker = bad if rng.random() < 0.35 else rng.choice(others)
+        if message is not None and number == 0:  # so that there is something to meddle with
+            asker = bad if message.__name__ in BY_ASKER else rng.choice(others)
         at = number * (SECONDS + 2.0)
         moot.put_review(
             asker,
             at=at,
             seconds=SECONDS,
             rounds=6,
-            k=4,
-            alpha=3,
+            **({} if answers == "numbers" else {"k": 4, "alpha": 3}),
             created=1e9 + at,
             pace=rng.choice([0.0, 0.02]),
         )
@@ -240,6 +263,7 @@ def assert_promises_hold(moot: ReviewMoot, bad: int, early: list[tuple[int, int]
     """All that is promised; returns how many motions were played, how many were learnt from, and the like."""
     assert early == [], "a map was sent to somebody who had not voted"
     found: Counter[str] = Counter()
+    claims: dict[bytes, list[Any]] = {}
     closes: dict[tuple[bytes, int], bytes] = {}
     maps: dict[bytes, bytes] = {}
     labels: dict[tuple[bytes, int], bytes] = {}
@@ -265,18 +289,38 @@ def assert_promises_hold(moot: ReviewMoot, bad: int, early: list[tuple[int, int]
                 elif isinstance(opened, m.Labels) and opened.labels:
                     assert labels.setdefault((stored.name, node), opened.labels) == opened.labels
                     _are_right(moot, node, bad, opened, held.opened[MAP])
+            outcome = outcome_of(storage, stored)
+            if isinstance(outcome, NumberVerdict):
+                claims.setdefault(stored.name, []).append(outcome.claims[:, 0])
+                found["claimed"] += int(outcome.claimed.sum())
             ended = stored.closed is not None or moot.nodes[place] is None
             assert ended or stored.ends > 1e9 + moot.network.time, "a motion has not ended"
+    for made in claims.values():
+        _are_near(moot, bad, np.stack(made))
     return found
+
+
+def _are_near(moot: ReviewMoot, bad: int, claims: Any) -> None:
+    """Claims (node, input) of the honest: near each other, and in the range of the honest first numbers."""
+    honest = np.delete(moot.told, bad, axis=0)[:, : moot.asked, 0]
+    low, high = honest.min(axis=0), honest.max(axis=0)
+    for i in range(moot.asked):
+        made = claims[~np.isnan(claims[:, i]), i]
+        if made.size:
+            assert np.ptp(made) <= TOL * (1 + 1e-12)
+            assert low[i] - TOL / 2 - 1e-12 <= made.min() <= made.max() <= high[i] + TOL / 2 + 1e-12
 
 
 def _are_right(moot: ReviewMoot, node: int, bad: int, opened: m.Labels, owners: Any) -> None:
     """The labels of honest contributors are the truths of rows that they hold out."""
     rows = next(each.contribution.rows for each in owners.owned if each.contribution.node == node)
-    told = Counter(unpack(opened.labels, rows, moot.classes).tolist())
+    truth = moot.numbers if moot.answers == "numbers" else moot.truth
+    told = Counter(claims_form(moot.answers, rows, moot.classes).unpack(opened.labels).ravel().tolist())
     if node != bad:
-        assert told <= Counter(moot.truth[moot.numbers_of(node)].tolist())
+        assert told <= Counter(truth[moot.numbers_of(node)].tolist())
 
 
 if __name__ == "__main__":
-    print(dict(play(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None)), "and all promises hold")
+    what = cast("Answers", sys.argv[3] if len(sys.argv) > 3 else "labels")
+    happened = play(int(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else None, answers=what)
+    print(dict(happened), "and all promises hold")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
+from folkmoot.cli.interrupting import InterruptedCommandError
 from folkmoot.cli.network.durations import seconds_of
 from folkmoot.cli.network.motions import print_account, write_decisions
 from folkmoot.cli.options import (
@@ -63,7 +64,7 @@ def ask(
     protocol: Annotated[
         str,
         typer.Option(
-            "--protocol", help="One of: {protocols}, federated (each decides by its own quorum set)."
+            "--protocol", help="One of: {with leaders}, federated (each decides by its own quorum set)."
         ),
     ] = "slush",
     k: KOrAll = None,
@@ -142,8 +143,8 @@ def ask(
         bool,
         typer.Option(
             "--improve",
-            help="The inputs are a pool: nodes that list you under 'improve' in node.toml make a better model "
-            "of the answers.",
+            help="The inputs are a pool: nodes that list you under 'improve' in node.toml make a better "
+            "model of the answers.",
         ),
     ] = False,
     require_decided: Annotated[
@@ -200,7 +201,10 @@ def ask(
                 if bar is not None:
                     bar(min(report.rounds, rounds), rounds)
 
-            account = asker.ask(batch, terms, progress)
+            try:
+                account = asker.ask(batch, terms, progress)
+            except KeyboardInterrupt as interrupt:
+                raise InterruptedCommandError(*interrupt.args) from None
     if out is not None:
         write_decisions(out, account)
     if json:

@@ -21,6 +21,7 @@ Node = Annotated[
     Path, typer.Option("--via", metavar="DIR", help="Your node's folder; the node may be running or not.")
 ]
 _SHOWN = 20
+_IN_VAIN = 3  # invitations that came to nothing, unless --all
 
 
 def motions(
@@ -71,8 +72,11 @@ def motions(
     json: Json = False,
 ) -> None:
     """List the motions that this node has taken part in, or show one with its results."""
+    import msgspec
+
     from folkmoot.network.storage.account import account, as_dict, find
     from folkmoot.network.storage.database import DamagedError
+    from folkmoot.network.storage.invitations import Invitations
 
     if last is not None and (last < 1 or everything or motion is not None):
         raise ValueError(f"--last must be a number of at least 1, without --all and MOTION: got {last}")
@@ -110,8 +114,10 @@ def motions(
             accounts.append(account(storage, storage.motion(name)))
         except DamagedError:
             damaged.append(name.hex())
+    in_vain = Invitations(storage).in_vain()
     if json:
-        print_json({"motions": [as_dict(each) for each in accounts], "damaged": damaged})
+        told = {"motions": [as_dict(each) for each in accounts], "damaged": damaged}
+        print_json(told | {"invitations": [msgspec.structs.asdict(each) for each in in_vain]})
         _complain_of(damaged)
         return
     rows = [
@@ -145,7 +151,12 @@ def motions(
     ]
     hidden = count - len(accounts) - len(damaged)
     title = f"{count} motion{'' if count == 1 else 's'} at this node"
-    print_table(title, header, rows, f"{hidden} older ones: --all" if hidden else "")
+    notes = [f"{hidden} older ones: --all"] if hidden else []
+    notes += [
+        f"invitation {each.name[:12]} of {_time(each.created)} ({each.inputs} inputs): no motion; {each.why}"
+        for each in in_vain[: None if everything else _IN_VAIN]
+    ]
+    print_table(title, header, rows, notes)
     _complain_of(damaged)
 
 
@@ -218,8 +229,15 @@ def print_account(account: Account, *, everything: bool = False) -> None:
 def print_decisions(account: Account, more: list[str], *, everything: bool = False) -> None:
     """A motion for people: decisions, who took part, and some lines more."""
     shown = account.inputs if everything else min(account.inputs, _SHOWN)
+    numbers = account.answers == "numbers"
     rows = [
-        [str(i), _answer(account, i), f"{account.agreement[i]:.3f}", _first_of(account, i)]
+        [
+            str(i),
+            _answer(account, i),
+            *([_window(account.windows[i])] if numbers else []),
+            f"{account.agreement[i]:.3f}",
+            _first_of(account, i),
+        ]
         for i in range(shown)
     ]
     decided = account.inputs - account.undecided
@@ -257,19 +275,25 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
         rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
     rule += ", a pool to improve models with" if account.improve else ""
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
-    first = "first numbers: lowest, median, highest" if account.answers == "numbers" else "first votes"
-    print_table(title, ["input", "decision", "agreement", first], rows, notes)
+    header = ["input", "decision", "agreement", "first votes"]
+    if numbers:
+        first = "first numbers: lowest, median, highest"
+        header = ["input", "decision", "a quorum signed", "agreement", first]
+    print_table(title, header, rows, notes)
 
 
 def _check_rows(account: Account) -> list[str]:
-    """What was learnt from, in a motion by peer review."""
+    """What was learnt from, in a motion by peer review, and at its asker who sent none."""
+    none = [f"no check rows: {name}: {why}" for name, why in account.without_rows.items()]
     if account.check_rows is None:
-        return []
+        return none
     each = ", ".join(f"{name} {rows}" for name, rows in account.check_rows.items())
     notes = [f"check rows: {sum(account.check_rows.values())} ({each})"]
+    if account.tol is not None:
+        notes.append(f"this node opened the talk by its own review; {account.why}")
     if account.vanished:
         notes.append(f"check rows dropped, since their labels were not opened: {_names(account.vanished)}")
-    return notes
+    return notes + none
 
 
 def _answer(account: Account, i: int) -> str:
@@ -281,6 +305,11 @@ def _answer(account: Account, i: int) -> str:
     if label is None or not isinstance(claim, list):
         return "undecided" if label is None else label
     return f"{label} ({claim[account.labels.index(label)] / sum(claim):.3f})"
+
+
+def _window(ends: list[float] | None) -> str:
+    """Between which numbers those of a quorum lie; the claim is the middle."""
+    return "" if ends is None else f"{ends[0]:.6g} to {ends[1]:.6g}"
 
 
 def _first_of(account: Account, i: int) -> str:

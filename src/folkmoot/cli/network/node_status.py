@@ -51,6 +51,8 @@ def status(folder: Folder, json: Json = False) -> None:
     ]
     if now.epoch:
         notes.append(f"roster: epoch {now.epoch}, digest {now.moot}")
+    if now.audit[0]:
+        notes.append(f"audit log: {now.audit[0]:,} entries, head {now.audit[1][:16]}")
     if not now.present:
         notes.append("NOT IN THE ROSTER IN FORCE: it ends what is under way, and cannot ask any more")
     notes += [
@@ -59,6 +61,11 @@ def status(folder: Folder, json: Json = False) -> None:
         for each in now.proposals
     ]
     notes += _models(now)
+    notes += [
+        f"check rows for {each.inputs:,} inputs: {len(each.sent)} sent some, {len(each.refused)} none, "
+        f"{len(each.owing)} have not answered; {max(0.0, each.remaining):.1f} s left"
+        for each in now.invitations
+    ]
     motions = [
         [
             motion.motion[:12],
@@ -81,8 +88,9 @@ def status(folder: Folder, json: Json = False) -> None:
 
 
 def _phase(motion: MotionStatus) -> str:
-    """Where a motion stands; of a federated one, too, how far its inputs are."""
+    """Where a motion stands; of a federated one, too, how far its inputs are; of others, who leads."""
     told = ", ".join(f"{count:,} {what}" for what, count in motion.ballots.items())
+    told = f"{motion.leader} leads" if motion.leader else told
     return f"{motion.phase} ({told})" if told else motion.phase
 
 

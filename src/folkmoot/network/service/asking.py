@@ -18,6 +18,7 @@ from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.motion import FEDERATED, LOCAL, TRIMMED_MEAN, check_protocol_name, check_tol
+from folkmoot.protocols import LED
 
 Weights: TypeAlias = Literal["equal", "record", "learnt"]
 Voting: TypeAlias = Literal["labels", "probabilities"]
@@ -31,7 +32,8 @@ class Terms:
     Parameters
     ----------
     protocol : str
-        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``; or "federated": each node decides by
+        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``; "leaders": Slush in which the leader
+        of a round, found by a hash of all salts, shows its query to all; or "federated": each node decides by
         the quorum set in its ``node.toml``, and ``k``, ``alpha``, ``beta``, ``rounds`` and ``least_voters``
         have no meaning.
     k : int or None
@@ -46,7 +48,7 @@ class Terms:
     seconds : float
         The deadline, from now.
     pace : float
-        Mean seconds between two rounds of a participant.
+        Mean seconds between two rounds of a participant; with leaders, the same for all.
     weights : {"equal", "record", "learnt"}
         Whether answers weigh by the track record that each node keeps; "learnt": each node learns from the
         truths that it was told of former motions whom to believe on what, by the rule of peer review. First
@@ -124,6 +126,11 @@ class Terms:
         self._check_review()
         self._check_numbers()
         self._check_federated()
+        if self.protocol in LED and self.weights == "record":
+            raise ValueError(
+                f"weights must be 'equal' or 'learnt' with protocol {self.protocol!r}: a leader is the same "
+                "for all, and a record is one node's own; got 'record'"
+            )
 
     @property
     def answers(self) -> Answers:
@@ -140,16 +147,24 @@ class Terms:
             raise ValueError(f"give {what} or {other}, not both: each says whom a node believes")
         if self.improve and self.peer_review:
             raise ValueError("give peer review or improve, not both: a pool holds no check rows")
-        if self.least_voters is not None:
+        if self.least_voters is not None and self.talk == "labels":
             raise ValueError(f"least_voters must not be given with {what}: each node decides for itself")
-        if self.answers != "labels":
-            raise ValueError(f"{what} is for labels, and not for {self.answers}")
+        if self.answers != "labels" and self.weights == "learnt":
+            raise ValueError(f"weights='learnt' is for labels, and not for {self.answers}")
+
+    @property
+    def talk(self) -> Answers:
+        """What is talked about: by peer review each makes labels of the probabilities that are handed in."""
+        return "labels" if self.answers == "probabilities" and self.peer_review else self.answers
 
     def _check_federated(self) -> None:
         if self.protocol != FEDERATED:
             return
         if self.peer_review:
-            raise ValueError(f"peer review is for other protocols: leave it out with protocol {FEDERATED!r}")
+            raise ValueError(
+                f"peer review must not be given with protocol {FEDERATED!r}: there each node's own quorum "
+                "set says whom it trusts, and check rows would say it a second time"
+            )
         if self.weights == "learnt":
             raise ValueError(f"weights must be 'equal' or 'record' with protocol {FEDERATED!r}: got 'learnt'")
         plain = Terms()
@@ -160,9 +175,10 @@ class Terms:
     def _check_numbers(self) -> None:
         if self.regression and self.voting != "labels":
             raise ValueError("give regression or voting='probabilities', not both")
-        if self.answers == "labels":
+        if self.talk == "labels":
             if self.tol is not None:
-                raise ValueError("tol must be given with regression or voting='probabilities' only")
+                why = ": by peer review the talk is about labels" if self.answers != "labels" else ""
+                raise ValueError(f"tol must be given with regression or voting='probabilities' only{why}")
             return
         if self.regression and self.tol is None:
             raise ValueError(
@@ -276,7 +292,7 @@ def ask(X: npt.ArrayLike | Batch, *, via: str | Path = ".", terms: Terms | None 
 
 def put_of(batch: Batch, terms: Terms) -> Put:
     """What a node is told: the inputs and the terms; their chunks follow."""
-    labels, federated = terms.answers == "labels", terms.protocol == FEDERATED
+    labels, federated = terms.talk == "labels", terms.protocol == FEDERATED
     return Put(
         seconds=terms.seconds,
         protocol=terms.protocol if labels else TRIMMED_MEAN,

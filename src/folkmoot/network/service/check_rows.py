@@ -7,6 +7,7 @@ in the next. So no row is shown twice: the database remembers how far a node has
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from typing import Final
 import numpy as np
 
 from folkmoot.adversaries.adversary import wrong
-from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.aggregation import LARGEST
+from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.opening import ShownRows
 from folkmoot.network.storage.storage import Storage
@@ -23,7 +25,7 @@ from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.invitation import ROWS_BYTES, Invitation
 from folkmoot.network.wire.motion import Motion
-from folkmoot.network.wire.packing import pack
+from folkmoot.network.wire.review import claims_form
 from folkmoot.network.wire.schema import Alignment, MismatchError, Schema
 
 LEAST: Final = 2  # rows: with fewer nobody can begin to learn
@@ -51,11 +53,14 @@ class LabelledRows:
         Their labels.
     fit : callable
         Says how the columns of others' inputs become those of the model; MismatchError if they cannot.
+    classes : bool
+        Whether the labels are those of a classifier, and no numbers, though they may look like some.
     """
 
     rows: Floats
     labels: Sequence[str]
     fit: Callable[[Schema, int], Alignment] = as_they_come
+    classes: bool = False
 
     @property
     def digest(self) -> str:
@@ -67,18 +72,21 @@ class LabelledRows:
         """An order in which the classes come in turn, whatever part of it is taken."""
         drawn = np.random.default_rng(int(self.digest[:16], 16)).permutation(len(self.labels))
         labels = np.array(list(self.labels))[drawn]
-        turn = np.zeros(len(drawn), dtype=np.int64)
-        for label in np.unique(labels):
-            same = labels == label
-            turn[same] = np.arange(int(same.sum()))
+        _, which, many = np.unique(labels, return_inverse=True, return_counts=True)
+        turn = np.empty(len(drawn), dtype=np.int64)
+        by_label = np.argsort(which, kind="stable")
+        turn[by_label] = np.arange(len(drawn)) - np.repeat(np.cumsum(many) - many, many)
         return drawn[np.argsort(turn, kind="stable")]
 
     def some(self, which: Ints) -> LabelledRows:
         """Only these rows."""
-        return LabelledRows(self.rows[which], [self.labels[i] for i in which.tolist()], self.fit)
+        labels = [self.labels[i] for i in which.tolist()]
+        return LabelledRows(self.rows[which], labels, self.fit, self.classes)
 
     def arranged(self, wanted: Invitation) -> tuple[Array, Ints]:
         """The rows as an invitation wants them, and which can be sent: exact, within range, known labels."""
+        if self.classes and wanted.answers == "numbers":
+            raise MismatchError("its check rows have labels, not numbers", "")
         fit = self.fit(wanted.schema, wanted.columns)
         if self.rows.shape[1] != wanted.columns:
             raise MismatchError("the inputs do not have the columns that its model takes", "")
@@ -89,8 +97,22 @@ class LabelledRows:
             back = cast.astype(np.float64)
         whole = np.isfinite(back) == np.isfinite(given) if cast.dtype.kind == "f" else back == given
         fine = whole.all(axis=1) & ~fit.outside(self.rows).any(axis=1)
-        fine &= np.isin(np.array(list(self.labels)), wanted.labels)
+        fine &= self._known(wanted)
         return np.ascontiguousarray(cast), np.flatnonzero(fine)
+
+    def _known(self, wanted: Invitation) -> Bools:
+        """(row,): whether its label can be told: it is one of those asked for, or a number."""
+        if wanted.answers == "labels":
+            return np.isin(np.array(list(self.labels)), wanted.labels)
+        return np.array([abs(number_of(label)) <= LARGEST for label in self.labels])
+
+
+def number_of(label: str) -> float:
+    """The number that a label is; NaN if it is none."""
+    try:
+        return float(label)
+    except ValueError:
+        return math.nan
 
 
 class Contributor:
@@ -165,11 +187,9 @@ class Contributor:
     def _signed(
         self, wanted: Invitation, name: bytes, rows: Array, labels: Sequence[str]
     ) -> tuple[m.Rows, ShownRows]:
-        seat, classes = self._seat, len(wanted.labels)
-        colours = np.array([wanted.labels.index(label) for label in labels], dtype=np.int8)
-        if self._lies:
-            colours = np.array([wrong(int(colour), classes) for colour in colours], dtype=np.int8)
-        told, salt, data = pack(colours, classes), self._rng.randbytes(32), rows.tobytes()
+        seat, form = self._seat, claims_form(wanted.answers, len(labels), len(wanted.labels))
+        claims = _lies(labels, wanted.labels) if self._lies else _claims(labels, wanted.labels)
+        told, salt, data = form.pack(claims), self._rng.randbytes(32), rows.tobytes()
         commitment = statements.commitment_to(name, seat.fingerprints[seat.place], salt, told)
         digest = hashlib.sha256(data).digest()
         bare = m.Contribution(seat.place, len(rows), digest, commitment, bytes(64))
@@ -177,3 +197,18 @@ class Contributor:
         signed = m.Contribution(seat.place, len(rows), digest, commitment, signature)
         places = {rows[i].tobytes(): i for i in range(len(rows))}
         return m.Rows(name, data, signed), ShownRows(signed, salt, told, places)
+
+
+def _claims(labels: Sequence[str], known: Sequence[str]) -> Array:
+    """What is said of check rows: colours, or numbers (row, 1) if no labels are known."""
+    if known:
+        return np.array([known.index(label) for label in labels], dtype=np.int8)
+    return np.array([[number_of(label)] for label in labels])
+
+
+def _lies(labels: Sequence[str], known: Sequence[str]) -> Array:
+    """The same by a liar: wrong colours; numbers that are mirrored at their mean."""
+    claims = _claims(labels, known)
+    if known:
+        return np.array([wrong(int(colour), len(known)) for colour in claims], dtype=np.int8)
+    return np.asarray(2 * claims.mean() - claims)

@@ -14,7 +14,7 @@ import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from socket import socket
 from typing import Any, Final, TypeAlias
@@ -26,16 +26,16 @@ from folkmoot.checks import default_query
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.service import door as doors
-from folkmoot.network.service.assembly import AnyNode, Assembly
+from folkmoot.network.service.assembly import AnyNode
 from folkmoot.network.service.door import UNIX, Door
 from folkmoot.network.service.interfaces import Inputs
-from folkmoot.network.service.status import Status
+from folkmoot.network.service.status import Status, newest_of
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account_of, find
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.messages import decoded
 from folkmoot.network.wire.motion import CHUNK_BYTES, LOCAL, MOST_ASKED, Motion
-from folkmoot.network.wire.review import Review
+from folkmoot.network.wire.review import Review, to_be_invited
 from folkmoot.network.wire.schema import Schema
 
 TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
@@ -137,7 +137,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
     others = node.seat.n - 1
     if others < 1:
         raise ValueError("a moot must have two participants at least: add others to the roster")
-    if put.answers == "labels":
+    if put.answers == "labels" or (put.answers == "probabilities" and put.peer_review):
         k, alpha = default_query(node.seat.n, put.k, put.alpha)
     else:  # all others are asked: that is what the guarantees of the rule are for
         k, alpha = min(others, MOST_ASKED) if put.k is None else put.k, LOCAL
@@ -152,6 +152,9 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
     labels = put.labels or tuple(own or ()) if put.answers != "numbers" else ()
     if not labels and put.answers != "numbers":
         raise ValueError("the node's model does not say which labels there are: give --labels a,b,...")
+    review = Review(learnt=True) if put.learnt else None
+    if put.peer_review:
+        review = to_be_invited(put.inputs, learnt=put.learnt)
     motion = Motion(
         moot=bytes.fromhex(node.roster.digest),
         asker=node.seat.place,
@@ -165,7 +168,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         rounds=put.rounds,
         pace=put.pace,
         weighted=put.weighted,
-        trust=put.trust or put.peer_review or put.learnt,
+        trust=put.trust or put.learnt or (put.peer_review and put.answers != "numbers"),
         labels=labels,
         inputs=put.inputs,
         columns=put.columns,
@@ -177,7 +180,7 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         answers=put.answers,
         tol=put.tol,
         improve=put.improve,
-        review=Review(learnt=True) if put.learnt else None,
+        review=review,
     )
     motion.check()
     return motion
@@ -288,11 +291,7 @@ class ControlServer:
             if not done.done():
                 done.set_result(None)
 
-        try:
-            name = self._node.propose(motion, spool, over)
-        except ValueError:
-            spool.discard()
-            raise
+        name = propose(self._node, motion, spool, over)
         # From here on the node keeps the inputs until the motion is over, whether the client stays or goes.
         while not done.done():
             session = self._node.session(name)
@@ -317,19 +316,33 @@ async def with_check_rows(node: AnyNode, draft: Motion, inputs: Inputs) -> tuple
     def done(motion: Motion | str, mixed: Inputs) -> None:
         if ready.done():  # the client has gone
             mixed.discard()
+            if isinstance(motion, Motion):
+                newest.reviews.drop(motion, "whoever asked did not wait for check rows, and nothing was put")
         elif isinstance(motion, str):
             mixed.discard()
             ready.set_exception(ValueError(motion))
         else:
             ready.set_result((motion, mixed))
 
+    newest = newest_of(node)
     try:
-        newest = node.node if isinstance(node, Assembly) else node
         newest.reviews.invite(draft, inputs, done)
     except ValueError:
         inputs.discard()
         raise
     return await ready
+
+
+def propose(
+    node: AnyNode, motion: Motion, inputs: Inputs, over: Callable[[Session, dict[str, Any]], None]
+) -> bytes:
+    """Put a motion; ValueError if the node refuses it, which is noted if check rows were shown for it."""
+    try:
+        return node.propose(motion, inputs, over)
+    except ValueError as error:
+        inputs.discard()
+        newest_of(node).reviews.drop(motion, str(error))
+        raise
 
 
 async def _read(reader: asyncio.StreamReader, most: int = _MOST) -> bytes:
@@ -363,13 +376,18 @@ def loopback(address: str, option: str) -> tuple[str, int]:
 def put(
     door: Door, motion: Put, chunks: Iterator[bytes], progress: Callable[[MotionProgress], None] | None = None
 ) -> Account:
-    """Put a motion and wait for its account; ValueError if it was refused."""
-    with doors.connect(door) as connection:
+    """Put a motion and wait for its account; ValueError if it was refused.
+
+    A KeyboardInterrupt says what becomes of the motion: the node goes on once it has been told all of it.
+    """
+    what = "nothing was put"
+    with doors.connect(door) as connection, _saying(lambda: what):
         connection.settimeout(motion.seconds + 60.0)
         try:
             _send(connection, _ENCODER.encode(msgspec.structs.replace(motion, token=door.token)))
             for chunk in chunks:
                 _send(connection, chunk)
+            what = "the node goes on, and folkmoot motions shows what comes of it"
         except (BrokenPipeError, ConnectionResetError):
             pass  # it has refused already: read why
         while True:
@@ -380,6 +398,15 @@ def put(
                 return reply.account
             if progress is not None and isinstance(reply, MotionProgress):
                 progress(reply)
+
+
+@contextmanager
+def _saying(what: Callable[[], str]) -> Iterator[None]:
+    """Ctrl-C, with what becomes of what was begun."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(what()) from None
 
 
 def look(door: Door) -> Status:

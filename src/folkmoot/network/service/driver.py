@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from folkmoot.arrays import Colours
+import numpy as np
+
+from folkmoot.arrays import Array
 from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.drawing import answer_size
 from folkmoot.network.service.holdout import Holdout
@@ -25,7 +27,9 @@ from folkmoot.network.session.minutes import Ended, Memory, Save, Signed
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.reviewing import judge_by_review
+from folkmoot.network.session.reviewing_numbers import judge_numbers
 from folkmoot.network.session.session import Session
+from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.records import TrackRecords
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -151,7 +155,7 @@ class Driver:
             last, frame, size, send = None, b"", 0, self._transport.send
             for peer, message in out:
                 if message is not last:  # one query goes to many
-                    last, frame = message, m.encode(message)
+                    last, frame = message, m.encode_frame(message)
                 size += len(frame)
                 send(peer, frame)
             running.sent += size
@@ -229,7 +233,7 @@ class Driver:
                     running.pool.keep(index, chunk)
                 if running.shown is not None:
                     running.shown.look(index * motion.chunk_rows, rows)
-                if not motion.is_labels:
+                if motion.answers != "labels":
                     return running.votes.numbers(rows, motion, wanted)
                 return running.votes.vote(rows, motion.labels, wanted, motion.schema)
             except (ValueError, OSError) as error:
@@ -251,15 +255,17 @@ class Driver:
 
         running.jobs.append((Phase.VOTING, self._transport.work(job, done)))
 
-    def _listen(self, running: Running, votes: Colours) -> None:
+    def _listen(self, running: Running, votes: Array) -> None:
         """Learn whom to trust from the first votes of all, in the model's thread."""
         session, motion = running.session, running.session.motion
         anchor = self._anchor(motion, running.holdout)
+        nothing = motion.form.nothing(motion.inputs)
+        heard = sum(not np.array_equal(each, nothing, equal_nan=True) for each in votes)
 
         def done(judgement: Judgement) -> None:
             self._log(
                 "info", "listened", motion=session.name.hex(), anchored=judgement.anchored, why=judgement.why,
-                heard=int((votes >= 0).any(axis=1).sum()), trusted=int((judgement.weights > 0).sum()),
+                heard=heard, trusted=int((judgement.weights > 0).sum()),
             )  # fmt: skip
             session.judged(self._transport.now(), judgement)
             self.settle(running)
@@ -271,6 +277,8 @@ class Driver:
             if motion.review is None:
                 return judge(self._seat.place, votes, anchor, motion.classes)
             checked, owners = session.checked, session.minutes.owners
+            if not motion.is_labels:
+                return judge_numbers(self._seat.place, votes, motion.asked, checked, owners)
             return judge_by_review(self._seat.place, votes, motion, checked, owners, before, anchor)
 
         study = self._transport.work(job, done)
@@ -303,6 +311,7 @@ class Driver:
             }
             | self._learnt(session.judgement)
             | self._opened(session)
+            | self._without_rows(session.motion)
         )
 
     def _learnt(self, judgement: Judgement | None) -> dict[str, Any]:
@@ -327,10 +336,20 @@ class Driver:
             "vanished": list(checked.vanished),
         }
 
+    def _without_rows(self, motion: Motion) -> dict[str, Any]:
+        """At the asker: who sent no check rows, and why."""
+        if motion.asker != self._seat.place or motion.review is None or not motion.review.asked:
+            return {}
+        found = Invitations(self._storage).without(motion.review.invite)
+        return {"without_rows": {str(place): why for place, why in sorted(found.items())}}
+
     def _end(self, running: Running, summary: dict[str, Any]) -> None:
         session = running.session
         self._counts["motions_over"] += 1
         self._counts["federated_motions_over"] += session.motion.federated
+        if session.leading is not None:
+            for what in ("shown", "followed", "silent", "refused"):
+                self._counts[f"leaders_{what}"] += session.leading.counts[what]
         self._counts["statements_made" if session.motion.federated else "queries_sent"] += session.queries
         if running.inputs is not None:
             running.inputs.discard()
@@ -360,12 +379,13 @@ class Driver:
 
     def send(self, running: Running, peer: int, message: m.Message) -> None:
         """Send a message of a motion."""
-        frame = m.encode(message)
+        frame = m.encode_frame(message)
         running.sent += len(frame)
         self.transmit(peer, frame)
 
     def transmit(self, peer: int, frame: bytes) -> None:
         """Send a frame, counted."""
-        self._counts["frames_sent"] += 1
-        self._counts["bytes_sent"] += len(frame)
+        counts = self._counts
+        counts["frames_sent"] += 1
+        counts["bytes_sent"] += len(frame)
         self._transport.send(peer, frame)

@@ -72,7 +72,7 @@ def read_holdout(path: Path, model: Model) -> Holdout:
         except MismatchError as error:
             raise ValueError(f"{path} must have the columns of the model, and the label: {error}") from None
         arranged = fit.arranged(rows)
-        shown = LabelledRows(arranged.astype(np.float64), truths, model.fit)
+        shown = LabelledRows(arranged.astype(np.float64), truths, model.fit, model.labels is not None)
         return Holdout(zip(truths, model.predict(arranged), strict=True), shown)
     if len(answers) != len(truths) or not truths:
         raise ValueError(

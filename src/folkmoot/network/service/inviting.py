@@ -20,6 +20,7 @@ from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.session.minutes import MAP, Opened, Seat
 from folkmoot.network.session.patience import Health
+from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.budget import Budget
 from folkmoot.network.transports.transport import Transport
@@ -30,6 +31,7 @@ from folkmoot.network.wire.invitation import Invitation, read_invitation
 from folkmoot.network.wire.motion import OLD, Motion, motion_name
 from folkmoot.network.wire.review import Review, owner_map, owners_digest
 from folkmoot.network.wire.schema import MismatchError
+from folkmoot.tabular import shortened
 
 INVITE_SHARE: Final = 0.2  # of the time until the deadline, for check rows to come
 LONGEST: Final = 30.0  # seconds for them
@@ -89,14 +91,22 @@ class Reviews:
         randbytes: Callable[[int], bytes],
         log: Callable[..., None],
         counts: Counter[str],
+        check_model: Callable[[Motion], None],
     ) -> None:
         self._seat, self._moot, self._transport, self._health = seat, moot, transport, health
         self._admission, self.contributor, self._storage = admission, contributor, storage
         self._transmit, self._randbytes, self._log = transmit, randbytes, log
         self._under_way: dict[bytes, Invited] = {}
-        self._maps: dict[bytes, m.Owners] = {}  # by motion, until it is put
+        self._maps: dict[bytes, tuple[bytes, m.Owners]] = {}  # by motion, until it is put
+        self._invitations = Invitations(storage)
         self._budgets = [Budget(*INVITATIONS) for _ in range(seat.n)]
-        self._counts = counts
+        self._counts, self._check_model = counts, check_model
+        self.changed: Callable[[], None] = lambda: None  # called when an invitation has come a step on
+
+    def start(self) -> None:
+        """Say which invitations were under way when this node last stopped: nothing comes of them."""
+        for lost in self._invitations.lose():
+            self._log("warning", "invitation lost", invitation=lost.name, inputs=lost.inputs, why=lost.why)
 
     # ---- the asker -----------------------------------------------------------------------------
 
@@ -108,6 +118,8 @@ class Reviews:
                 f"a motion with check rows may have {MOST_BYTES >> 20} MB of inputs: got "
                 f"{size / 2**20:.1f} MB; put them in several motions"
             )
+        if draft.answers != "labels":  # nobody should show rows for a motion that cannot be put
+            self._check_model(draft)
         seconds = min(LONGEST, INVITE_SHARE * draft.seconds)
         self._admission.check_terms(replace(draft, seconds=draft.seconds - seconds))
         invitation = Invitation(
@@ -117,25 +129,36 @@ class Reviews:
         invitation.check()
         name = invitation.name
 
+        def in_vain(why: str) -> None:
+            self._invitations.end(name, why)
+            ready(why, inputs)
+
         def done(rows: Mapping[int, m.Rows], refusals: Mapping[int, str]) -> None:
+            without = {
+                place: refusals.get(place, f"it did not answer in {seconds:.3g} s")
+                for place in range(self._seat.n)
+                if place not in rows
+            }
+            self._invitations.answered(name, without)
             if not rows:
-                ready(_nobody(refusals, self._seat.n), inputs)
+                in_vain(_nobody({self._admission.name_of(place): why for place, why in without.items()}))
                 return
             left = replace(draft, seconds=draft.seconds - seconds, created=self._transport.clock())
             try:
                 motion, mixed, owners = mix(left, inputs, invitation, rows, self._randbytes(32))
             except (ValueError, OSError) as error:  # with check rows they may be too many
-                ready(str(error), inputs)
+                in_vain(str(error))
                 return
             said = motion_name(motion.encoded())
             bare = m.Owners(said, self._seat.place, *owners, bytes(64))
             signature = self._seat.key.sign(statements.opens_owners(bare))
-            self._maps[said] = replace(bare, signature=signature)
+            self._maps[said] = name, replace(bare, signature=signature)
             if len(self._maps) > MOST_MAPS:  # of motions that could not be put
                 del self._maps[next(iter(self._maps))]
             inputs.discard()
             ready(motion, mixed)
 
+        self._invitations.begin(name, invitation.created, draft.inputs)
         signature = self._seat.key.sign(statements.invites(name, self._seat.place))
         frame = m.encode(m.Invite(invitation.encoded(), signature))
         invited = Invited(invitation, frame, self._transport.now(), done)
@@ -145,11 +168,25 @@ class Reviews:
         except MismatchError as error:
             invited.refusals[self._seat.place] = error.why
         self._tick(invited)
+        self.changed()
+
+    def under_way(self) -> list[Invited]:
+        """The invitations whose rows have not all come yet."""
+        return list(self._under_way.values())
 
     def opened(self, name: bytes) -> dict[int, Opened]:
         """The map of owners of a motion that is put now."""
-        owners = self._maps.pop(name, None)
-        return {} if owners is None else {MAP: owners}
+        if name not in self._maps:
+            return {}
+        invitation, owners = self._maps.pop(name)
+        self._invitations.end(invitation)
+        return {MAP: owners}
+
+    def drop(self, motion: Motion, why: str) -> None:
+        """A motion with check rows is not put after all; they were shown in vain."""
+        waiting = self._maps.pop(motion_name(motion.encoded()), None)
+        if waiting is not None:
+            self._invitations.end(waiting[0], why)
 
     def _tick(self, invited: Invited) -> None:
         """Invite those who have not answered, or end the invitation."""
@@ -196,6 +233,7 @@ class Reviews:
             if fine and peer not in invited.rows:
                 invited.refusals[peer] = message.reason
                 self._ended(invited, self._transport.now())
+                self.changed()
             return True
         return False
 
@@ -217,6 +255,7 @@ class Reviews:
         invited.refusals.pop(peer, None)
         invited.rows[peer] = message
         self._ended(invited, self._transport.now())
+        self.changed()
 
     def _on_invite(self, peer: int, message: m.Invite) -> None:
         """An invitation, from its asker itself: rows, or why not."""
@@ -282,8 +321,8 @@ def mix(
     batch = Batch(np.ascontiguousarray(every[order]))
     learnt = draft.review is not None and draft.review.learnt
     motion = replace(
-        draft, trust=True, inputs=len(every), chunk_rows=batch.chunk_rows, chunks=batch.digests(),
-        review=Review(len(own), invitation.name, owners_digest(seed, owned), learnt),
+        draft, trust=draft.answers != "numbers", inputs=len(every), chunk_rows=batch.chunk_rows,
+        chunks=batch.digests(), review=Review(len(own), invitation.name, owners_digest(seed, owned), learnt),
     )  # fmt: skip
     motion.check()
     return motion, MixedInputs(batch), (seed, tuple(owned))
@@ -293,10 +332,13 @@ def _without(rows: int, dropped: Sequence[int]) -> Array:
     return np.setdiff1d(np.arange(rows), np.array(dropped, dtype=np.int64))
 
 
-def _nobody(refusals: Mapping[int, str], n: int) -> str:
-    """Why no motion is put: nobody has sent check rows."""
-    why = next(iter(refusals.values()), "nobody answered")
+def _nobody(without: Mapping[str, str]) -> str:
+    """Why no motion is put: nobody has sent check rows, each for a reason of its own."""
+    named: dict[str, list[str]] = {}
+    for name, why in without.items():
+        named.setdefault(why, []).append(name)
+    each = "; ".join(f"{shortened(names)}: {why}" for why, names in named.items())
     return (
-        f"peer review needs check rows, and none of {n} participants sent any ({why}): set check_rows in "
-        "[policy] of their node.toml, and give them a holdout of labelled rows"
+        f"peer review needs check rows, and none of {len(without)} participants sent any ({each}): set "
+        "check_rows in [policy] of their node.toml, and give them a holdout of labelled rows"
     )

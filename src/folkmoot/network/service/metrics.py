@@ -13,6 +13,7 @@ from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.door import limited
 from folkmoot.network.service.improve.setup import NodeModels
 from folkmoot.network.service.loop_delay import LoopDelay
+from folkmoot.network.service.status import newest_of
 from folkmoot.network.transports.mesh import Mesh
 
 _COUNTED: Final = {
@@ -24,6 +25,10 @@ _COUNTED: Final = {
     "motions_over": "Motions that are over.",
     "federated_motions_over": "Federated motions that are over.",
     "statements_made": "Statements that this node signed, in federated motions that are over.",
+    "leaders_shown": "Rounds in which this node led and showed what it was told, in motions that are over.",
+    "leaders_followed": "Rounds in which this node went by what the leader showed, in motions that are over.",
+    "leaders_silent": "Leaders that this node waited for in vain, in motions that are over.",
+    "leaders_refused": "Shows of which nothing was believed, in motions that are over.",
     "evidence": "Participants that contradicted themselves, once a motion.",
     "candidates": "Models that were made of pools, for the operator to adopt.",
     "candidates_refused": "Pools of which no model was made, or none that own rows bear out.",
@@ -59,6 +64,8 @@ METRICS: Final = {
     "folkmoot_motion_seconds_total": Described(
         "counter", "Seconds that the motions that are over took at this node."
     ),
+    "folkmoot_invitations_open": Described("gauge", "Motions of this node that wait for check rows."),
+    "folkmoot_audit_entries": Described("gauge", "The number of the audit log's last entry."),
     "folkmoot_stored_bytes": Described("gauge", "Bytes stored in the database."),
     "folkmoot_clock_skew_seconds": Described(
         "gauge", "Largest difference from a peer's clock, when it connected."
@@ -100,6 +107,8 @@ def metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay, models: NodeModels | No
         "folkmoot_peers_benched": {"": len(node.health.benched(mesh.now()))},
         "folkmoot_motions_open": {"": node.open_motions},
         "folkmoot_motion_seconds_total": {"": node.counts["motion_milliseconds"] / 1000},
+        "folkmoot_invitations_open": {"": len(newest_of(node).reviews.under_way())},
+        "folkmoot_audit_entries": {"": node.storage.audit.head()[0]},
         "folkmoot_stored_bytes": {"": node.storage.used()},
         "folkmoot_clock_skew_seconds": {"": round(skew, 3)},
         "folkmoot_loop_delay_seconds": {

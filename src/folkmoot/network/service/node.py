@@ -6,9 +6,7 @@ announcing, the inputs that this node itself has put, and what is counted.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -30,7 +28,7 @@ from folkmoot.network.service.driver import Driver, Observer
 from folkmoot.network.service.improve.interfaces import CurrentModel
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.inviting import Reviews
-from folkmoot.network.service.parts import Parts, Running
+from folkmoot.network.service.parts import Lasting, Parts, Running
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.closing import RELAYED_BYTES
 from folkmoot.network.session.minutes import Ended, Memory
@@ -42,31 +40,8 @@ from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.messages import Answer, Ask
 from folkmoot.network.wire.motion import Motion, motion_name
-
-
-@dataclass
-class Lasting:
-    """What a node keeps when it goes over from one roster to the next."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    by_peer: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    rosters: dict[bytes, Roster] = field(default_factory=dict)  # that it has gone through, by digest
-    held: set[bytes] = field(default_factory=set)  # digests of those in which it still plays
-
-    def place_in(self, roster: Roster) -> Callable[[Motion], int | None]:
-        """Says where the asker of a motion has its place in ``roster``, whichever it was put under."""
-        moot = bytes.fromhex(roster.digest)
-        places = {member.name: place for place, member in enumerate(roster)}
-
-        def place_of(motion: Motion) -> int | None:
-            if motion.moot == moot:
-                return motion.asker
-            old = self.rosters.get(motion.moot)
-            known = old is not None and motion.asker < len(old)
-            return places.get(old[motion.asker].name) if old is not None and known else None
-
-        return place_of
 
 
 class Node:
@@ -104,6 +79,8 @@ class Node:
             parts, health=self.health, counts=self.counts, by_peer=self.by_peer, log=self._log
         )
         self._drawing = Drawing(seat.n)
+        self._drawn = self._drawing.budgets
+        self._now = self.transport.now
         allowed = policy or Policy()
         liar = parts.adversary is not None
         shows = Contributor(seat, parts.storage, parts.rows, allowed.check_rows, parts.rng, lies=liar)
@@ -111,8 +88,9 @@ class Node:
         self.reviews = Reviews(
             seat, self._moot, self.transport, self.health, self._admission, shows, self.storage,
             self._driver.transmit,
-            parts.rng.randbytes, self._log, self.counts,
+            parts.rng.randbytes, self._log, self.counts, lambda motion: self._current_model().check(motion),
         )  # fmt: skip
+        self.reviews.changed = self._tell_observers
         self._running = self._driver.running
         self._asked_for: dict[tuple[bytes, int], float] = {}
         self._complained = -1e9
@@ -124,6 +102,7 @@ class Node:
         place_of = self._lasting.place_in(self.roster)
         self._admission.remember(self.storage.kept(clock), place_of)
         self._admission.count(self.storage.since(clock - DAY), place_of)
+        self.reviews.start()
         for stored in map(self.storage.motion, self.storage.names("open")):
             if stored.motion.moot != self._moot:
                 if stored.motion.moot not in self._lasting.held:  # that moot is no more
@@ -196,7 +175,7 @@ class Node:
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
         model = self._current_model()
-        if not motion.is_labels:  # labels may be such as only others know; numbers are asked of their like
+        if motion.answers != "labels":  # labels may be such as only others know
             model.check(motion)
         self._admission.check_own(motion, self._taken(), self.transport.now(), self.transport.clock())
         header = motion.encoded()
@@ -224,26 +203,49 @@ class Node:
         """A frame: decoded, or counted and dropped."""
         if self._driver.broken:
             return
-        self.counts["frames_received"] += 1
-        self.counts["bytes_received"] += len(frame)
+        size, counts = len(frame), self.counts
+        counts["frames_received"] += 1
+        counts["bytes_received"] += size
         self.by_peer[peer]["frames"] += 1
         try:
-            message = m.decode(frame)
+            message = m.decode_frame(frame)
         except (msgspec.DecodeError, ValueError, RecursionError):
             self.refuse(peer, "malformed")
             return
-        self.health.alive(peer)
-        self.seen[peer] = now = self.transport.now()
-        if type(message) is m.Answer or type(message) is m.Ask:  # nine frames of ten
+        if peer in self.health.failing:
+            self.health.alive(peer)
+        self.seen[peer] = now = self._now()
+        # Nine frames of ten are one of these two: they have a way of their own, with nothing on it that only
+        # others need.
+        if type(message) is Ask:
             running = self._running.get(message.motion)
             if running is not None:
-                running.received += len(frame)
-                if type(message) is m.Ask and not self._drawing.allows(peer, now, running.answer_size):
+                running.received += size
+                if self._drawn[peer].pay(now, running.answer_size):
                     self.refuse(peer, "drew_too_much")  # it is told so, and does not wait
-                    self._driver.send(running, peer, m.Unready(message.motion, message.round))
-                    return
-                running.session.receive(now, peer, message)
-                self._driver.settle(running)
+                    reply: m.Message | None = m.Unready(message.motion, message.round)
+                else:
+                    session = running.session
+                    reply = session.asked(now, peer, message)
+                    if session.minutes.due:
+                        session.minutes.due = False
+                        session.tick(now)
+                        self._driver.settle(running)
+                    elif session.minutes.saves:
+                        self._driver.settle(running)
+                if reply is not None:
+                    self._driver.send(running, peer, reply)
+                return
+        elif type(message) is Answer:
+            running = self._running.get(message.motion)
+            if running is not None:
+                running.received += size
+                session = running.session
+                if session.answered(now, peer, message):
+                    session.tick(now)
+                    self._driver.settle(running)
+                elif session.minutes.saves:
+                    self._driver.settle(running)
                 return
         if isinstance(message, m.Announce):
             self._on_announce(peer, message)
@@ -254,14 +256,12 @@ class Node:
         if running is None:
             self._on_stranger(peer, message)
             return
-        running.received += len(frame)
+        running.received += size
         if isinstance(message, m.Fetch):
             self._on_fetch(running, peer, message)
         elif isinstance(message, m.Unknown):
             self._tell_again(running, peer)
-        elif not isinstance(message, m.Want | m.Lacking | m.Unopened) or self._favour(
-            peer, relayed_size(running.session)
-        ):
+        elif not isinstance(message, m.Wanting) or self._favour(peer, relayed_size(running.session)):
             running.session.receive(self.transport.now(), peer, message)
             self._driver.settle(running)
 

@@ -37,8 +37,8 @@ from folkmoot.network.service.improve.setup import NodeModels, check_improve
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
 from folkmoot.network.service.models import Model, ModelFacts, load_model
-from folkmoot.network.service.node import Lasting, Node
-from folkmoot.network.service.parts import Parts
+from folkmoot.network.service.node import Node
+from folkmoot.network.service.parts import Lasting, Parts
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status
@@ -108,6 +108,7 @@ class Shown:
     models: NodeModels
     look: Callable[[], Status]
     log: Journal
+    settings: Settings
 
     def model(self) -> tuple[ModelFacts, Sequence[str] | None]:
         """The model that votes now: columns, with what it can answer; and its labels."""
@@ -225,7 +226,7 @@ async def _serve(
         if improving is not None:
             improving.resume()
         for face in faces:
-            shown = Shown(node, settings.folder, models, look, log)
+            shown = Shown(node, settings.folder, models, look, log, settings)
             opened.append(face)
             where = await bound(face.open(shown), face.address, face.option)
             log.write("info", "page open", node=me.name, address=where)

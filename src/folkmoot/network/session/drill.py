@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from folkmoot.adversaries import ATTACKS, NUMBER_ATTACKS, Adversary, FarAway, Knows, NumberAdversary, Sees
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Array, Colours
+from folkmoot.levels import to_levels
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.federated_drill import LyingFederatedStance, LyingFederating
 from folkmoot.network.session.gathering import Gathering
+from folkmoot.network.session.lead_drill import LyingLeadTalking
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.number_drill import (
     ListeningTalking,
@@ -29,11 +31,12 @@ from folkmoot.network.session.number_drill import (
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import WITHOUT_TRUST, Event
 from folkmoot.network.session.revealing import Revealing
+from folkmoot.network.session.salts import Salts
 from folkmoot.network.session.session import Session
 from folkmoot.network.session.stance import Stance, Told
 from folkmoot.network.session.talking import Talking
 from folkmoot.network.session.voting import Fetching, Voting
-from folkmoot.network.wire.forms import NumberForm
+from folkmoot.network.wire.forms import ChanceForm, NumberForm
 from folkmoot.protocols import SnowProtocol
 from folkmoot.votes import UNCOLOURED
 
@@ -103,18 +106,22 @@ class LyingSession(Session):
         self._table = WITHOUT_TRUST
         self._gathering = Gathering(minutes, patience)
         self._comparing = Comparing(minutes, self._secrets)
+        self._salts = Salts(minutes, self._comparing, self._rng)
         self._revealing = None
-        form = self.motion.form
-        if isinstance(form, NumberForm):
-            self._take_number_places(fetching, form)
+        if not self.motion.is_labels:
+            self._take_number_places(fetching)
             return
         if self.motion.federated:
             self._take_federated_places(fetching, weights)
             return
         stance = self._stance = _LyingStance(minutes, self.motion.rule(alpha), liar, fetching)
         self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
-        self._revealing = Revealing(minutes, patience, stance, self._comparing)
-        self._talking = _OnlyAnswering(minutes, patience, stance, self._rng, weights)
+        shows = self._revealing = Revealing(minutes, patience, stance, self._comparing)
+        talk: tuple[Any, ...] = (minutes, patience, stance, self._rng, weights)
+        if self.motion.led:
+            self._talking = LyingLeadTalking(stance.lie_to, shows, *talk, self._salts)
+        else:
+            self._talking = _OnlyAnswering(*talk)
         self._closing = _LyingClosing(minutes, patience, stance, self._rng)
 
     def _take_federated_places(self, fetching: Fetching, weights: Sequence[float] | None) -> None:
@@ -131,10 +138,13 @@ class LyingSession(Session):
         )
         self._closing = _LyingClosing(minutes, patience, stance, self._rng)
 
-    def _take_number_places(self, fetching: Fetching, form: NumberForm) -> None:
-        minutes, patience = self.minutes, self._patience
+    def _take_number_places(self, fetching: Fetching) -> None:
+        minutes, patience, motion = self.minutes, self._patience, self.motion
+        chances = motion.answers == "probabilities"
+        form = ChanceForm(motion.asked, motion.classes) if chances else NumberForm(motion.asked)
         lies = NumberLies(self._liar.in_numbers, form, self._rng)
         stance = self._stance = LyingNumberStance(minutes, lies, fetching)
+        self._revealing = Revealing(minutes, patience, stance, self._comparing)
         self._voting = LyingNumberVoting(lies, minutes, patience, stance, self._secrets, fetching)
         self._talking = ListeningTalking(lies, minutes, patience, stance, self._rng)
         self._closing = LyingNumberClosing(minutes, patience, stance, self._rng)
@@ -153,9 +163,14 @@ class _LyingVoting(Voting):
         super().__init__(minutes, patience, stance, secrets, fetching)
         self._liar = liar
 
-    def first_votes(self) -> Colours:
-        """What it commits to."""
-        return self._liar.first(super().first_votes(), self._minutes.motion.classes)
+    def first_votes(self) -> Array:
+        """What it commits to; where probabilities are asked for, it is sure of the lie."""
+        votes, form = super().first_votes(), self._minutes.motion.form
+        lies = self._liar.first(form.first_colours(votes), self._minutes.motion.classes)
+        if votes.ndim == 1:
+            return lies
+        certain = to_levels(np.eye(self._minutes.motion.classes)[lies]).astype(votes.dtype)
+        return np.where(lies[:, None] == UNCOLOURED, votes.dtype.type(-1), certain)
 
 
 class _LyingStance(Stance):
@@ -165,8 +180,9 @@ class _LyingStance(Stance):
 
     def lie_to(self, peer: int) -> Colours | None:
         """What it tells a peer, given what its model said; None is silence."""
-        votes = self._minutes.of_asker(self._fetching.votes)
-        return self._liar.answer(peer, votes, self._minutes.motion.classes)
+        motion = self._minutes.motion
+        votes = motion.form.first_colours(self._minutes.of_asker(self._fetching.votes))
+        return self._liar.answer(peer, votes, motion.classes)
 
     def told_to(self, peer: int) -> Told | None:
         """A lie, signed."""

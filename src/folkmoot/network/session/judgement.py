@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.arrays import Colours, Floats, Ints, Singles
+from folkmoot.arrays import Array, Colours, Floats, Ints, Singles
 from folkmoot.thresholds import StrongConfidence, batch_accuracies
 from folkmoot.trust import Anchor, listen, margins, opening
 
@@ -26,7 +26,7 @@ class Judgement:
     """What a node made of the first votes."""
 
     weights: Floats  # (participant,): trust; not above 0 is not asked
-    start: Colours  # (input,): what it takes into the talk
+    start: Array  # (input,): what it takes into the talk; numbers are (input, 1)
     sure: Singles  # (input,): how clear that is
     anchored: bool
     why: str

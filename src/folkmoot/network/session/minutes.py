@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from folkmoot.arrays import Colours, Ints
+from folkmoot.arrays import Array, Ints
 from folkmoot.network.membership.roster import quorum
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.patience import Health
@@ -66,7 +66,7 @@ class CheckRows:
     """Check rows whose labels were opened: where they stand, what is claimed of them, and by whom."""
 
     rows: Ints
-    truth: Ints
+    truth: Array  # colours; or numbers, (row, 1)
     publisher: Ints
     vanished: tuple[int, ...]  # whose rows are in the batch, and whose labels were not opened
 
@@ -103,10 +103,13 @@ class Minutes:
         self.saves: list[Save] = []
         self.out: list[tuple[int, m.Message]] = []
         self.work: list[tuple[int, bytes | None]] = []  # chunks to vote on; the asker's own are not sent
-        self.study: Colours | None = None  # first votes of all, to be listened to
+        self.study: Array | None = None  # first votes of all, to be listened to
         self.checked: CheckRows | None = None  # what was opened of their rows, to learn from
         self.owners: OwnerMap | None = None  # whose rows are where, once that is opened
-        self.shown: Colours | None = None  # first votes of all, once they are revealed
+        self.shown: Array | None = None  # first votes of all, once they are revealed
+        self.due = False  # with leaders: somebody asks, and there is more to do than to reply
+        self.talking: set[int] = set()  # in a motion with leaders: who has asked something in the talk
+        self.reveals: dict[int, m.Reveal] = {}  # in a motion with leaders: by whom, as they were signed
 
     @property
     def own(self) -> Voted:
@@ -114,9 +117,14 @@ class Minutes:
         assert self.voted is not None  # noqa: S101
         return self.voted
 
-    def of_asker(self, first: Colours) -> Colours:
+    def of_asker(self, first: Array) -> Array:
         """First votes on the asker's rows; none while nobody knows which these are."""
         return first_of_asker(first, self.owners, self.motion.review)
+
+    @property
+    def chooses(self) -> Judgement | None:
+        """What this node has learnt, if it asks and decides by it; about numbers it only opens with it."""
+        return self.judgement if self.motion.trust else None
 
     @property
     def anchored(self) -> bool:
@@ -156,7 +164,7 @@ class Minutes:
     def too_few_are_left(self) -> bool:
         """Whether so many take no part that no quorum can sign the same: there is nothing to wait for."""
         gone = self.refusals.keys() - self.commits.keys()
-        return not self.motion.reveals and self.seat.n - len(gone) < quorum(self.seat.n)
+        return self.motion.by_quorum and self.seat.n - len(gone) < quorum(self.seat.n)
 
     def opens(self, place: int, salt: bytes, first: bytes) -> bool:
         """Whether these are the first votes to which a participant has committed."""
@@ -180,11 +188,12 @@ class Minutes:
         """Who has committed, answers, and has not been caught; in order, so that a seed draws the same
         peers.
         """
+        own, commits, cheats, health = self.seat.place, self.commits, self.cheats, self.health
         return [
             place
             for place in range(self.seat.n)
-            if place in self.commits
-            and place != self.seat.place
-            and place not in self.cheats
-            and self.health.live(place, now)
+            if place in commits
+            and place != own
+            and place not in cheats
+            and (place not in health.failing or health.live(place, now))
         ]

@@ -80,7 +80,10 @@ class LyingNumberStance(NumberStance):
 
     def lie_to(self, peer: int) -> Floats | None:
         """What it tells a peer; None is silence."""
-        return self._lies.answer(peer, self._minutes.motion.form.opening(self._fetching.votes))
+        minutes = self._minutes
+        votes = minutes.of_asker(self._fetching.votes)
+        reviewed = minutes.motion.review is not None  # then which rows are talked about is told late
+        return self._lies.answer(peer, votes if reviewed else minutes.motion.form.opening(votes))
 
     def told_to(self, peer: int) -> Told | None:
         """A lie, signed."""

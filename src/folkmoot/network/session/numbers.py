@@ -8,11 +8,12 @@ number takes one from the others in the same way.
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 
 from folkmoot.aggregation import Rule
-from folkmoot.arrays import Array, Bools, Floats
+from folkmoot.arrays import Array, Bools, Colours, Floats
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.session.asking import Asking
 from folkmoot.network.session.minutes import Minutes
@@ -44,7 +45,7 @@ class NumberStance(Holding):
     def __init__(self, minutes: Minutes) -> None:
         super().__init__(minutes)
         self.least = 3 * faults(minutes.seat.n) + 1  # numbers that may be combined
-        self.enough = np.zeros(minutes.motion.inputs, dtype=np.bool_)  # has an input been combined?
+        self.enough = np.zeros(minutes.motion.asked, dtype=np.bool_)  # has an input been combined?
 
     def prepare(self) -> None:
         """Nothing takes long."""
@@ -52,6 +53,9 @@ class NumberStance(Holding):
     def begin_with(self, votes: Array) -> None:
         """Take these numbers into the talk."""
         self._held = votes
+
+    def settle_threshold(self, peers: Sequence[Colours]) -> None:
+        """There is none."""
 
     def conclusion(self) -> Array:
         """What is held where enough were heard; a first number that nobody was asked about is none."""

@@ -27,14 +27,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from folkmoot.arrays import Array, Colours
+from folkmoot.arrays import Array
 from folkmoot.network.session.minutes import MAP, CheckRows, Minutes, Opened
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.packing import unpack
-from folkmoot.network.wire.review import OwnerMap, owners_digest, read_map
-from folkmoot.votes import UNCOLOURED
+from folkmoot.network.wire.forms import LabelForm, NumberForm
+from folkmoot.network.wire.review import OwnerMap, claims_form, owners_digest, read_map
 
 
 @dataclass
@@ -69,7 +68,7 @@ class Opening:
         self._header, self._minutes, self._shown = header, minutes, shown
         self._map: m.Owners | None = None
         self._labels: dict[int, m.Labels] = {}
-        self._colours: dict[int, Colours] = {}
+        self._claims: dict[int, Array] = {}  # colours; or numbers, (row, 1)
         self._told = False  # have own labels been told to all?
 
     def remember(self, opened: dict[int, Opened]) -> None:
@@ -130,16 +129,17 @@ class Opening:
         rows, truth, publisher = [], [], []
         vanished = []
         for place, (where, which) in sorted(minutes.owners.rows.items()):
-            told = self._colours.get(place)
+            told = self._claims.get(place)
             if told is None or place in minutes.cheats:
                 vanished += [place] * (told is None)
                 continue
             rows.append(where)
-            truth.append(told[which].astype(np.int64))
+            truth.append(told[which])
             publisher.append(np.full(len(where), place))
-        nothing = [np.zeros(0, dtype=np.int64)]
-        joined = [np.concatenate(each or nothing) for each in (rows, truth, publisher)]
-        return CheckRows(joined[0], joined[1], joined[2], tuple(vanished))
+        nothing = np.zeros(0, dtype=np.int64)
+        where, whose = (np.concatenate([nothing, *each]) for each in (rows, publisher))
+        claims = np.concatenate([self._form_of(0).nothing(0), *truth])
+        return CheckRows(where, claims, whose, tuple(vanished))
 
     # ---- messages ------------------------------------------------------------------------------
 
@@ -228,16 +228,20 @@ class Opening:
         if minutes.owners is None or message.node not in minutes.owners.rows:
             return False
         if message.labels:
-            rows = self._contribution(message.node).rows
+            form = self._form_of(self._contribution(message.node).rows)
             try:
-                told = unpack(message.labels, rows, minutes.motion.classes)
+                told = form.unpack(message.labels)
             except ValueError:
                 return False
-            if (told == UNCOLOURED).any():
+            if (told == form.nothing(1)[0]).any() or np.isnan(told).any():
                 return False
-            self._colours[message.node] = told
+            self._claims[message.node] = told
         self._labels[message.node] = message
         return True
+
+    def _form_of(self, rows: int) -> LabelForm | NumberForm:
+        motion = self._minutes.motion
+        return claims_form(motion.answers, rows, motion.classes)
 
     def _is_promised(self, message: m.Labels) -> bool:
         fingerprint = self._minutes.seat.fingerprints[message.node]

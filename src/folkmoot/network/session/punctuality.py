@@ -25,8 +25,8 @@ class Punctuality:
     def __init__(self, patience: Patience, health: Health, n: int) -> None:
         self.slow: set[int] = set()  # not asked any more in this motion
         self._patience, self._health, self._n = patience, health, n
-        self._asked: dict[int, dict[int, float]] = {}  # peer -> rounds that it owes an answer to, asked when
-        self._word = [float("-inf")] * n  # when each last asked us something
+        self._asked: list[dict[int, float]] = [{} for _ in range(n)]  # rounds that each owes, asked when
+        self.word = [float("-inf")] * n  # when each last asked us: it is there, and what it owes may be lost
         self._late: set[int] = set()  # of those asked last
         self._history = [0] * n  # a bit for each of the last ten rounds in which it was asked: 1 is late
 
@@ -35,30 +35,28 @@ class Punctuality:
         usual = MEDIANS * self._health.latency(waiting)
         return min(max(usual, SHORTEST), self._patience.answer)
 
-    def asked(self, peer: int, number: int, now: float) -> None:
-        """It was asked in this round."""
-        self._asked.setdefault(peer, {})[number] = now
-        self._late.discard(peer)
+    def asked(self, peers: Iterable[int], number: int, now: float) -> None:
+        """They were asked in this round."""
+        for peer in peers:
+            self._asked[peer][number] = now
+        self._late.difference_update(peers)
 
     def replied(self, peer: int, number: int, now: float) -> None:
         """It has replied in this round, or to one that is over: latency is that of late ones too.
 
         Else a network that has become slower for all would never be seen to be so.
         """
-        owed = self._asked.get(peer)
-        when = None if owed is None else owed.pop(number, None)
-        if owed is None or when is None:
+        owed = self._asked[peer]
+        when = owed.pop(number, None)
+        if when is None:
             return
-        if peer not in self._late and not (owed and max(owed) > number):
+        if self._history[peer] and peer not in self._late and not (owed and max(owed) > number):
             self._history[peer] = self._history[peer] << 1 & _LAST_TEN
         if owed:
             for earlier in [each for each in owed if each < number]:
                 del owed[earlier]
-        self._health.measured(peer, min(now - when, self._patience.answer))
-
-    def asks(self, peer: int, now: float) -> None:
-        """It asks us something, so it is there: what it owes may be lost."""
-        self._word[peer] = now
+        took = now - when
+        self._health.measured(peer, took if took < self._patience.answer else self._patience.answer)
 
     def late(self, peers: Iterable[int]) -> None:
         """The round has waited for these long enough.
@@ -77,8 +75,8 @@ class Punctuality:
     def give_up(self, now: float) -> None:
         """Bench, in all motions, whoever has been silent for as long as any answer may take."""
         for peer in sorted(self._late):
-            owed = self._asked.get(peer)
-            if owed and now - max(min(owed.values()), self._word[peer]) >= self._patience.answer:
+            owed = self._asked[peer]
+            if owed and now - max(min(owed.values()), self.word[peer]) >= self._patience.answer:
                 owed.clear()
                 self._patience.give_up(peer, now)
 

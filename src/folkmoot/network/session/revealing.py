@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 
-from folkmoot.arrays import Colours
+from folkmoot.arrays import Array
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.judgement import Judgement
@@ -20,8 +20,6 @@ from folkmoot.network.session.phases import Event, Phase
 from folkmoot.network.session.stance import Shown
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.packing import unpack
-from folkmoot.votes import UNCOLOURED
 
 
 class Revealing:
@@ -30,7 +28,7 @@ class Revealing:
     def __init__(self, minutes: Minutes, patience: Patience, stance: Shown, comparing: Comparing) -> None:
         self._minutes, self._patience, self._stance = minutes, patience, stance
         self._comparing = comparing
-        self._revealed: dict[int, Colours] = {}
+        self._revealed: dict[int, Array] = {}
         self._listening = False
         self._signature: bytes | None = None  # of our own reveal
 
@@ -39,6 +37,11 @@ class Revealing:
         self._comparing.freeze()
         self._patience.begin(now)
         self._revealed[self._minutes.seat.place] = self._own_first()
+        self.show_own()
+
+    def show_own(self) -> None:
+        """The salt of this node is one of those by which leaders are found."""
+        self._minutes.reveals[self._minutes.seat.place] = self._reveal(want=False)
 
     def tick(self, now: float) -> Event | float:
         """Show ours, remind those who owe us theirs or their marks, then have them all listened to."""
@@ -65,26 +68,30 @@ class Revealing:
             owed = [peer for peer in owed if peer in asked]
         most = 1 + len(live) - len(owed) >= minutes.seat.n - faults(minutes.seat.n)
         by = patience.last_by(patience.reveal_by, now, most=most)
-        if owed and now < by:
+        learns = minutes.motion.trust or minutes.motion.review is not None
+        begun = not learns and len(minutes.talking) > faults(minutes.seat.n)
+        if owed and now < by and not begun:
             return min(patience.next_try, by)
         minutes.late |= self._comparing.late_elsewhere() - minutes.refusals.keys()
         self._prepare_study()
-        shown = minutes.shown = np.full((minutes.seat.n, minutes.motion.inputs), UNCOLOURED, dtype=np.int8)
+        form = minutes.motion.form
+        nothing = form.nothing(minutes.motion.inputs)
+        shown = minutes.shown = np.stack([nothing] * minutes.seat.n)
         for place, votes in self._revealed.items():
             if place not in minutes.cheats and not self._too_late(place):
                 shown[place] = votes
         self._listening = True
-        peers = [votes for place, votes in enumerate(shown) if place != minutes.seat.place]
+        peers = [form.first_colours(shown[place]) for place in minutes.others()]
         self._stance.settle_threshold(peers)
-        if not minutes.motion.trust:
+        if not learns:
             return Event.JUDGED
         minutes.study = shown.copy()
-        minutes.study[sorted(minutes.late)] = UNCOLOURED  # who may have copied is not learnt from
+        minutes.study[sorted(minutes.late)] = nothing  # who may have copied is not learnt from
         return patience.talk_by
 
-    def _own_first(self) -> Colours:
+    def _own_first(self) -> Array:
         """The first votes of this node."""
-        return self._stance.colours
+        return self._stance.held
 
     def _lacking(self, live: list[int]) -> set[int]:  # noqa: ARG002 (nothing but votes and marks is owed)
         """Who owes something more than first votes and marks."""
@@ -100,13 +107,13 @@ class Revealing:
         """What was made of the first votes; None if nothing could be."""
         minutes, stance = self._minutes, self._stance
         if judgement is None:
-            nothing = np.full(minutes.motion.asked, UNCOLOURED, dtype=np.int8)
+            nothing = minutes.motion.form.opening(minutes.motion.form.nothing(minutes.motion.inputs))
             sure = np.zeros(minutes.motion.asked, dtype=np.float32)
             why = "there was no time to listen"
             judgement = Judgement(np.zeros(minutes.seat.n), nothing, sure, False, why)
         minutes.judgement = judgement
         stance.begin_with(judgement.start)
-        stance.change_to(stance.colours)
+        stance.change_to(stance.held)
         return Event.JUDGED
 
     def on_reveal(self, peer: int, message: m.Reveal) -> bool:
@@ -115,7 +122,8 @@ class Revealing:
         if peer not in minutes.commits or not minutes.motion.reveals:
             return False
         wanted = peer not in self._revealed and not self._too_late(peer)
-        if wanted:
+        # Who leads follows from all salts, also of those whose first votes are not listened to any more.
+        if wanted or (minutes.motion.led and peer not in minutes.reveals):
             said = statements.revealed(message, peer)
             if not statements.holds(minutes.seat.keys[peer], message.signature, said):
                 return False
@@ -124,11 +132,14 @@ class Revealing:
                 minutes.accuse(peer, statements.BrokenReveal(commit, message, fingerprint))
                 return True
             try:
-                votes = unpack(message.first, minutes.motion.inputs, minutes.motion.classes)
+                votes = minutes.motion.form.unpack_first(message.first)
             except ValueError:
                 return False
-            self._revealed[peer] = votes
-            if self._listening and minutes.shown is not None and peer not in minutes.cheats:
+            if minutes.motion.led:
+                minutes.reveals[peer] = message
+            if wanted:
+                self._revealed[peer] = votes
+            if wanted and self._listening and minutes.shown is not None and peer not in minutes.cheats:
                 minutes.shown[peer] = votes
         if message.want:
             # Only who has all commitments it will wait for shows its votes. Who had not committed by then

@@ -43,7 +43,7 @@ class Holding(ABC):
         form = minutes.motion.form
         self._held: Array = form.opening(form.nothing(form.inputs))
         self._version = minutes.seat.incarnation * _INCARNATION
-        self._told: Told | None = None
+        self.told: Told | None = None  # what all are told, if somebody has asked since it changed
 
     @property
     def held(self) -> Array:
@@ -78,18 +78,14 @@ class Holding(ABC):
 
     def change_to(self, held: Array) -> None:
         """Tell something else from now on."""
-        self._held, self._told = held, None
+        self._held, self.told = held, None
         self._version += 1
 
     def told_to(self, peer: int) -> Told | None:  # noqa: ARG002 (whoever asks is told the same)
         """What a peer is told, signed; None is silence."""
-        if self._told is None:
-            self._told = self._sign(self._held)
-        return self._told
-
-    def is_told(self, votes: bytes) -> bool:
-        """Whether these packed votes are what peers are told at present."""
-        return self._told is not None and self._told.votes == votes
+        if self.told is None:
+            self.told = self._sign(self._held)
+        return self.told
 
     def _sign(self, held: Array) -> Told:
         minutes = self._minutes
@@ -103,8 +99,8 @@ class Shown(Protocol):
     """What revealing needs of a stance: first votes as they are shown, and what is opened with."""
 
     @property
-    def colours(self) -> Colours:
-        """What it holds."""
+    def held(self) -> Array:
+        """What it tells at present."""
 
     def begin_with(self, votes: Array) -> None:
         """Take these votes into the talk."""
@@ -158,7 +154,8 @@ class Stance(Holding):
         """Fix a local threshold, once, by this node's first votes and those of some peers."""
         minutes = self._minutes
         if minutes.local is not None:
-            first = minutes.motion.form.unpack_first(minutes.own.first)
+            form = minutes.motion.form
+            first = form.first_colours(form.unpack_first(minutes.own.first))
             self.rule = minutes.motion.rule(minutes.local.alpha(first, peers))
             minutes.local = None
 

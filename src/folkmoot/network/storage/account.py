@@ -108,6 +108,8 @@ class Account(msgspec.Struct, frozen=True):
         were not opened.
     vanished : list of str
         Whose check rows were dropped, since it did not open their labels.
+    without_rows : dict
+        At the asker of a motion by peer review: who sent no check rows, and why.
     quorum_sets : dict
         In a federated motion: the quorum set that each has chosen, in words.
     ballots : list of str
@@ -168,6 +170,7 @@ class Account(msgspec.Struct, frozen=True):
     windows: list[list[float] | None] = []
     check_rows: dict[str, int] | None = None
     vanished: list[str] = []
+    without_rows: dict[str, str] = {}
     improve: bool = False
     quorum_sets: dict[str, str] = {}
     ballots: list[str] = []
@@ -226,10 +229,11 @@ def account_of(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
         answers=motion.answers,
         tol=None if motion.is_labels else motion.tol,
         claims=claims,
-        first_numbers=first_numbers(motion, held.closes, outcome.closed),
+        first_numbers=first_numbers(motion, held.closes, outcome.closed, held.owners),
         windows=_windows(motion, outcome),
         check_rows=_check_rows(names, said),
         vanished=[names[place] for place in said.get("vanished", [])],
+        without_rows={names[int(place)]: why for place, why in said.get("without_rows", {}).items()},
         improve=motion.improve,
         quorum_sets={names[place]: str(read_set(each.quorum_set)) for place, each in held.choices.items()},
         ballots=outcome.phases if isinstance(outcome, FederatedVerdict) else [],
@@ -275,6 +279,8 @@ def outcome_in(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("believed", stored.summary.get("trust"))
     if stored.motion.federated:
+        if place is None and held.voted is not None:  # under way: there is no summary yet
+            place = held.voted.commit.node
         return federated_verdict(
             stored.motion, stored.names, held.closes, held.choices, held.ballots, cheats, mine, place
         )

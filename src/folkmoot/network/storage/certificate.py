@@ -19,8 +19,9 @@ from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.storage import Held, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.ballots import unpack_statement
-from folkmoot.network.wire.messages import Ballot, Choice, Close, Commit, Reveal, Signature, decoded
+from folkmoot.network.wire.messages import Ballot, Choice, Close, Commit, Owners, Reveal, Signature, decoded
 from folkmoot.network.wire.motion import Motion, motion_name, read_header
+from folkmoot.network.wire.review import OwnerMap, owners_digest, read_map
 from folkmoot.network.wire.statements import Evidence
 
 CAVEAT: Final = (
@@ -41,6 +42,7 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     evidence: list[Evidence]  # by the place of the accused
     choices: list[Choice] = []  # of a federated motion: quorum sets, by place
     ballots: list[Ballot] = []  # and what their signers say
+    owners: list[Owners] = []  # of a motion with check rows: the asker's map, if it was opened
 
 
 _DECODER: Final = msgspec.json.Decoder(Certificate)
@@ -75,6 +77,7 @@ def write_certificate(stored: StoredMotion, held: Held) -> bytes:
             [proof for _, proof in sorted(dict(held.evidence).items())],
             [held.choices[place] for place in sorted(held.choices)],
             [ballot for _, ballot in sorted(held.ballots.items()) if _counts(held, ballot)],
+            [each for each in held.opened.values() if isinstance(each, Owners)],
         )
     )
 
@@ -132,6 +135,7 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
         motion.form.unpack(close.decisions)
         motion.form.unpack_first(close.first)
     choices, ballots = _ballots(found, motion, name, roster)
+    owners = _map(found.owners, motion, name, roster)
     for proof in _in_order(found.evidence, statements.accused, roster, "evidence"):
         against = roster[statements.accused(proof)]
         holds = statements.proves(proof, against.public_key, bytes.fromhex(against.fingerprint))
@@ -150,7 +154,7 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
     )
     evidence = [(statements.accused(proof), proof) for proof in found.evidence]
     closes = {close.node: close for close in found.closes}
-    return stored, Held(None, {}, closes, evidence, {}, choices=choices, ballots=ballots)
+    return stored, Held(None, {}, closes, evidence, {}, owners=owners, choices=choices, ballots=ballots)
 
 
 def _counts(held: Held, ballot: Ballot) -> bool:
@@ -182,6 +186,20 @@ def _ballots(
     if not motion.federated and (found.choices or found.ballots):
         raise ValueError("it has quorum sets or ballots, and its motion is not a federated one")
     return chosen, {ballot.node: ballot for ballot in found.ballots}
+
+
+def _map(owners: Sequence[Owners], motion: Motion, name: bytes, roster: Roster) -> OwnerMap | None:
+    """The map of a motion with check rows, which says which of its rows are the asker's; checked."""
+    if not owners:
+        return None
+    opened, asker = owners[0], roster[motion.asker]
+    if len(owners) > 1 or motion.review is None or (opened.motion, opened.node) != (name, motion.asker):
+        raise ValueError("it has a map of owners that is not that of its motion")
+    if owners_digest(opened.seed, opened.owned) != motion.review.owners:
+        raise ValueError("its map of owners is not the one that the header of the motion names")
+    if not statements.holds(asker.public_key, opened.signature, statements.opens_owners(opened)):
+        raise ValueError(f"its map of owners was not signed by the asker, {asker.name}")
+    return read_map(opened.seed, motion.review, opened.owned, motion.inputs, len(roster))
 
 
 def _encoded(certificate: Certificate) -> bytes:

@@ -87,6 +87,11 @@ _BALLOTS: Final = (
     "CREATE TABLE ballots (motion BLOB, node INTEGER, kind TEXT, frame BLOB NOT NULL, "
     "PRIMARY KEY (motion, node, kind))"
 )
+# ``why`` is NULL while one is under way, and empty if a motion was put; ``without`` says who sent no rows.
+_INVITATIONS: Final = (
+    "CREATE TABLE invitations (name BLOB PRIMARY KEY, created REAL NOT NULL, inputs INTEGER NOT NULL, "
+    "why TEXT, without TEXT NOT NULL) WITHOUT ROWID"
+)
 _STEPS: Final = (
     _SCHEMA,
     _SEALS,
@@ -96,6 +101,7 @@ _STEPS: Final = (
     _MODELS,
     _OPENED,
     _BALLOTS,
+    _INVITATIONS,
 )  # what each version added to the one before; the first is 1
 _VERSION: Final = len(_STEPS)
 

@@ -86,8 +86,9 @@ def stored_bytes(motion: Motion, header_bytes: int, n: int) -> int:
     asked = min(motion.k, n)
     changes = min(motion.inputs * MOST_CHANGES, MOST_ANSWERS // asked) * (_CHANGE + asked * _ANSWER)
     checked = motion.review is not None and motion.review.asked > 0
-    shown = n * (_taken(_OPENED + MOST_CHECK_ROWS) + _OPENED + 3 * MOST_CHECK_ROWS) if checked else 0
-    learnt = 12 * n if motion.trust else 0  # the trust in each, in the audit log
+    claims = MOST_CHECK_ROWS * (8 if motion.answers == "numbers" else 1)
+    shown = n * (_taken(_OPENED + claims) + _OPENED + 3 * MOST_CHECK_ROWS) if checked else 0
+    learnt = 12 * n if motion.trust or checked else 0  # the trust in each, in the audit log
     if motion.federated:  # of each its quorum set, which may name all, and its last statement
         rows += _taken(_CLOSE + n * _MEMBER) + _taken(_CLOSE + statement_bytes(motion.inputs, motion.classes))
     whole = _taken(_MOTION + changes + header_bytes + n * _NAME) + n * rows + own + _taken(_AUDIT + learnt)

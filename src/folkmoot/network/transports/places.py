@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.transports.transport import Receiver, Result, Transport
+from folkmoot.network.transports.transport import Connected, Receiver, Result, Transport, Way
 
 
 class Places:
@@ -23,6 +24,7 @@ class Places:
         self._places = {fingerprint: place for place, fingerprint in enumerate(self._fingerprints)}
         self._attach = transport.attach if attach is None else attach
         self._receiver: Receiver[int] | None = None
+        self._outward: Mapping[bytes, Way] = transport.ways if isinstance(transport, Connected) else {}
         self.now: Callable[[], float] = (
             transport.now
         )  # asked at every frame: the transport's own, no step between
@@ -34,7 +36,12 @@ class Places:
 
     def send(self, peer: int, frame: bytes) -> None:
         """Send a frame to a place."""
-        self._transport.send(self._fingerprints[peer], frame)
+        fingerprint = self._fingerprints[peer]
+        way = self._outward.get(fingerprint)
+        if way is not None:
+            way(frame)
+        else:
+            self._transport.send(fingerprint, frame)
 
     def clock(self) -> float:
         """The time of day."""
@@ -53,6 +60,12 @@ class Places:
     def place(self, peer: bytes) -> int | None:
         """The place of a fingerprint; None if it has none in this roster."""
         return self._places.get(peer)
+
+    def ways(self) -> dict[bytes, Way]:
+        """What takes the frames of each that has a place, by fingerprint."""
+        if self._receiver is None:
+            return {}
+        return {peer: partial(self._receiver.received, place) for peer, place in self._places.items()}
 
     def received(self, peer: bytes, frame: bytes) -> None:
         """A frame; of somebody without a place it is not heard."""

@@ -66,6 +66,10 @@ class Form(ABC):
     def colours(self, held: Array) -> Colours:
         """(input,): the label that is held, or -1."""
 
+    def first_colours(self, first: Array) -> Colours:
+        """(input,): the label of a first vote, or -1."""
+        return self.colours(self.opening(first))
+
     def word(self, held: Array, i: int, labels: Sequence[str]) -> str | None:
         """What is held on input i, for people; None is nothing."""
         colour = int(self.colours(held[i : i + 1])[0])

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from folkmoot.arrays import Array
+from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.motion import CHUNK_BYTES, DTYPES, MOST_INPUTS, MOST_SECONDS, check_labels
 from folkmoot.network.wire.schema import Schema, check_schema
 
@@ -28,7 +29,7 @@ class Invitation(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
     nonce: bytes
     created: float  # by the asker's clock
     seconds: float  # in which rows must have come
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # none: it is about numbers
     inputs: int  # rows of the asker
     columns: int
     dtype: str
@@ -44,13 +45,19 @@ class Invitation(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fi
         return hashlib.sha256(self.encoded()).digest()
 
     @property
+    def answers(self) -> Answers:
+        """What is claimed of check rows: labels, or numbers."""
+        return "labels" if self.labels else "numbers"
+
+    @property
     def row_bytes(self) -> int:
         """Of one row."""
         return self.columns * np.dtype(self.dtype).itemsize
 
     def check(self) -> None:
         """ValueError, with what is wrong, unless every field holds what it may."""
-        check_labels(self.labels)
+        if self.labels:
+            check_labels(self.labels)
         if self.dtype not in DTYPES:
             raise ValueError(f"inputs must be numbers ({', '.join(DTYPES)}): got {self.dtype!r}")
         if not 1 <= self.inputs <= MOST_INPUTS or not 1 <= self.columns * 8 <= 16 * CHUNK_BYTES:

@@ -17,6 +17,18 @@ class, and an input has a claim if each of its classes has. With f the largest n
   agreement q_a >= p_a - tol and q_b <= p_b + tol. So q_b - q_a <= p_b - p_a + 2 tol < tol, and b is not
   claimed.
 
+- *Check rows* change none of this. With them a node opens the talk not with its own number but with what it
+  makes of all first numbers (``session/reviewing_numbers.py``). Agreement speaks of closes alone. For
+  validity let a node hold first numbers of m > 3f participants on an input. It moves each to the nearest that
+  is not among the t lowest or highest, t = (m - 1) // 3 >= f, and keeps its estimate between the lowest and
+  the highest of these, the (t + 1)th numbers from either end. At most f of the m are liars', so the t + 1
+  numbers from the lowest up to that one hold an honest one, and so do those above the other: what it opens
+  with lies in the range of honest first numbers. With fewer numbers, or none that can be computed with, it
+  opens with its own. So labels of check rows, false, withheld or told to some only, move honest nodes within
+  that range, each otherwise, and cost rounds at the most. (They cost no more than first numbers would: these
+  span the same range.) A claim counts first numbers of the asker's rows, so a node that was not told the map
+  claims nothing.
+
 Numbers are float64: these bounds hold up to one rounding of a difference and one of a sum.
 """
 
@@ -31,6 +43,7 @@ from folkmoot.arrays import Array, Colours, Floats, Ints
 from folkmoot.network.membership.roster import quorum
 from folkmoot.network.wire.messages import Close
 from folkmoot.network.wire.motion import Motion
+from folkmoot.network.wire.review import OwnerMap, first_of_asker
 from folkmoot.network.wire.verdict import Verdict, least_voters
 from folkmoot.votes import UNCOLOURED
 
@@ -74,16 +87,24 @@ class NumberVerdict(Verdict):
 
 
 def number_verdict(
-    motion: Motion, n: int, closes: Mapping[int, Close], cheats: Collection[int] = ()
+    motion: Motion,
+    n: int,
+    closes: Mapping[int, Close],
+    cheats: Collection[int] = (),
+    owners: OwnerMap | None = None,
 ) -> NumberVerdict:
-    """What the closes of a motion about numbers or probabilities say, those of proven cheats left out."""
+    """What the closes of a motion about numbers or probabilities say, those of proven cheats left out.
+
+    ``owners`` is the map of a motion with check rows, if it was opened: without it first numbers say nothing
+    of the inputs, and there are no claims.
+    """
     counted = [place for place in sorted(closes) if place not in cheats]
     form, needed, least = motion.form, quorum(n), least_voters(motion, n)
-    shape = (0, *form.opening(form.nothing(motion.inputs)).shape)
-    held = np.array([form.unpack(closes[place].decisions) for place in counted]).reshape(-1, *shape[1:])
-    voters = np.zeros(motion.inputs, dtype=np.int64)
+    shape = form.opening(form.nothing(motion.asked)).shape
+    held = np.array([form.unpack(closes[place].decisions) for place in counted]).reshape(-1, *shape)
+    voters = np.zeros(motion.asked, dtype=np.int64)
     for place in counted:
-        voters += ~np.isnan(form.opening(form.unpack_first(closes[place].first))).any(axis=1)
+        voters += ~np.isnan(_first(motion, closes[place], owners)).any(axis=1)
     middles, widths = narrowest(held, needed)
     claimed = (widths <= motion.tol).all(axis=1) & (voters >= least)
     claims = np.where(claimed[:, None], middles, np.nan)
@@ -147,13 +168,23 @@ def _labels(claims: Floats, tol: float) -> Colours:
     return found
 
 
-def first_numbers(motion: Motion, closes: Mapping[int, Close], counted: Collection[int]) -> list[list[float]]:
+def _first(motion: Motion, close: Close, owners: OwnerMap | None) -> Floats:
+    """(input, output): the first numbers in a close, on the asker's rows; NaN for none."""
+    first = motion.form.unpack_first(close.first)
+    if motion.review is not None:
+        return first_of_asker(first, owners, motion.review)
+    return motion.form.opening(first)
+
+
+def first_numbers(
+    motion: Motion, closes: Mapping[int, Close], counted: Collection[int], owners: OwnerMap | None = None
+) -> list[list[float]]:
     """Of each input the lowest, median and highest first number; nothing unless numbers are asked for."""
     if motion.answers != "numbers":
         return []
-    held = np.array([motion.form.unpack_first(closes[place].first) for place in sorted(counted)])
+    held = np.array([_first(motion, closes[place], owners) for place in sorted(counted)])
     if not len(held):
-        return [[] for _ in range(motion.inputs)]
+        return [[] for _ in range(motion.asked)]
     found: list[list[float]] = []
     for column in held[:, :, 0].T:
         there = np.sort(column[~np.isnan(column)])

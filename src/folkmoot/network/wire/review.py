@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from folkmoot.arrays import Array, Colours, Ints
-from folkmoot.network.wire.forms import LabelForm
+from folkmoot.network.wire.forms import Answers, Form, LabelForm, NumberForm, form_of
 from folkmoot.network.wire.messages import Digest, Owned
 from folkmoot.votes import UNCOLOURED
 
@@ -49,25 +49,72 @@ class Review(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError("a motion with check rows must name invitation and owners in 32 bytes each")
 
 
-class CheckedForm(LabelForm):
-    """Labels of all rows at first; of the asker's rows in the talk and in closes."""
+def claims_form(answers: Answers, rows: int, classes: int) -> LabelForm | NumberForm:
+    """What a contributor says of its check rows: numbers where these are asked for, else labels."""
+    return NumberForm(rows) if answers == "numbers" else LabelForm(rows, classes)
 
-    def __init__(self, asked: int, rows: int, classes: int) -> None:
-        super().__init__(asked, classes)
-        self._whole = LabelForm(rows, classes)
+
+def to_be_invited(asked: int, *, learnt: bool) -> Review:
+    """What stands in the header of a motion while check rows are invited, which are not there yet."""
+    return Review(asked, bytes(32), bytes(32), learnt)
+
+
+class CheckedForm(Form):
+    """Answers to all rows at first; to the asker's rows in the talk and in closes.
+
+    Where probabilities are handed in, the talk is about labels: each makes these of all it was told.
+    """
+
+    def __init__(self, answers: Answers, asked: int, rows: int, classes: int) -> None:
+        super().__init__(asked)
+        self._whole = form_of(answers, rows, classes)
+        self._held = claims_form(answers, asked, classes)
+
+    def nothing(self, rows: int) -> Array:
+        """No first vote."""
+        return self._whole.nothing(rows)
+
+    def pack_first(self, first: Array) -> bytes:
+        """Of all rows."""
+        return self._whole.pack_first(first)
 
     def unpack_first(self, data: bytes) -> Array:
-        """Colours of all rows."""
-        return self._whole.unpack(data)
+        """Of all rows."""
+        return self._whole.unpack_first(data)
+
+    def first_colours(self, first: Array) -> Colours:
+        """Of rows that are picked already."""
+        return self._whole.first_colours(first)
 
     def opening(self, first: Array) -> Array:  # noqa: ARG002 (which of them are asked is not known yet)
         """Nothing: before the map of owners is opened nobody knows which rows are talked about."""
-        return self.nothing(self.inputs)
+        return self._held.nothing(self.inputs)
+
+    def pack(self, held: Array) -> bytes:
+        """Of the asker's rows."""
+        return self._held.pack(held)
+
+    def unpack(self, data: bytes) -> Array:
+        """Of the asker's rows."""
+        return self._held.unpack(data)
 
     @property
     def first_bytes(self) -> int:
         """Of all rows."""
-        return self._whole.held_bytes
+        return self._whole.first_bytes
+
+    @property
+    def held_bytes(self) -> int:
+        """Of the asker's rows."""
+        return self._held.held_bytes
+
+    def colours(self, held: Array) -> Colours:
+        """Of the asker's rows."""
+        return self._held.colours(held)
+
+    def word(self, held: Array, i: int, labels: Sequence[str]) -> str | None:
+        """Of one of the asker's rows."""
+        return self._held.word(held, i, labels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +138,9 @@ class OwnerMap:
     asked: Ints
     rows: dict[int, tuple[Ints, Ints]]
 
-    def of_asker(self, first: Colours) -> Colours:
-        """The asker's rows of votes (..., row), in its own order."""
-        return np.asarray(first[..., self.asked])
+    def of_asker(self, first: Array) -> Array:
+        """The asker's rows of votes (row, ...), in its own order."""
+        return np.asarray(first[self.asked])
 
 
 def owners_digest(seed: bytes, owned: Sequence[Owned]) -> Digest:
@@ -140,10 +187,11 @@ def read_map(seed: bytes, review: Review, owned: Sequence[Owned], inputs: int, n
     return owner_map(seed, review.asked, owned)
 
 
-def first_of_asker(first: Colours, owners: OwnerMap | None, review: Review | None) -> Colours:
-    """First votes (..., row) on the asker's rows, in its own order; none while the map is not known."""
+def first_of_asker(first: Array, owners: OwnerMap | None, review: Review | None) -> Array:
+    """First votes (row, ...) on the asker's rows, in its own order; none while the map is not known."""
     if review is None or not review.asked:
         return first
     if owners is None:
-        return np.full((*first.shape[:-1], review.asked), UNCOLOURED, dtype=np.int8)
+        none = np.nan if first.dtype.kind == "f" else UNCOLOURED
+        return np.full((review.asked, *first.shape[1:]), none, dtype=first.dtype)
     return owners.of_asker(first)

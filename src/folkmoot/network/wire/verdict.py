@@ -86,7 +86,7 @@ def verdict(
     if not motion.is_labels:
         from folkmoot.network.wire.number_verdict import number_verdict  # which extends what is here
 
-        return number_verdict(motion, n, closes, cheats)
+        return number_verdict(motion, n, closes, cheats, owners)
     if motion.trust:
         return _by_trust(motion, n, closes, cheats, own, trust, owners)
     counted = [place for place in sorted(closes) if place not in cheats]
@@ -158,11 +158,11 @@ def voters_of(
     owners: OwnerMap | None = None,
 ) -> Ints:
     """(input,): how many of those who closed had voted for this colour at first."""
-    voters = np.zeros(motion.asked, dtype=np.int64)
+    form, voters = motion.form, np.zeros(motion.asked, dtype=np.int64)
     for place in counted:
-        first = unpack(closes[place].first, motion.inputs, motion.classes)
-        first = first_of_asker(first, owners, motion.review)
-        voters += (first == colours) & (first != UNCOLOURED)
+        first = form.unpack_first(closes[place].first)
+        said = form.first_colours(first_of_asker(first, owners, motion.review))
+        voters += (said == colours) & (said != UNCOLOURED)
     return voters
 
 
@@ -177,15 +177,11 @@ def first_votes(
 
     Check rows are left out, by the map of ``owners``; while that is not known, there are no first votes.
     """
-    votes = np.full((n, motion.asked), UNCOLOURED, dtype=np.int8)
+    form, votes = motion.form, np.full((n, motion.asked), UNCOLOURED, dtype=np.int8)
     for place, close in closes.items():
         if place in committed:
-            form = motion.form
             first = form.unpack_first(close.first)
-            if motion.review is not None:
-                votes[place] = first_of_asker(first, owners, motion.review)
-            else:
-                votes[place] = form.colours(form.opening(first))
+            votes[place] = form.first_colours(first_of_asker(first, owners, motion.review))
     return votes
 
 

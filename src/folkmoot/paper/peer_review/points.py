@@ -21,8 +21,9 @@ from folkmoot.paper.peer_review.lies import claims_of, lie_named, spoken, story_
 from folkmoot.paper.peer_review.shown_rows import Shown
 from folkmoot.paper.trust.attacks import liars_order
 from folkmoot.protocols import Slush
-from folkmoot.simulation.peer_reviewed import labels_of, listeners_of
+from folkmoot.simulation.peer_reviewed import listeners_of
 from folkmoot.trust import CheckedAnswers, PeerReview, check_answers, review_all
+from folkmoot.trust.checked import labels_of
 from folkmoot.trust.review import ExpertVoter
 
 Voting = Literal["labels", "probabilities"]
