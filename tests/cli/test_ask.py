@@ -219,7 +219,9 @@ def test_control_c_while_asking_is_one_line(moot: Nodes, tmp_path: Path) -> None
     slow = ["--rounds", 200, "--pace", "50ms", "--deadline", "20s"]
     via = ["--via", moot.settings[1].folder]
     before = len(run_json("motions", *via)["motions"])
-    assert_control_c_says_interrupted("ask", path, *via, *slow, inside="service/control.py")
+    goes_on = ["the node goes on, and folkmoot motions shows what comes of it"]
+    command = ["ask", path, *via, *slow]
+    assert_control_c_says_interrupted(*command, inside="service/control.py", more=goes_on)
     assert len(run_json("motions", *via)["motions"]) == before + 1  # the node is still there
 
 

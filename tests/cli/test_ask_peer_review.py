@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from folkmoot.federated import QuorumSet
+from folkmoot.network.service.check_rows import NONE_SHOWN
 from folkmoot.network.service.policy import Policy
+from folkmoot.runs.local_moot import LocalMoot
 from folkmoot.runs.processes import Nodes
 from support.command import assert_refused, run, run_json
 from support.network.real_moot import real_moot
+from support.process import assert_control_c_says_interrupted
 
 
 @pytest.fixture(scope="module")
@@ -44,9 +50,11 @@ def test_ask_by_peer_review(moot: tuple[Nodes, Path]) -> None:
     assert found["check_rows"] == {f"node{place:03d}": 12 for place in range(5)}
     assert found["vanished"] == []
     assert found["evidence"] == {}
+    assert found["without_rows"] == {"node005": NONE_SHOWN}
     shown = run("motions", "last", "--via", via).stdout
     assert "check rows: 60 (node000 12, node001 12, node002 12, node003 12, node004 12)" in shown
     assert "by this node's own review; anchored: learnt from" in shown
+    assert f"no check rows: node005: {NONE_SHOWN}" in shown
     other = run_json("motions", "last", "--via", nodes.settings[2].folder)
     assert other["decisions"] == found["decisions"]
     assert json.dumps(other["check_rows"]) == json.dumps(found["check_rows"])
@@ -82,6 +90,27 @@ def test_what_does_not_go_with_it_is_said(moot: tuple[Nodes, Path], options: lis
     assert_refused(words, "ask", folder / "rows.csv", "--via", via, "--peer-review", *options)
 
 
+def test_control_c_while_check_rows_are_waited_for_is_one_line_and_the_node_goes_on(
+    moot: tuple[Nodes, Path],
+) -> None:
+    nodes, folder = moot
+    via = ["--via", nodes.settings[1].folder]
+    before = len(run_json("motions", *via)["motions"])
+    goes_on = ["the node goes on, and folkmoot motions shows what comes of it"]
+    command = ["ask", folder / "rows.csv", *via, "--peer-review", "--deadline", "20s", "--k", 4]
+    nodes.signal(2, signal.SIGSTOP)  # it owes check rows
+    try:
+        assert_control_c_says_interrupted(*command, inside="service/control.py", more=goes_on)
+    finally:
+        nodes.signal(2, signal.SIGCONT)
+    end = time.monotonic() + 60.0
+    while len(found := run_json("motions", *via)["motions"]) == before or found[-1]["state"] == "open":
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    assert found[-1]["undecided"] == 0
+    assert run_json("motions", *via)["invitations"] == []
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -89,11 +118,65 @@ def test_what_does_not_go_with_it_is_said(moot: tuple[Nodes, Path], options: lis
         (["--check-rows", "10"], "--check-rows must be 2 or more, and given with --peer-review: got 10"),
         (["--peer-review", "--check-rows", "1"], "--check-rows must be 2 or more"),
         (["--peer-review", "--check-rows", "1001"], "--check-rows must satisfy 0 <= check_rows <= 1000"),
-        (["--peer-review", "--regression"], "--peer-review must not be given with --regression"),
+        (
+            ["--peer-review", "--regression", "--check-rows", "1001"],
+            "--check-rows must satisfy 0 <= check_rows",
+        ),
+        (
+            ["--regression", "--check-rows", "4"],
+            "--check-rows must be 2 or more, and given with --peer-review",
+        ),
+        (["--regression", "--voting", "probabilities"], "--voting must not be given with --regression"),
+        (["--voting", "probabilities"], "--voting probabilities must be given with --peer-review"),
+        (["--voting", "numbers"], "--voting must be 'labels' or 'probabilities': got 'numbers'"),
+        (["--protocol", "snowball"], "--protocol must be 'slush' or 'federated': got 'snowball'"),
+        (["--quorum-sets", "sets.json"], "--quorum-sets must be given with --protocol federated"),
+        (["--protocol", "federated", "--peer-review"], "each node's own quorum set says whom it trusts"),
+        (["--protocol", "federated", "--k", "3"], "--k must not be given with --protocol federated"),
+        (
+            ["--protocol", "federated", "--rounds", "9"],
+            "--rounds must not be given with --protocol federated",
+        ),
+        (["--protocol", "federated", "--quorum-sets", "none.json"], "none.json"),
+        (["--protocol", "federated", "--regression"], "--protocol must not be given with --regression"),
     ],
 )
 def test_a_local_moot_that_cannot_be_is_refused(options: list[str], words: str) -> None:
     assert_refused(words, "local", *options)
+
+
+def test_the_quorum_sets_of_a_local_moot(tmp_path: Path) -> None:
+    sets = LocalMoot(nodes=7, protocol="federated").federated().quorum_sets
+    assert {(each.threshold, len(each.members)) for each in sets.values() if each} == {(5, 7)}
+    path, names = tmp_path / "sets.json", [f"node{place:03d}" for place in range(4)]
+    forms = [{"publicKey": name, "quorumSet": {"threshold": 3, "validators": names}} for name in names]
+    path.write_text(json.dumps(forms))
+    config = LocalMoot(nodes=4, protocol="federated", quorum_sets=path)
+    config.check()
+    assert config.federated().quorum_sets["node002"] == QuorumSet(3, names)
+    assert_refused("sets.json", "local", "--nodes", 5, "--protocol", "federated", "--quorum-sets", path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["federated", "probabilities", "numbers"])
+def test_a_local_moot_of_each_kind(kind: str) -> None:
+    options: dict[str, list[object]] = {
+        "federated": ["--protocol", "federated"],
+        "probabilities": ["--peer-review", "--voting", "probabilities"],
+        "numbers": ["--peer-review", "--regression", "--tol", 20],
+    }
+    common = ["--nodes", 7, "--byzantine", 1, "--inputs", 40, "--deadline", "60s"]
+    found = run_json("local", *common, *options[kind])
+    assert found["undecided"] <= 8
+    assert found["evidence"] == {}
+    if kind == "numbers":
+        assert found["apart"] <= 20
+        assert found["error"] < 80
+        assert found["without_review"] < 80
+        return
+    assert found["contradictions"] == 0
+    assert found["consensus"] > 0.7
+    assert (found["by_trust"] is None) == (kind == "federated")
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 # A thread that looks at the others and makes a file once one of them works where it should.
@@ -50,9 +50,10 @@ def start(*arguments: object, new_session: bool = False) -> subprocess.Popen[str
     return _started(["-m", "folkmoot", *map(str, arguments)], new_session)
 
 
-def assert_control_c_says_interrupted(*arguments: object, inside: str) -> None:
+def assert_control_c_says_interrupted(*arguments: object, inside: str, more: Sequence[str] = ()) -> None:
     """Interrupted while it works in a file of that name, it leaves with 130, and says so in one line."""
-    assert interrupted(_COMMAND, *arguments, inside=inside) == (130, "", "folkmoot: interrupted\n")
+    said = "".join(["folkmoot: interrupted", *(f": {what}" for what in more)])
+    assert interrupted(_COMMAND, *arguments, inside=inside) == (130, "", f"{said}\n")
 
 
 def interrupted(code: str, *arguments: object, inside: str, seconds: float = 60.0) -> tuple[int, str, str]:

@@ -21,9 +21,9 @@ def main() -> NoReturn:
             _say_interrupted()
         if sys.stdout is not None:  # closed by whoever started us
             sys.stdout.flush()
-    except KeyboardInterrupt:  # before the command ran, which makes it an exit code
+    except KeyboardInterrupt as interrupt:  # before the command ran, or with what becomes of it
         code = INTERRUPTED
-        _say_interrupted()
+        _say_interrupted(*map(str, interrupt.args))
     except BrokenPipeError:
         # The reader (say, ``head``) has gone; keep the interpreter from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -35,6 +35,7 @@ def _run() -> int:
     from typer import Abort, TyperException
 
     from folkmoot.cli.app import app
+    from folkmoot.cli.interrupting import InterruptedCommandError
 
     if os.environ.get("_FOLKMOOT_COMPLETE"):  # a shell asks what could come next
         from typer.completion import get_completion_inspect_parameters
@@ -44,6 +45,8 @@ def _run() -> int:
         result = app(prog_name="folkmoot", standalone_mode=False)
     except Abort:
         return INTERRUPTED
+    except InterruptedCommandError as error:
+        raise KeyboardInterrupt(str(error)) from None
     except TyperException as error:
         if not error.format_message():  # a bare command: its help has been shown
             return BAD_INPUT
@@ -69,9 +72,9 @@ def _run() -> int:
     return result if isinstance(result, int) else 0
 
 
-def _say_interrupted() -> None:
+def _say_interrupted(*more: str) -> None:
     if sys.stderr is not None:  # by print alone: Ctrl-C may come before anything is imported
-        print("folkmoot: interrupted", file=sys.stderr)
+        print("folkmoot: " + ": ".join(["interrupted", *more]), file=sys.stderr)
 
 
 def _as_typed(app: object, message: str) -> str:

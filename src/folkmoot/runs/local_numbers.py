@@ -7,7 +7,7 @@ median of them.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from folkmoot.network.session.number_drill import number_adversary_of
 from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.number_verdict import NumberVerdict
-from folkmoot.runs.processes import Nodes, ask_while_some_fail, name_of, prepare
+from folkmoot.runs.processes import Nodes, ask_while_some_fail, check_shown_rows, name_of, prepare
 from folkmoot.simulation import agree
 
 MOST_INPUTS = 142  # of the 442 patients; the others are shared out
@@ -42,6 +42,7 @@ class LocalNumbers:
     rounds: int = 50
     deadline: float = 30.0
     tol: float = 1.0
+    check_rows: int = 0  # that each shows: then it is by peer review, and without it beside
 
     def check(self) -> None:
         """ValueError, with what is wrong."""
@@ -65,6 +66,7 @@ class LocalNumbers:
                 f"--inputs must satisfy 1 <= inputs <= {MOST_INPUTS}, the patients set aside: "
                 f"got inputs={self.inputs}"
             )
+        check_shown_rows(self.check_rows)
         Terms(regression=True, tol=self.tol)
 
 
@@ -81,6 +83,7 @@ class LocalNumbersResult:
     killed: list[str]
     paused: list[str]
     seconds: float
+    without_review: float | None = None  # with peer review: the error of a motion without it, among the same
 
 
 def play_numbers(
@@ -93,18 +96,25 @@ def play_numbers(
     drawn = (1 + np.random.default_rng(seed).permutation(config.nodes - 1)).tolist()
     liars, rest = drawn[: config.byzantine], drawn[config.byzantine :]
     killed, paused = rest[: config.kill], rest[config.kill : config.kill + config.pause]
-    models, first = _fit(X, y, groups, inputs, folder, report)
-    nodes = prepare(folder, models, dict.fromkeys(liars, config.attack))
+    models, first, holdouts = _fit(X, y, groups, inputs, folder, report, holds_out=config.check_rows > 0)
+    attacks = dict.fromkeys(liars, config.attack)
+    nodes = prepare(folder, models, attacks, holdouts=holdouts, check_rows=config.check_rows)
     try:
         for place in range(config.nodes):
             nodes.start(place)
         nodes.wait(range(config.nodes), 60.0, None)
+        # Nobody fails in the motion that is only shown beside.
+        plain = (
+            _ask(replace(config, check_rows=0), nodes, inputs, [], [], report) if config.check_rows else None
+        )
         account = _ask(config, nodes, inputs, killed, paused, report)
     finally:
         nodes.stop()
     names = [participant.name for participant in nodes.roster]
-    claims = np.array([np.nan if claim is None else claim for claim in account.claims], dtype=np.float64)
+    claims = _claims(account)
     claimed = ~np.isnan(claims)
+    beside = None if plain is None else _claims(plain)
+    both = claimed if beside is None else claimed & ~np.isnan(beside)
     honest = [place for place in range(config.nodes) if place not in liars]
     return LocalNumbersResult(
         config=config,
@@ -116,7 +126,12 @@ def play_numbers(
         killed=[names[place] for place in sorted(killed)],
         paused=[names[place] for place in sorted(paused)],
         seconds=time.monotonic() - began,
+        without_review=None if beside is None else _error(beside[both], truth[both]),
     )
+
+
+def _claims(account: Account) -> Floats:
+    return np.array([np.nan if claim is None else claim for claim in account.claims], dtype=np.float64)
 
 
 def _shared_out(config: LocalNumbers, seed: int) -> tuple[Floats, Floats, Array, Floats, Floats]:
@@ -131,23 +146,38 @@ def _shared_out(config: LocalNumbers, seed: int) -> tuple[Floats, Floats, Array,
 
 
 def _fit(
-    X: Floats, y: Floats, groups: Array, inputs: Floats, folder: Path, report: PartProgress | None
-) -> tuple[list[str], Floats]:
-    """A ridge regression on each one's own rows, as a file, and what it says to the inputs."""
+    X: Floats,
+    y: Floats,
+    groups: Array,
+    inputs: Floats,
+    folder: Path,
+    report: PartProgress | None,
+    *,
+    holds_out: bool,
+) -> tuple[list[str], Floats, dict[int, Path]]:
+    """A ridge regression on each one's own rows, as a file, and what it says to the inputs.
+
+    With peer review every third row is held out to be shown, and the model has not seen it.
+    """
     import skops.io
     from sklearn.linear_model import Ridge
 
-    files, said = [], []
+    files, said, holdouts = [], [], {}
     whole = int(groups.max()) + 1
     for place in range(whole):
-        model = Ridge(alpha=0.05).fit(X[groups == place], y[groups == place])
+        rows, numbers = X[groups == place], y[groups == place]
+        held = (np.arange(len(rows)) % 3 == 2) & holds_out
+        if holds_out:
+            holdouts[place] = folder / f"{name_of(place)}.npz"
+            np.savez(holdouts[place], X=rows[held], y=numbers[held])
+        model = Ridge(alpha=0.05).fit(rows[~held], numbers[~held])
         path = folder / f"{name_of(place)}.skops"
         skops.io.dump(model, path)
         files.append(str(path))
         said.append(model.predict(inputs))
         if report is not None:
             report("models fitted", place + 1, whole)
-    return files, np.stack(said)
+    return files, np.stack(said), holdouts
 
 
 def _ask(
@@ -158,7 +188,10 @@ def _ask(
     paused: list[int],
     report: PartProgress | None,
 ) -> Account:
-    terms = Terms(rounds=config.rounds, seconds=config.deadline, regression=True, tol=config.tol)
+    terms = Terms(
+        rounds=config.rounds, seconds=config.deadline, regression=True, tol=config.tol,
+        peer_review=config.check_rows > 0,
+    )  # fmt: skip
     return ask_while_some_fail(nodes, inputs, terms, killed, paused, report)
 
 

@@ -15,6 +15,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from folkmoot import checks
 from folkmoot.arrays import PartProgress
 from folkmoot.network import Account, Asker, Terms
 from folkmoot.network.membership import identity
@@ -24,6 +25,7 @@ from folkmoot.network.service.door import DOOR, remove_door
 from folkmoot.network.service.operation import Settings, run
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.storage.journal import Journal
+from folkmoot.network.wire.messages import MOST_CHECK_ROWS
 from folkmoot.runs.held_ports import HeldPorts
 from folkmoot.web.page import Page
 from folkmoot.web.site import PAGE
@@ -184,6 +186,12 @@ def prepare(
         for place, model in enumerate(models)
     ]
     return Nodes(folder, roster, settings, ports, [None] * len(models))
+
+
+def check_shown_rows(rows: int) -> None:
+    """ValueError unless each node may show so many check rows in a motion; 0 is none."""
+    if not 0 <= checks.integer("--check-rows", rows) <= MOST_CHECK_ROWS:
+        raise ValueError(f"--check-rows must satisfy 0 <= check_rows <= {MOST_CHECK_ROWS}: got {rows}")
 
 
 def name_of(place: int) -> str:

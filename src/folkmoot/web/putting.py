@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from folkmoot.network.service.asking import Terms, put_of
-from folkmoot.network.service.control import Spool, motion_of, with_check_rows
+from folkmoot.network.service.control import Spool, motion_of, propose, with_check_rows
 from folkmoot.network.service.input_files import inputs_in_text
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.models import ModelFacts
@@ -156,9 +156,8 @@ class Putting:
         try:
             if peer_review:
                 motion, inputs = await with_check_rows(self._shown.node, motion, inputs)
-            return self._shown.node.propose(motion, inputs, lambda *_: None)
+            return propose(self._shown.node, motion, inputs, lambda *_: None)
         except ValueError as error:
-            inputs.discard()
             raise RefusalError(409, str(error)) from None
 
     def _prepare(self, read: Callable[[], Asked], labels: Sequence[str] | None) -> tuple[Motion, Spool, bool]:

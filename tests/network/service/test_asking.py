@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +13,15 @@ import pytest
 import folkmoot.network
 from folkmoot.network import Account, Asker, Batch, Terms, ask
 from folkmoot.network.service.asking import put_of
-from folkmoot.network.service.control import MotionProgress
+from folkmoot.network.service.control import MotionProgress, put
+from folkmoot.network.service.door import UNIX, Door
 from folkmoot.network.wire.motion import LOCAL
 from support.network.real_moot import real_moot
 
 
 def test_terms_that_cannot_be_are_refused_before_anybody_is_asked() -> None:
     bad: list[tuple[dict[str, Any], str]] = [
-        (
-            {"protocol": "paxos"},
-            "protocol must be one of slush, snowflake, snowball, leaders, federated: got 'paxos'",
-        ),
+        ({"protocol": "paxos"}, "one of slush, snowflake, snowball, leaders, federated: got 'paxos'"),
         ({"weights": "mine"}, "weights must be 'equal', 'record' or 'learnt': got 'mine'"),
         ({"alpha": "global"}, "alpha must be a whole number or 'local': got 'global'"),
         ({"labels": "yes"}, "labels must be several"),
@@ -29,6 +29,18 @@ def test_terms_that_cannot_be_are_refused_before_anybody_is_asked() -> None:
     for options, why in bad:
         with pytest.raises(ValueError, match=why):
             Terms(**options)
+
+
+def test_terms_of_peer_review_say_what_the_talk_is_about() -> None:
+    batch, chances = Batch([[1, 2]]), Terms(peer_review=True, voting="probabilities")
+    assert (chances.answers, chances.talk) == ("probabilities", "labels")
+    told = put_of(batch, chances)
+    assert (told.protocol, told.alpha, told.beta, told.tol) == ("slush", None, 20, 0.0)
+    numbers = Terms(peer_review=True, regression=True, tol=0.5, least_voters=3)
+    assert (numbers.answers, numbers.talk) == ("numbers", "numbers")
+    told = put_of(batch, numbers)
+    assert (told.protocol, told.alpha, told.beta, told.tol) == ("trimmed-mean", None, 1, 0.5)
+    assert Terms(voting="probabilities").talk == "probabilities"
 
 
 def test_terms_say_what_the_door_is_told() -> None:
@@ -68,3 +80,16 @@ def test_a_moot_of_processes_is_asked(tmp_path: Path, monkeypatch: pytest.Monkey
         assert {each.motion for each in seen} == {again.motion}
         with pytest.raises(ValueError, match="k must satisfy 1 <= k <= 3"):
             asker.ask(numbers, Terms(k=4))
+
+
+def test_control_c_before_all_of_a_motion_was_told_says_that_nothing_was_put(tmp_path: Path) -> None:
+    def chunks() -> Iterator[bytes]:
+        raise KeyboardInterrupt
+        yield b""
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "door.sock"))
+        listening.listen()
+        door = Door(f"{UNIX}{tmp_path / 'door.sock'}", "token", 1)
+        with pytest.raises(KeyboardInterrupt, match="nothing was put"):
+            put(door, put_of(Batch([[1]]), Terms()), chunks())

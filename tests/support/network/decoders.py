@@ -37,7 +37,7 @@ from folkmoot.network.storage.opened import read_opened
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.ballots import form_of, pack_statement, read_set, unpack_statement
-from folkmoot.network.wire.forms import ChanceForm, Form, LabelForm, NumberForm
+from folkmoot.network.wire.forms import Answers, ChanceForm, Form, LabelForm, NumberForm
 from folkmoot.network.wire.invitation import Invitation, read_invitation
 from folkmoot.network.wire.messages import Close
 from folkmoot.network.wire.motion import Motion, read_header
@@ -509,17 +509,34 @@ def _reviews() -> Iterator[Reader]:
         "what was opened", read_opened, [owners, labels], _message, ("storage.opened:read_opened",),
         (ValueError, RecursionError),
     )  # fmt: skip
-    form = CheckedForm("labels", INPUTS - 8, INPUTS, 2)
-    first = pack(np.resize(np.array([0, 1, -1], np.int8), INPUTS), 2)
+    generator = np.random.default_rng(7)
+    numbers, levels = generator.normal(0, 9, (INPUTS, 1)), generator.dirichlet(np.ones(2), INPUTS)
+    said: dict[Answers, Any] = {
+        "labels": np.resize(np.array([0, 1, -1], np.int8), INPUTS),
+        "probabilities": to_levels(levels).astype(np.int16),
+        "numbers": numbers,
+    }
+    for answers, first in said.items():
+        form = CheckedForm(answers, INPUTS - 8, INPUTS, 2)
+        held = form.opening(first)
+        for what, packed, reads, writes, shape in (
+            ("first votes", form.pack_first(first), form.unpack_first, form.pack_first, first.shape),
+            ("what is held", form.pack(held), form.unpack, form.pack, held.shape),
+        ):
+            yield Reader(
+                f"{what} with check rows, {answers}", reads, [packed], _same(writes, shape),
+                ("wire.review:CheckedForm.unpack_first", "wire.review:CheckedForm.unpack"), quick=2000,
+            )  # fmt: skip
 
-    def votes(data: bytes, found: Any) -> None:
-        assert form.pack_first(found) == data
-        assert found.shape == (INPUTS,)
 
-    yield Reader(
-        "first votes with check rows", form.unpack_first, [first], votes,
-        ("wire.review:CheckedForm.unpack_first",),
-    )  # fmt: skip
+def _same(writes: Callable[[Any], bytes], shape: tuple[int, ...]) -> Callable[[bytes, Any], None]:
+    """What is read is written the same, and has a shape."""
+
+    def whole(data: bytes, found: Any) -> None:
+        assert writes(found) == data
+        assert found.shape == shape
+
+    return whole
 
 
 def damaged(reader: Reader, frames: int, mutate: Callable[[random.Random, bytes, list[bytes]], bytes]) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
+from folkmoot.cli.interrupting import InterruptedCommandError
 from folkmoot.cli.network.durations import seconds_of
 from folkmoot.cli.network.motions import print_account, write_decisions
 from folkmoot.cli.options import (
@@ -200,7 +201,10 @@ def ask(
                 if bar is not None:
                     bar(min(report.rounds, rounds), rounds)
 
-            account = asker.ask(batch, terms, progress)
+            try:
+                account = asker.ask(batch, terms, progress)
+            except KeyboardInterrupt as interrupt:
+                raise InterruptedCommandError(*interrupt.args) from None
     if out is not None:
         write_decisions(out, account)
     if json:

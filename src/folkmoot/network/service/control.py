@@ -14,7 +14,7 @@ import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from socket import socket
 from typing import Any, Final, TypeAlias
@@ -291,11 +291,7 @@ class ControlServer:
             if not done.done():
                 done.set_result(None)
 
-        try:
-            name = self._node.propose(motion, spool, over)
-        except ValueError:
-            spool.discard()
-            raise
+        name = propose(self._node, motion, spool, over)
         # From here on the node keeps the inputs until the motion is over, whether the client stays or goes.
         while not done.done():
             session = self._node.session(name)
@@ -320,18 +316,33 @@ async def with_check_rows(node: AnyNode, draft: Motion, inputs: Inputs) -> tuple
     def done(motion: Motion | str, mixed: Inputs) -> None:
         if ready.done():  # the client has gone
             mixed.discard()
+            if isinstance(motion, Motion):
+                newest.reviews.drop(motion, "whoever asked did not wait for check rows, and nothing was put")
         elif isinstance(motion, str):
             mixed.discard()
             ready.set_exception(ValueError(motion))
         else:
             ready.set_result((motion, mixed))
 
+    newest = newest_of(node)
     try:
-        newest_of(node).reviews.invite(draft, inputs, done)
+        newest.reviews.invite(draft, inputs, done)
     except ValueError:
         inputs.discard()
         raise
     return await ready
+
+
+def propose(
+    node: AnyNode, motion: Motion, inputs: Inputs, over: Callable[[Session, dict[str, Any]], None]
+) -> bytes:
+    """Put a motion; ValueError if the node refuses it, which is noted if check rows were shown for it."""
+    try:
+        return node.propose(motion, inputs, over)
+    except ValueError as error:
+        inputs.discard()
+        newest_of(node).reviews.drop(motion, str(error))
+        raise
 
 
 async def _read(reader: asyncio.StreamReader, most: int = _MOST) -> bytes:
@@ -365,13 +376,18 @@ def loopback(address: str, option: str) -> tuple[str, int]:
 def put(
     door: Door, motion: Put, chunks: Iterator[bytes], progress: Callable[[MotionProgress], None] | None = None
 ) -> Account:
-    """Put a motion and wait for its account; ValueError if it was refused."""
-    with doors.connect(door) as connection:
+    """Put a motion and wait for its account; ValueError if it was refused.
+
+    A KeyboardInterrupt says what becomes of the motion: the node goes on once it has been told all of it.
+    """
+    what = "nothing was put"
+    with doors.connect(door) as connection, _saying(lambda: what):
         connection.settimeout(motion.seconds + 60.0)
         try:
             _send(connection, _ENCODER.encode(msgspec.structs.replace(motion, token=door.token)))
             for chunk in chunks:
                 _send(connection, chunk)
+            what = "the node goes on, and folkmoot motions shows what comes of it"
         except (BrokenPipeError, ConnectionResetError):
             pass  # it has refused already: read why
         while True:
@@ -382,6 +398,15 @@ def put(
                 return reply.account
             if progress is not None and isinstance(reply, MotionProgress):
                 progress(reply)
+
+
+@contextmanager
+def _saying(what: Callable[[], str]) -> Iterator[None]:
+    """Ctrl-C, with what becomes of what was begun."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(what()) from None
 
 
 def look(door: Door) -> Status:

@@ -182,6 +182,12 @@ class Reviews:
         self._invitations.end(invitation)
         return {MAP: owners}
 
+    def drop(self, motion: Motion, why: str) -> None:
+        """A motion with check rows is not put after all; they were shown in vain."""
+        waiting = self._maps.pop(motion_name(motion.encoded()), None)
+        if waiting is not None:
+            self._invitations.end(waiting[0], why)
+
     def _tick(self, invited: Invited) -> None:
         """Invite those who have not answered, or end the invitation."""
         now = self._transport.now()
