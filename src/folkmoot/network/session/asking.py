@@ -55,6 +55,7 @@ class Asking(ABC):
         self._testimony = Testimony(minutes.name, seat.keys, motion.form)
         self._mute: set[int] = set()  # peers who found nobody to trust: there is nothing to hear from them
         self._punctuality = Punctuality(patience, minutes.health, seat.n)
+        self._word = self._punctuality.word
         self._waiting: set[int] = set()
         self._asked: list[int] = []
         self._places = 0  # answers that the round wants
@@ -105,6 +106,8 @@ class Asking(ABC):
     def has_ended(self, now: float) -> bool:
         """Whether there is no more time, nothing left to ask, or nobody to be asked."""
         if now >= self._latest(now) or self.rounds >= self._minutes.motion.rounds:
+            return True
+        if self._minutes.too_few_are_left():
             return True
         judgement = self._minutes.chooses
         trusts_nobody = judgement is not None and not (judgement.weights > 0).any()
@@ -162,8 +165,7 @@ class Asking(ABC):
     def _ask(self, peers: list[int], now: float) -> None:
         self._waiting.update(peers)
         query = m.Ask(self._minutes.name, self.number, self._testimony.something(self._rng))
-        for peer in peers:
-            self._punctuality.asked(peer, self.number, now)
+        self._punctuality.asked(peers, self.number, now)
         self._minutes.out.extend([(peer, query) for peer in peers])
         self.queries += len(peers)
         self._asked_at, self._all_measured = now, self._minutes.health.knows(self._waiting)
@@ -263,7 +265,7 @@ class Asking(ABC):
     def on_ask(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
         """A peer wants to know what we hold; returns what it is told."""
         minutes, heard = self._minutes, message.heard
-        self._punctuality.asks(peer, now)
+        self._word[peer] = now
         self._asked_by[peer] = asked = self._asked_by[peer] + 1
         if asked > self._most_asks:
             return None
@@ -274,7 +276,7 @@ class Asking(ABC):
         self._tells = self._tells or self.may_tell()
         if not self._tells or peer not in minutes.commits:
             return m.Unready(minutes.name, message.round)
-        told = self._stance.told_to(peer)
+        told = self._stance.told or self._stance.told_to(peer)
         return None if told is None else m.Answer(minutes.name, message.round, *told)
 
     def may_tell(self) -> bool:

@@ -86,6 +86,10 @@ class Session:
         self._opening = Opening(header, self.minutes, shown)
         self._opening.remember(known.opened)
         self._take_places(alpha, weights)
+        # Nine messages of ten are questions and answers, which drivers bring here: what a peer that asks is
+        # to be told, and whether a tick is due after an answer. Either may find something to be saved; with
+        # leaders the minutes may say, after a question, that a tick is ``due``.
+        self.asked, self.answered = self._talking.on_ask, self._talking.on_answer
         self._parts: dict[Phase, Part] = {
             Phase.VOTING: self._voting,
             Phase.GATHERING: self._gathering,
@@ -235,20 +239,6 @@ class Session:
 
     # ---- what a driver tells -----------------------------------------------------------------
 
-    def asked(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
-        """What a peer that asks is to be told. It changes nothing else that a driver would have to do, unless
-        there is something to be saved, as it proves who lies; or, with leaders, the minutes say that more is
-        ``due``.
-        """
-        return self._talking.on_ask(now, peer, message)
-
-    def answered(self, now: float, peer: int, message: m.Answer) -> bool:
-        """A peer has answered; whether there is anything for a driver to do."""
-        due = self._talking.on_answer(now, peer, message)
-        if due:
-            self.tick(now)
-        return due
-
     def tick(self, now: float) -> None:
         """Do what is due, and say when to be woken next."""
         if self.phase is not Phase.OVER and now >= self.end:
@@ -279,9 +269,9 @@ class Session:
         due = False
         match message:
             case m.Answer():
-                self.answered(now, peer, message)
+                due = self.answered(now, peer, message)
             case m.Ask():
-                reply = self._talking.on_ask(now, peer, message)
+                reply = self.asked(now, peer, message)
                 if reply is not None:
                     self.minutes.tell(peer, reply)
                 due, self.minutes.due = self.minutes.due, False
