@@ -45,8 +45,8 @@ KINDS: Final = epoch_storms.KINDS | {
     name: meddling(*each) for family in (*ASKED[1:], "rosters") for name, each in of_family(family).items()
 }
 QUICK: Final = (
-    "two successors", "floods", "forged: Successor", "two-faced: Ballot", "withheld: Choice",
-    "two-faced: Labels", "late: Rows", "oversized: Answer",
+    "two successors", "two-faced: Ballot", "two-faced: Labels", "oversized: Answer", "withheld: Choice",
+    "forged: Successor",
 )  # fmt: skip
 INPUTS, SHOWN, OWN = 6, 6, 12  # that are asked about; check rows of each in a motion, and in all
 EVERYBODY: Final = (*NAMES, "hugo", "iris")
