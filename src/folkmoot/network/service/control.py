@@ -341,8 +341,7 @@ def propose(
         return node.propose(motion, inputs, over)
     except ValueError as error:
         inputs.discard()
-        newest = node.node if isinstance(node, Assembly) else node
-        newest.reviews.drop(motion, str(error))
+        newest_of(node).reviews.drop(motion, str(error))
         raise
 
 
