@@ -74,6 +74,10 @@ def test_numbers_are_claimed_and_who_cannot_answer_says_so(moot: Nodes, tmp_path
         low, high = found["windows"][i]
         assert claim == pytest.approx((low + high) / 2)
         assert 2 * i <= low <= high <= low + 0.5  # nobody said less at first
+    assert "a quorum signed" in told
+    shown = {words[0]: words for words in map(str.split, told.splitlines()) if words and words[0].isdecimal()}
+    for i, (low, high) in enumerate(found["windows"]):
+        assert shown[str(i)][2:5] == [f"{low:.6g}", "to", f"{high:.6g}"]
     lines = out.read_text().splitlines()
     assert lines[0] == "input,label,agreement"
     assert [float(line.split(",")[1]) for line in lines[1:]] == found["claims"]
@@ -131,7 +135,7 @@ def test_the_page_puts_a_motion_of_numbers_and_shows_value_and_window(browser: B
         put.click()  # straight from a field that was changed: what it says now is put
         expect(page.locator(".decisions tbody tr")).to_have_count(3, timeout=LIVE)
         shown = table(page, ".decisions")
-        assert "a quorum of 4 within 0.5" in page.inner_text(".facts")
+        assert "a quorum of 4 within 0.5" in page.inner_text("#motion .facts")
         assert page.get_by_role("button", name="Certificate").count() == 1
     told = paged.get("/v1/motions/last/inputs")["inputs"]
     assert paged.get("/v1/motions")["count"] == before + 1

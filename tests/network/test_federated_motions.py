@@ -59,6 +59,31 @@ def test_all_decide_what_their_quorum_sets_agree_on() -> None:
     assert session.view().protocol == "federated"
 
 
+def test_the_account_of_a_motion_under_way_has_what_is_decided_so_far() -> None:
+    """Each node looks with its own set while the motion is open, as it does when it is over."""
+    moot = FederatedMoot(VOTES, 3)
+    moot.put(0, seconds=20.0)
+    seen: set[tuple[str | None, ...]] = set()
+    when = 0.0
+    while not moot.over:
+        when += 0.05
+        moot.network.run(when)
+        for node, storage in zip(moot.nodes, moot.storages, strict=True):
+            for stored in storage.motions():
+                if stored.closed is not None or node is None:
+                    continue
+                session, found = node.session(stored.name), account(storage, stored)
+                assert (found.state, session is None) == ("open", False)
+                assert session is not None
+                own = ["ab"[colour] if colour >= 0 else None for colour in session.verdict().decisions]
+                # What others signed is stored a moment later than it is heard.
+                assert all(each in (None, now) for each, now in zip(found.decisions, own, strict=True))
+                assert not found.decisions[3]
+                seen.add(tuple(found.decisions))
+    assert ("a", "b", "a", None) in seen
+    assert (None,) * 4 in seen
+
+
 def test_where_quorums_do_not_intersect_two_groups_decide_differently() -> None:
     """Nobody lies: nothing is promised to them, and the analysis says so beforehand."""
     sets = {place: any_of(2, 0, 1) if place < 2 else any_of(2, 2, 3) for place in range(4)}

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+import sqlite3
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +25,43 @@ from folkmoot.skops_files import read_skops, write_skops
 from support.command import assert_refused, run, run_json
 from support.network.improving_moot import ESTIMATOR, LABELS, digits, improving_settings
 from support.network.real_moot import until
+from support.process import start
 
 TERMS = Terms(labels=LABELS, k=2, alpha=2, rounds=15, seconds=10.0)
+
+
+def model_of(place: int) -> Any:
+    """A member's model; that of the second has never seen a 9."""
+    X, y = digits().rows[place]
+    known = (y != "9") | (place != 1)
+    return clone(ESTIMATOR).fit(X[known], y[known])
+
+
+def opened(pid: int) -> list[str]:
+    """The files that a process has open."""
+    found = []
+    for handle in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            found.append(str(handle.readlink()))
+    return found
+
+
+def control_c_while_the_database_is_busy(home: Path) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of ``node adopt`` that is interrupted when all but the change is done."""
+    other = sqlite3.connect(home / DATABASE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with start("node", "adopt", home) as process:
+        try:
+            until(lambda: DATABASE in {Path(file).name for file in opened(process.pid)}, "it reads", 60.0)
+            time.sleep(1.0)  # the candidate is loaded, and it waits for the database
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+            other.execute("ROLLBACK")
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+            other.close()
+    return process.returncode, out, err
 
 
 @pytest.fixture
@@ -29,7 +69,7 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
     """Three nodes; the second improves by pools of the first, as its node.toml says."""
     data = digits()
     for place in range(3):
-        write_skops(tmp_path / f"model{place}.skops", clone(ESTIMATOR).fit(*data.rows[place]))
+        write_skops(tmp_path / f"model{place}.skops", model_of(place))
     nodes = prepare(tmp_path, [str(tmp_path / f"model{place}.skops") for place in range(3)], {})
     home = nodes.settings[1].folder
     improve = improving_settings(home, *data.rows[1], ["node000"]).improve
@@ -66,7 +106,10 @@ def test_a_candidate_is_made_adopted_and_undone_beside_a_running_node(nodes: Nod
     until(made.is_file, "a candidate is made", 120.0)  # in a process of low priority
     (waiting,) = Asker(home).status().candidates
     assert (waiting.motion, waiting.refused, waiting.adopted) == (pool.motion, None, False)
-    old, folder = clone(ESTIMATOR).fit(*data.rows[1]), home / "improve" / pool.motion
+    assert Asker(home).status().labels == list(LABELS[:9])
+    unnamed = replace(TERMS, labels=None)
+    assert Asker(home).ask(X[:5], unnamed).labels == list(LABELS[:9])
+    old, folder = model_of(1), home / "improve" / pool.motion
     new = read_skops(str(folder / "model.skops"))
     storage = Storage(home / DATABASE)
     told = account(storage, find(storage, pool.motion)).decisions  # as this node sees it
@@ -77,13 +120,16 @@ def test_a_candidate_is_made_adopted_and_undone_beside_a_running_node(nodes: Nod
     assert (new.predict(data.test[0]) == clone(ESTIMATOR).fit(*both).predict(data.test[0])).all()
     assert voted(nodes, asker.ask(X, TERMS).motion) == old.predict(X).tolist()
 
+    assert control_c_while_the_database_is_busy(home) == (130, "", "folkmoot: interrupted\n")
+    assert Asker(home).status().model == ""
     shown = run("node", "adopt", home, "--show")
     assert (shown.returncode, "chose the inputs of the pool" in shown.stdout) == (0, True), shown.stderr
     assert "candidate of motion" in run("node", "status", home).stdout
     adopted = run_json("node", "adopt", home, pool.motion[:8])
     assert (adopted["adopted"], adopted["former"], adopted["running"]) == (pool.motion, None, True)
     assert adopted["report"] == json.loads((folder / "report.json").read_text())
-    assert Asker(home).status().model == pool.motion
+    assert (Asker(home).status().model, Asker(home).status().labels) == (pool.motion, list(LABELS))
+    assert Asker(home).ask(X[:5], unnamed).labels == list(LABELS)
     assert voted(nodes, asker.ask(X, TERMS).motion) == new.predict(X).tolist()
     assert_refused("votes already", "node", "adopt", home, "last")
 
@@ -95,9 +141,16 @@ def test_a_candidate_is_made_adopted_and_undone_beside_a_running_node(nodes: Nod
     assert run_json("node", "adopt", home, "--undo")["undone"] == pool.motion
     assert voted(nodes, asker.ask(X, TERMS).motion) == old.predict(X).tolist()
     assert_refused("nothing was adopted", "node", "adopt", home, "--undo")
+    # Another model in node.toml: what is adopted beside it counts when the node is started with it.
+    settings = (home / "node.toml").read_text()
+    (home / "node.toml").write_text(settings.replace("model1.skops", "model2.skops"))
+    warned = run("node", "adopt", home)
+    assert (warned.returncode, "was started with another model" in warned.stderr) == (0, True), warned.stderr
+    assert Asker(home).status().model == ""
+    assert "was started with another" not in run("node", "adopt", home, "--undo").stderr
     storage = Storage(home / DATABASE)
     events = [entry.details["event"] for entry in storage.check_audit() if "pool" in entry.details]
     storage.close()
-    assert events == ["candidate", "adopted", "undone"]
+    assert events == ["candidate", "adopted", "undone", "adopted", "undone"]
     assert (new.predict(X) != old.predict(X)).any()
     assert np.isin(new.classes_, LABELS).all()

@@ -20,9 +20,9 @@ from folkmoot.network.service import assembly as assemblies
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import metrics
-from folkmoot.network.service.node import Lasting, Node
+from folkmoot.network.service.node import Node
 from folkmoot.network.service.operation import seat_of
-from folkmoot.network.service.parts import Parts
+from folkmoot.network.service.parts import Lasting, Parts
 from folkmoot.network.service.status import status
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.chronicle import Chronicle

@@ -35,14 +35,21 @@ from support.network.storms import (
     stormy,
 )
 
-QUICK = [*((seed, 7) for seed in range(188)), *((seed, 25) for seed in range(188, 200))]
+COMPARED = range(66)  # beside the same storm with the hostile members switched off
+QUICK = [*((seed, 7) for seed in range(196)), *((seed, 25) for seed in range(196, 200))]
 ALL = [*((seed, 7) for seed in range(1200)), *((seed, 25) for seed in range(1200, 2000))]
 
 
-@pytest.mark.parametrize("part", range(5))  # each of so many storms that chance does not decide
+@pytest.mark.parametrize("part", range(3))
 def test_the_promises_hold_in_every_storm(part: int) -> None:
-    found = total(play(seed, n) for seed, n in QUICK[part::5])
+    found = total(play(seed, n, compare=False) for seed, n in QUICK[len(COMPARED) + part :: 3])
     assert found.decided > found.inputs / 4  # the storms leave something to agree on
+
+
+def test_hostile_members_do_not_hold_the_others_up() -> None:
+    """In one go: of so many storms that chance does not decide."""
+    found = total(play(seed, n) for seed, n in QUICK[: len(COMPARED)])
+    assert found.decided > found.inputs / 4
     assert_not_held_up(found)
     assert found.decided_with >= REQUIRED * found.decided_without
     assert found.carried_both >= REQUIRED * found.carried_without

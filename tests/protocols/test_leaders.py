@@ -321,8 +321,9 @@ class TestWhereItIsTaken:
             "led",
         )
         assert_refused(
-            f"{known}, federated: got 'leaders'", "ask", path, "--protocol", "leaders", "--via", tmp_path
-        )
+            f"{known}, leaders, federated: got 'hierarchy'",
+            "ask", path, "--protocol", "hierarchy", "--via", tmp_path,
+        )  # fmt: skip
 
 
 def test_others_is_the_default() -> None:

@@ -110,7 +110,7 @@ def test_help_and_refusals_name_it() -> None:
     refused = "protocol must be one of slush, snowflake, snowball, patient, leaders: got 'x'"
     with pytest.raises(ValueError, match=refused):
         named_protocol("x", 3, 2)
-    refused = "protocol must be one of slush, snowflake, snowball, patient, federated: got 'x'"  # not leaders
+    refused = "protocol must be one of slush, snowflake, snowball, patient, leaders, federated: got 'x'"
     with pytest.raises(ValueError, match=refused):
         Moot(np.zeros((N, 1), np.int8), seed=0).motion(protocol="x")[0].check()
     strange: Any = "slush"

@@ -22,6 +22,7 @@ from folkmoot.network.wire.schema import Column
 from folkmoot.runs.refitting import candidate_of, refit_apart
 from folkmoot.skops_files import read_skops, write_skops
 from support.network.improving_moot import ESTIMATOR, LABELS, digits
+from support.network.real_moot import until
 
 PRINTING = """
 from sklearn.naive_bayes import GaussianNB
@@ -49,8 +50,38 @@ def new():
 """
 
 
+EATING = """
+import subprocess
+import sys
+from pathlib import Path
+
+from sklearn.naive_bayes import GaussianNB
+
+
+class Eating(GaussianNB):
+    def fit(self, X, y):
+        Path(__file__).with_name("eaten").touch()
+        rows = [bytearray(1 << 24) for _ in range(200)]
+        return super().fit(X, y)
+
+
+class Leaving(GaussianNB):
+    def fit(self, X, y):
+        nap = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(300)"])
+        Path(__file__).with_name("left").write_text(str(nap.pid))
+        return super().fit(X, y)
+
+
+eating = Eating
+leaving = Leaving
+"""
+
+
 def job_for(folder: Path, **changes: Any) -> Job:
-    """The pool of digits, with its right labels decided, for the first member."""
+    """The pool of digits for the first of seven members: all hold the right labels in the end.
+
+    At first each is wrong on a third of the inputs, another third for everybody.
+    """
     data = digits()
     X, y = data.rows[0]
     np.savez(folder / "own.npz", X=X, y=y)
@@ -65,13 +96,16 @@ def job_for(folder: Path, **changes: Any) -> Job:
     pool = Pool(folder / "pool", motion)
     for index, chunk in enumerate(batch.chunks()):
         pool.keep(index, chunk)
-    agreed = [LABELS.index(label) for label in data.truth]
+    agreed = np.array([LABELS.index(label) for label in data.truth], dtype=np.int8)
+    last = np.tile(agreed, (7, 1))
+    wrong = (np.arange(len(agreed))[None, :] // 3 + 2 * np.arange(7)[:, None]) % 7 < 2
+    first = np.where(wrong, (last + 1) % 10, last).astype(np.int8)
     (folder / "out").mkdir()
     header = motion.encoded()
     job = Job(
-        motion_name(header).hex(), header, "north", agreed, list(agreed), str(folder / "pool"),
-        str(folder / "own.npz"), "label", str(folder / "unfitted.skops"), 60, str(folder / "out"), (), 64,
-        str(folder / "model.skops"), (), False, "", "",
+        motion_name(header).hex(), header, "north", agreed.tolist(), 0, first.tobytes(), last.tobytes(),
+        str(folder / "pool"), str(folder / "own.npz"), "label", str(folder / "unfitted.skops"), 60, 1024,
+        str(folder / "out"), (), 64, str(folder / "model.skops"), (), False, "", "",
     )  # fmt: skip
     return msgspec.structs.replace(job, **changes)
 
@@ -92,6 +126,77 @@ def test_a_process_that_takes_too_long_or_dies_is_no_candidate(
         monkeypatch.setattr(sys, "executable", str(program))
         with pytest.raises(ValueError, match=f"^{why}$"):
             refit_apart(job)
+
+
+def said(job: Job, when: str = "first") -> Any:
+    """(participant, input): what everybody said, to be changed."""
+    return np.frombuffer(getattr(job, when), dtype=np.int8).reshape(7, -1).copy()
+
+
+def called(job: Job, names: list[int]) -> Job:
+    """The same if everybody called the digits otherwise, from the beginning to the end."""
+    calls = np.array(names, dtype=np.int8)
+    first, last = (calls[each].tobytes() for each in (said(job), said(job, "last")))
+    return msgspec.structs.replace(job, agreed=calls[job.agreed].tolist(), first=first, last=last)
+
+
+def test_an_estimator_that_eats_memory_ends_its_own_process_with_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "eating_estimators.py").write_text(EATING)
+    monkeypatch.syspath_prepend(tmp_path)
+    job = job_for(tmp_path, estimator="eating_estimators:eating", most_megabytes=512)
+    with pytest.raises(ValueError, match=r"^the refit needs more memory than most_megabytes, 512 MB$"):
+        refit_apart(job)
+    assert (tmp_path / "eaten").exists(), "it was the estimator that took it"
+    assert list(Path(job.out).iterdir()) == []
+
+
+def test_processes_that_an_estimator_has_left_behind_are_ended_and_nobody_waits_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "leaving_estimators.py").write_text(EATING)
+    monkeypatch.syspath_prepend(tmp_path)
+    report = refit_apart(job_for(tmp_path, estimator="leaving_estimators:leaving"))
+    assert report.after is not None
+    left = Path(f"/proc/{(tmp_path / 'left').read_text()}/stat")
+    # Whoever adopts orphans here may not have buried it yet.
+    until(lambda: not left.exists() or left.read_text().split()[2] == "Z", "it is gone", 30.0)
+
+
+def test_labels_that_promise_little_are_refused_whatever_own_rows_say(tmp_path: Path) -> None:
+    """Own rows speak for the new model: it is right on more of them. But its old answers were the labels."""
+    job = job_for(tmp_path)
+    first = said(job)
+    first[:] = job.agreed
+    report = candidate_of(msgspec.structs.replace(job, first=first.tobytes()))
+    assert report.after is not None
+    assert report.before is not None
+    assert report.after > report.before
+    assert (report.otherwise, report.gain, report.shared) == (0, 0.0, 1.0)
+    assert (
+        report.why == "the labels promise a gain of 0.0% of the pool over its old model, too little to trust"
+    )
+
+
+def test_labels_that_trusted_peers_dispute_must_promise_more_than_is_disputed(tmp_path: Path) -> None:
+    """Five of its six peers, whom its own rows speak for, hold something else on 40% in the end."""
+    job = job_for(tmp_path)
+    last = said(job, "last")
+    last[1:6, :80] = (last[1:6, :80] + 1) % 10
+    assert candidate_of(job).why is None
+    report = candidate_of(msgspec.structs.replace(job, last=last.tobytes()))
+    assert report.why is not None
+    assert report.shared is not None
+    assert 0.6 < report.shared < 0.7
+    assert report.why.startswith("those that count for it announce other labels for 3")
+    # One of six that lies about everything counts for less than a sixth, by what its first votes are worth.
+    first, last = said(job), said(job, "last")
+    first[6] = last[6] = (last[6] + 4) % 10
+    report = candidate_of(msgspec.structs.replace(job, first=first.tobytes(), last=last.tobytes()))
+    assert report.why is None
+    assert report.shared is not None
+    assert report.shared > 1 - 1 / 12
 
 
 def test_a_model_that_cannot_be_fitted_is_refused_with_its_line(
@@ -129,8 +234,7 @@ def test_labels_that_the_motion_does_not_have_are_refused(tmp_path: Path) -> Non
 def test_labels_that_nobody_has_do_not_make_chance_look_worse(tmp_path: Path) -> None:
     """Four right answers of 40 are chance among ten labels, and would not be among a hundred."""
     job = job_for(tmp_path, labels=(*LABELS, *(f"never {number}" for number in range(90))))
-    agreed = [colour if colour == 4 else (colour + 1) % 10 for colour in job.agreed]
-    report = candidate_of(msgspec.structs.replace(job, agreed=agreed))
+    report = candidate_of(called(job, [1, 2, 3, 4, 4, 6, 7, 8, 9, 0]))
     assert report.after == 4
     assert binom.sf(3, 40, 1 / 100) < 0.001
     assert report.why == "the new model is right on 4 of its 40 rows, no more than by chance"
@@ -138,9 +242,10 @@ def test_labels_that_nobody_has_do_not_make_chance_look_worse(tmp_path: Path) ->
 
 def test_undecided_unanswered_and_damaged_inputs_are_left_out(tmp_path: Path) -> None:
     job = job_for(tmp_path)
-    agreed, first = list(job.agreed), list(job.first)
-    agreed[:10], first[5:20], first[30] = [-1] * 10, [-1] * 15, (first[30] + 1) % 10
-    report = candidate_of(msgspec.structs.replace(job, agreed=agreed, first=first))
+    agreed, first = list(job.agreed), said(job)
+    first[0] = agreed
+    agreed[:10], first[0, 5:20], first[0, 30] = [-1] * 10, -1, (first[0, 30] + 1) % 10
+    report = candidate_of(msgspec.structs.replace(job, agreed=agreed, first=first.tobytes()))
     assert (report.decided, report.used, report.otherwise) == (190, 180, 1)
     X, y = digits().rows[0]
     alone = clone(ESTIMATOR).fit(digits().pool[20:], digits().truth[20:])
@@ -188,8 +293,7 @@ def test_before_is_what_the_model_that_votes_says_if_it_is_not_this_estimator(tm
     """Clones of a weaker estimator would make the new model look better than it is beside the old one."""
     X, y = digits().rows[0]
     job = job_for(tmp_path)
-    wrong = [5 if colour == 3 else 4 if colour == 9 else colour for colour in job.agreed]
-    job = msgspec.structs.replace(job, agreed=wrong)
+    job = called(job, [0, 1, 2, 5, 4, 5, 6, 7, 8, 4])  # 3 is called 5, and 9 is called 4
     assert candidate_of(job).why is None  # beside clones on 40 rows it is the better one
     strong = LogisticRegression(max_iter=500).fit(*digits().test)
     write_skops(Path(job.model), strong)

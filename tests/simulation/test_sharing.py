@@ -36,3 +36,24 @@ def test_an_error_of_a_piece_is_the_error_of_the_work() -> None:
 
     with pytest.raises(ZeroDivisionError):
         share([Piece(1, play)], 2, None)
+
+
+def test_short_pieces_go_to_a_thread_together_and_each_is_played_once() -> None:
+    played: list[int] = []
+    told: list[tuple[int, int]] = []
+    whose: set[int] = set()
+
+    def piece(number: int) -> Piece:
+        def play(_halt: Array) -> None:
+            whose.add(threading.get_ident())
+            played.append(number)
+
+        return Piece(1 + number % 3, play)
+
+    pieces = [piece(number) for number in range(1000)]
+    whole = sum(each.jobs for each in pieces)
+    share(pieces, 2, lambda done, of: told.append((done, of)))
+    assert sorted(played) == list(range(1000))
+    assert told[-1] == (whole, whole)
+    assert 8 <= len(told) <= 16  # not a thousand turns
+    assert len(whose) <= 2

@@ -24,6 +24,12 @@ def table(page: Page, selector: str) -> list[list[str]]:
     return found
 
 
+def column(page: Page, selector: str, name: str) -> dict[str, str]:
+    """What a table has in the column of a name, by the first cell of each row."""
+    place = page.locator(f"{selector} thead th").all_inner_texts().index(name)
+    return {row[0]: row[place] for row in table(page, selector)}
+
+
 def dropped(page: Page, name: str, content: str) -> None:
     """Drop a file where tables are taken."""
     data: Any = page.evaluate_handle(

@@ -13,7 +13,7 @@ from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.succession import Succession
 from support.browser import opened
 from support.command import run
-from support.live_page import LIVE, dropped, ready, table
+from support.live_page import LIVE, column, dropped, ready, table
 from support.network.paged import Paged
 from support.network.real_moot import until
 
@@ -119,6 +119,8 @@ def test_the_page_says_when_the_node_is_gone_and_goes_on_when_it_is_back(
 def test_a_table_is_dropped_checked_put_and_answered(browser: Browser, address: str, paged: Paged) -> None:
     from playwright.sync_api import expect
 
+    if not paged.get("/v1/motions")["count"]:
+        paged.over(paged.ask(ROWS[:2], rounds=5, seconds=6.0))
     with opened(browser, address) as page:
         ready(page)
         put = page.get_by_role("button", name="to the moot")
@@ -148,7 +150,7 @@ def test_a_table_is_dropped_checked_put_and_answered(browser: Browser, address: 
         first = records["node001"]  # others may have been told before
         told = f"{first['right']} of {first['voted']} right"
         expect(page.locator("#peers tbody tr", has_text="node001")).to_contain_text(told)
-        right = {row[0]: row[-1] for row in table(page, "#peers")}
+        right = column(page, "#peers", "record")
         assert {who: f"{each['right']} of {each['voted']} right" for who, each in records.items()} == {
             who: said for who, said in right.items() if said
         }
@@ -187,6 +189,14 @@ def test_what_is_offered_is_there(
         assert page.get_by_role("button", name="Certificate").count() == 0
         accused = page.locator(f"#accused [data-who={LIAR}]")
         accused.locator("summary").click()
+        proposals = page.locator("#roster .proposal")
+        expect(proposals).to_have_count(
+            2
+        )  # what it signed twice: one without the first, one without the second
+        expect(proposals.filter(has_text="node001 leaves")).to_contain_text(
+            f"signed\n{LIAR}", use_inner_text=True
+        )
+        assert page.inner_text("#roster .digest >> nth=0") == nodes.roster.digest
         line = accused.locator("li", has_text="two successors of the roster of epoch 0")
         expect(line).to_have_count(1)
         proof = saved(page, f"#accused [data-who={LIAR}] li:has-text('two successors') button", tmp_path)

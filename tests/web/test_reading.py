@@ -108,7 +108,8 @@ def test_rounds_are_those_that_are_stored(paged: Paged, name: str) -> None:
         answers = kept.answers(number, stored.motion)
         labels = {stored.names[place]: ("even", "odd")[votes[7]] for place, votes in answers.items()}
         assert line["answers"] == labels
-        odd = sum(int((votes == 1).sum()) for votes in answers.values()) / (40 * len(answers))
+        # A round of a busy machine may bring no answer in time: then there are no shares.
+        odd = sum(int((votes == 1).sum()) for votes in answers.values()) / (40 * max(len(answers), 1))
         assert line["shares"].get("odd", 0.0) == pytest.approx(odd, abs=1e-6)
 
 

@@ -95,9 +95,9 @@ HIERARCHY = "hierarchy"
 
 def simulated_protocols() -> tuple[str, ...]:
     """What ``--protocol`` may name where talks are simulated."""
-    from folkmoot.protocols import PROTOCOLS, SIMULATED
+    from folkmoot.protocols import LED, PROTOCOLS
 
-    return (*PROTOCOLS, *SIMULATED, FEDERATED, HIERARCHY)
+    return (*PROTOCOLS, *LED, FEDERATED, HIERARCHY)
 
 
 def asking_protocol(protocol: str, teams: Path | None) -> str:
@@ -162,15 +162,15 @@ class ListingCommand(TyperCommand):
     """A command whose help names the protocols and attacks there are; only its help imports them."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """As usual, with the names in place of ``{protocols}``, ``{simulated}`` and ``{attacks}``."""
+        """As usual, with the names in place of ``{protocols}``, ``{with leaders}`` and ``{attacks}``."""
         naming = [option for option in self.params if "{" in (getattr(option, "help", None) or "")]
         if naming:
             from folkmoot.adversaries import ATTACKS, BALLOT_ATTACKS
-            from folkmoot.protocols import PROTOCOLS, SIMULATED
+            from folkmoot.protocols import LED, PROTOCOLS
 
             for option in naming:
                 named = vars(option)["help"].replace("{protocols}", ", ".join(PROTOCOLS))
-                named = named.replace("{simulated}", ", ".join(PROTOCOLS | SIMULATED))
+                named = named.replace("{with leaders}", ", ".join(PROTOCOLS | LED))
                 named = named.replace("{ballot attacks}", ", ".join(BALLOT_ATTACKS))
                 vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
         super().format_help(ctx, formatter)
@@ -288,7 +288,7 @@ SimulatedProtocol = Annotated[
     str,
     typer.Option(
         "--protocol",
-        help="One of: {simulated}, federated (with --quorum-sets), hierarchy (Slush, with --teams).",
+        help="One of: {with leaders}, federated (with --quorum-sets), hierarchy (Slush, with --teams).",
     ),
 ]
 Teams = Annotated[

@@ -39,21 +39,27 @@ class Members:
         self._weights, self._leaning, self._own = weights, leaning, own
         self._first: Colours | None = None
         self._said: Colours | None = None
+        self._own_said: Colours | None = None
         self._qualified: Bools = np.zeros((classes, *own.shape), dtype=np.bool_)
 
     def turn(self, heard: Heard, due: Bools) -> None:
         """Say what follows from what was heard; ``due`` (row, input): whose time at its counter is over."""
         ballots = self.ballots
+        before = self._said
         if not self._known(heard):  # facts only grow, so what follows from these has followed
-            ballots.advance(heard.ballots.named(), heard.quorum, heard.block)
+            new = self._new(heard.ballots.said, before)
+            spoken = [each for each in heard.ballots.named() if new[each[0] - 1]]
+            ballots.advance(spoken, heard.quorum, heard.block)
             self._qualified = np.stack([heard.qualified(label) for label in range(self.classes)])
         qualified = self._qualified
         own = preferred(qualified, self._scores(heard.first), self._own)
         ballots.want(own)
         at = ballots.counter.copy()
         passed = heard.blocked_by_later(at) & (at > 0)  # nobody is hurried before it has heard first votes
-        for counter in range(1, len(ballots.said[0]) + 1):
-            coming = (due | passed) & (at == counter - 1)
+        hurried = due | passed
+        here = np.unique(np.concatenate([at[hurried] + 1, at[at > 0]]))  # counters that anybody can vote at
+        for counter in here[here <= len(ballots.said[0])].tolist():
+            coming = hurried & (at == counter - 1)
             waiting = (at == counter) & (ballots.said[0, counter - 1] == NONE)
             if coming.any() or waiting.any():
                 free = own if counter == 1 else self._of_first(counter, heard, qualified, own)
@@ -82,6 +88,17 @@ class Members:
         if not known:
             self._said = heard.ballots.said.copy()
         return known
+
+    def _new(self, said: Colours, before: Colours | None) -> Bools:
+        """(counter,): where more was heard than ``before``, or said by these nodes themselves.
+
+        A rule looks at one counter, but for what forbids it, and that grows as well.
+        """
+        own, self._own_said = self._own_said, self.ballots.said.copy()
+        if before is None or own is None:
+            return np.ones(len(said[0]), dtype=np.bool_)
+        new: Bools = (said != before).any(axis=(0, 2, 3)) | (own != self._own_said).any(axis=(0, 2, 3))
+        return new
 
     def _scores(self, first: Colours) -> Floats:
         """(label, row, input): how much each prefers each label, by its own aggregation of first votes."""

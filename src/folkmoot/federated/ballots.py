@@ -94,10 +94,15 @@ class Ballots:
     def named(self) -> list[tuple[int, int]]:
         """The ballots (counter, label) that anybody speaks of."""
         found = []
-        for counter in range(1, self.said.shape[1] + 1):
-            many = np.bincount(self.said[:, counter - 1].ravel() + 1)
-            found += [(counter, int(label)) for label in np.flatnonzero(many[1:])]
+        for counter in self._used():
+            many = np.bincount(self.said[:, counter].ravel() + 1)
+            found += [(counter + 1, int(label)) for label in np.flatnonzero(many[1:])]
         return found
+
+    def _used(self) -> list[int]:
+        """The counters, from 0, at which anybody has said anything: few of all that there may be."""
+        used: list[int] = np.flatnonzero((self.said != NONE).any(axis=(0, 2, 3))).tolist()
+        return used
 
     def votes_for(self, label: int) -> Bools:
         """(node, input): who votes for the label at some counter."""
@@ -150,7 +155,8 @@ class Ballots:
     def locked(self) -> Colours:
         """(node, input): the label that a node must go on voting for, or NONE."""
         lock = np.full(self.decided.shape, NONE, dtype=np.int8)
-        for _, prepared, commit, committed in self.said.swapaxes(0, 1):
+        for counter in self._used():
+            _, prepared, commit, committed = self.said[:, counter]
             for said in (commit, committed):
                 lock = np.where(said != NONE, said, lock)
             lock = np.where((prepared != NONE) & (prepared != lock), NONE, lock).astype(np.int8)

@@ -302,6 +302,8 @@ def _fit(task: Task, rows: Ints) -> tuple[Any, bool]:
     X = rows_of(columns_of(task.X, task.columns), rows)
     try:
         model.fit(X, task.y[rows], **options)
+    except MemoryError:  # of the whole process, and no fault of this participant's rows
+        raise
     except Exception as error:
         kind = type(error) if type(error) in (ValueError, TypeError) else RuntimeError
         why = _ONE_DIMENSION if "got 1D array" in str(error) else error

@@ -20,12 +20,12 @@ PROTOCOLS: Final[dict[str, type[SnowProtocol[Any]]]] = {
     "snowflake": Snowflake,
     "snowball": Snowball,
 }
-# Played by ``deliberate`` and estimators, not by the network yet: no motion can name them.
-SIMULATED: Final[dict[str, type[SnowProtocol[Any]]]] = {"leaders": Leaders}
+# With a leader each round: --protocol and motions name them, plans do not try them.
+LED: Final[dict[str, type[SnowProtocol[Any]]]] = {"leaders": Leaders}
 
 __all__ = [
+    "LED",
     "PROTOCOLS",
-    "SIMULATED",
     "Hierarchy",
     "Leaders",
     "Slush",
@@ -40,9 +40,9 @@ __all__ = [
 ]
 
 
-def protocol_called(name: str, *, simulated: bool = False) -> type[SnowProtocol[Any]]:
+def protocol_called(name: str, *, led: bool = False) -> type[SnowProtocol[Any]]:
     """The kind of protocol that a name stands for; ValueError if it stands for none that is wanted."""
-    known = PROTOCOLS | SIMULATED if simulated else PROTOCOLS
+    known = PROTOCOLS | LED if led else PROTOCOLS
     if name not in known:
         raise ValueError(f"protocol must be one of {', '.join(known)}: got {name!r}")
     return known[name]
@@ -54,7 +54,7 @@ def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowPr
     Parameters
     ----------
     name : str
-        A key of ``PROTOCOLS`` or ``SIMULATED``.
+        A key of ``PROTOCOLS`` or ``LED``.
     k : int
         How many peers are asked in a query.
     alpha : int, sequence of int or StrongConfidence
@@ -73,7 +73,7 @@ def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowPr
     >>> named_protocol("snowflake", 10, 7, beta=5).beta
     5
     """
-    kind = protocol_called(name, simulated=True)
+    kind = protocol_called(name, led=True)
     taken = {field.name for field in fields(kind)}
     return kind(k, alpha, **{key: value for key, value in parameters.items() if key in taken})
 
@@ -86,5 +86,5 @@ def check_protocol(protocol: object) -> None:
 
 def protocols_in_words() -> str:
     """``Slush, Snowflake, Snowball or Leaders``, for messages."""
-    *others, last = [kind.__name__ for kind in (PROTOCOLS | SIMULATED).values()]
+    *others, last = [kind.__name__ for kind in (PROTOCOLS | LED).values()]
     return f"{', '.join(others)} or {last}"

@@ -147,8 +147,8 @@ class Leaders(Slush):
     the label that wins its own query; if none does, the one that alpha of the answers shown name; else it
     keeps its own. A leader that is silent or lies costs one round: it cannot show what nobody signed.
 
-    It is played by ``deliberate``, ``compare`` and estimators; the network does not play it yet. All inputs
-    of a batch share the leaders and whom they ask, as they share a motion. In a record, the turn of a
+    It is played by ``deliberate``, ``compare``, estimators and the nodes of a moot. All inputs of a batch
+    share the leaders and whom they ask, as they share a motion. In a record, the turn of a
     participant that went by the leader's answers shows these. It needs ``sampling=Others()`` or
     ``Everyone()``.
 

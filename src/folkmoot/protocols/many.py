@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Colours
+from folkmoot.protocols.leaders import led
 from folkmoot.protocols.machine import machine_of
 from folkmoot.protocols.snow import SnowProtocol, reaches
 from folkmoot.protocols.snowball import is_ahead
@@ -50,6 +51,15 @@ def winners(
     return won
 
 
+def led_winners(won: Colours, shown: Colours, classes: int) -> Colours:
+    """What a participant goes by on each input, given the winners of its own query and of the leader's:
+    ``led`` for a batch.
+    """
+    table = [[led(one, other) for other in range(UNCOLOURED, classes)] for one in range(UNCOLOURED, classes)]
+    after: Colours = np.array(table, dtype=np.int8)[won + np.int8(1), shown + np.int8(1)]
+    return after
+
+
 class Opinions:
     """What one node holds on every input of a batch, as a state of the protocol each."""
 
@@ -62,6 +72,7 @@ class Opinions:
         self._state = self._machine.start[first.astype(np.int64) + 1]
         self._colours = self._colour.take(self._state)
         self._wins = np.zeros((first.size, classes), np.int32) if self._machine.counts_wins else None
+        self._asking: bool | None = None  # is any input still open? None: not looked at since the last step
 
     @property
     def colours(self) -> Colours:
@@ -78,7 +89,9 @@ class Opinions:
     @property
     def asking(self) -> bool:
         """Whether any input is still open for this node."""
-        return bool(self._machine.asking[self._state].any())
+        if self._asking is None:
+            self._asking = bool(self._machine.asking[self._state].any())
+        return self._asking
 
     def react(self, won: Colours) -> None:
         """Every input takes the step that the rule asks for after its winner."""
@@ -94,3 +107,4 @@ class Opinions:
             place[counted] += is_ahead(self._wins[counted, winner], kept, self._wins[counted, kept])
         self._state = self._after.take(place)
         self._colours = self._colour.take(self._state)
+        self._asking = None

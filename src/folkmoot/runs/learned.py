@@ -18,7 +18,7 @@ from folkmoot.arrays import Array, Bools, Floats
 from folkmoot.datasets.layout import Layout
 from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 from folkmoot.learning.participants import Participant
-from folkmoot.protocols import PROTOCOLS, SIMULATED
+from folkmoot.protocols import LED, PROTOCOLS
 from folkmoot.skops_files import read_skops, told, write_skops
 from folkmoot.votes import UNCOLOURED
 
@@ -38,7 +38,7 @@ _TYPES: Final = (
     "folkmoot.learning.improvement.NumberImprovement",
     "folkmoot.learning.participants.Participant",
     "folkmoot.learning.regressor.ConsensusRegressor",
-    *(f"{kind.__module__}.{kind.__qualname__}" for kind in (PROTOCOLS | SIMULATED).values()),
+    *(f"{kind.__module__}.{kind.__qualname__}" for kind in (PROTOCOLS | LED).values()),
     "folkmoot.thresholds.StrongConfidence",
     "folkmoot.trust.checked.CheckedAnswers",
 )

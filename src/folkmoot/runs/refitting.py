@@ -7,8 +7,10 @@ node's own process to its motions.
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
+import signal
 import struct
 import subprocess
 import sys
@@ -18,7 +20,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import IO, Any, BinaryIO, Final
 
 import msgspec
 import numpy as np
@@ -40,9 +42,12 @@ from folkmoot.network.service.schema_files import schema_text
 from folkmoot.network.wire.motion import Motion, read_header
 from folkmoot.network.wire.schema import align
 from folkmoot.skops_files import read_skops, told, write_skops
+from folkmoot.trust.own_rows import Footing
+from folkmoot.votes import UNCOLOURED
 
 _LENGTH: Final = struct.Struct(">I")
 _NICE: Final = 10  # motions come first
+_MOST_ANSWER: Final = 64 << 20  # bytes of a report
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -61,11 +66,11 @@ def candidate_of(job: Job) -> Report:
     """
     from folkmoot.learning.improving import judged, refit, too_few
     from folkmoot.learning.participants import Participant, Task
-    from folkmoot.trust.own_rows import FIRM
 
     started, motion = time.monotonic(), read_header(job.header)
     agreed = np.array(job.agreed)
-    X, labels, otherwise = _pool(job, motion)
+    X, used, otherwise = _pool(job, motion)
+    labels = np.array(motion.labels)[agreed[used]]
     report = Report(
         job.motion, job.asker, 0.0, motion.inputs, int((agreed >= 0).sum()), len(labels), otherwise,
         dict(Counter(labels.tolist()).most_common()),
@@ -85,10 +90,12 @@ def candidate_of(job: Job) -> Report:
     done = refit(task, Participant(task.name, None), X, labels)
     # Labels that nobody has do not count: an asker that names many would make chance look worse than it is.
     known = len({*own.labels, *labels.tolist()})
-    why, right = judged(too_few(unseen, task), done, before, known, FIRM)
+    footing = _footing(job, motion, used, said, y)
+    why, right = judged(too_few(unseen, task), done, before, known, footing)
+    _, shared, gain = footing
     report = msgspec.structs.replace(
         report, before=int(before.sum()), after=None if right is None else int(right.sum()), why=why,
-        compared_with=compared,
+        compared_with=compared, gain=round(gain, 4), shared=round(shared, 4),
     )  # fmt: skip
     if right is not None and done.unseen is not None:
         after = np.asarray(done.unseen.predict(own.X))
@@ -98,10 +105,10 @@ def candidate_of(job: Job) -> Report:
     return msgspec.structs.replace(report, seconds=round(time.monotonic() - started, 3))
 
 
-def _pool(job: Job, motion: Motion) -> tuple[Floats, Array, int]:
-    """The inputs that are fitted to, their labels, and on how many its own model had said otherwise."""
+def _pool(job: Job, motion: Motion) -> tuple[Floats, Ints, int]:
+    """The inputs that are fitted to, their places, and on how many its own model had said otherwise."""
     fit = align(job.schema, motion.schema, motion.columns)
-    agreed, first = np.array(job.agreed), np.array(job.first)
+    agreed, first = np.array(job.agreed), _table(job.first, motion)[job.place]
     parts: list[Floats] = [np.zeros((0, motion.columns))]
     places: list[Ints] = [np.zeros(0, np.int64)]
     for start, rows in Pool(Path(job.pool), motion).chunks():
@@ -111,8 +118,31 @@ def _pool(job: Job, motion: Motion) -> tuple[Floats, Array, int]:
         parts.append(arranged[wanted])
         places.append(here[wanted])
     used = np.concatenate(places)
-    labels = np.array(motion.labels)[agreed[used]]
-    return np.concatenate(parts), labels, int((agreed[used] != first[used]).sum())
+    return np.concatenate(parts), used, int((agreed[used] != first[used]).sum())
+
+
+def _table(data: bytes, motion: Motion) -> Ints:
+    """(participant, input): what everybody said."""
+    return np.frombuffer(data, dtype=np.int8).reshape(-1, motion.inputs).astype(np.int64)
+
+
+def _footing(job: Job, motion: Motion, used: Ints, said: Array, truth: Array) -> Footing:
+    """What the agreed labels rest on, as far as this node knows what others said.
+
+    Labels that neither own rows nor decisions have count as no answer: an asker may name many.
+    """
+    from folkmoot.trust.footing import footing_of_decided
+
+    names = np.array(motion.labels)
+    agreed = np.full(motion.inputs, UNCOLOURED)
+    agreed[used] = np.array(job.agreed)[used]
+    known = sorted({*np.flatnonzero(np.isin(names, truth)).tolist(), *agreed[used].tolist()})
+    number = np.full(len(names) + 1, UNCOLOURED)
+    number[known] = np.arange(len(known))  # and the last one, which -1 leads to, stays none
+    colour = {names[place]: i for i, place in enumerate(known)}
+    first, last = (number[_table(each, motion)] for each in (job.first, job.last))
+    answers, right = (np.array([colour.get(each, UNCOLOURED) for each in what]) for what in (said, truth))
+    return footing_of_decided(first, last, number[agreed], job.place, answers, right, len(known))
 
 
 def _objection(own: list[str], labels: Array, motion: Motion) -> str | None:
@@ -203,6 +233,7 @@ def _written(job: Job, report: Report, model: Any, unseen: Any, X: Floats) -> Re
     return msgspec.structs.replace(
         report,
         knows=knows,
+        probabilities="probabilities" in loaded.kinds(),
         lost=[label for label in now if label not in knows],
         digests=digests_in(out),
         anchor=_anchor(job, unseen),
@@ -244,12 +275,12 @@ def refit_apart(job: Job) -> Report:
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             [sys.executable, "-m", "folkmoot.runs.refitting"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=env,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=env, start_new_session=True,
         )  # fmt: skip
 
         def end() -> None:
             late.set()
-            process.kill()
+            _kill_all(process)
 
         timer = threading.Timer(job.most_seconds, end)
         timer.daemon = True
@@ -262,11 +293,11 @@ def refit_apart(job: Job) -> Report:
                 process.stdin.write(_LENGTH.pack(len(data)) + data)
                 process.stdin.flush()
             # Its input stays open: if this process ends, that one sees it, and ends as well.
-            said = process.stdout.read()
-            code = process.wait()
+            said = _answer_in(process.stdout)
+            code = 0 if said else process.wait()
         finally:
             timer.cancel()
-            process.kill()
+            _kill_all(process)
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     with suppress(OSError):
@@ -274,9 +305,9 @@ def refit_apart(job: Job) -> Report:
             process.wait()
         if late.is_set():
             raise ValueError(f"the refit took longer than most_seconds, {job.most_seconds} s")
-        if code or not said:
-            errors.seek(0)
-            lines = errors.read()[-2000:].decode(errors="replace").split("\n")
+        if not said:
+            errors.seek(max(0, errors.seek(0, os.SEEK_END) - 2000))
+            lines = errors.read().decode(errors="replace").split("\n")
             last = next((line for line in reversed(lines) if line.strip()), "nothing was said")
             raise ValueError(f"the process of the refit ended with exit code {code}: {last:.300}")
     answer = msgspec.msgpack.decode(said, type=Report | str)
@@ -293,20 +324,56 @@ def main() -> None:
     job = msgspec.msgpack.decode(sys.stdin.buffer.read(length), type=Job)
     threading.Thread(target=_end_with, args=(sys.stdin.buffer,), daemon=True).start()
     os.nice(_NICE)
-    resource.setrlimit(resource.RLIMIT_CPU, (job.most_seconds + 10, job.most_seconds + 10))
+    _limit(job)
     try:
         answer: Report | str = candidate_of(job)
-    except (ValueError, OSError) as error:
-        answer = str(error)
-    out.write(msgspec.msgpack.encode(answer))
+    except (MemoryError, ValueError, OSError) as error:
+        short = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
+        most = f"the refit needs more memory than most_megabytes, {job.most_megabytes:,} MB"
+        answer = most if short else str(error)
+    data = msgspec.msgpack.encode(answer)
+    out.write(_LENGTH.pack(len(data)) + data)
     out.flush()
     os._exit(0)  # the other thread waits for input
 
 
+def _answer_in(pipe: IO[bytes]) -> bytes:
+    """The answer that came through a pipe; b"" if it ended before that was whole, or is no answer.
+
+    Processes that an estimator has left behind may hold the pipe open: nobody waits for its end.
+    """
+    head = pipe.read(_LENGTH.size)
+    length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else 0
+    data = pipe.read(length) if length <= _MOST_ANSWER else b""
+    return data if len(data) == length else b""
+
+
+def _limit(job: Job) -> None:
+    """Take from this process what could hurt the node: memory, time, room on the disk."""
+    memory, seconds = job.most_megabytes << 20, job.most_seconds + 10
+    for what, most in (
+        (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_FSIZE, memory),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (most, most))
+    with suppress(OSError):  # if the machine has no memory left, this goes before the node
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def _kill_all(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it has started; it leads their session."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def _end_with(pipe: BinaryIO) -> None:
-    """End this process when nobody holds the other end of a pipe."""
+    """End this process, and those that it has started, when nobody holds the other end of a pipe."""
     pipe.read()
-    os._exit(1)
+    os.killpg(0, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ kernels look at between rounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class Piece(NamedTuple):
 
 def by_jobs(play: Callable[[int, int, Array], object], jobs: int, threads: int) -> list[Piece]:
     """Pieces of jobs that can be played each by itself: ``play(first, last, halt)``."""
-    size = min(-(-jobs // (threads * 8)), LARGEST)
+    size = _size(jobs, threads)
 
     def piece(first: int, last: int) -> Piece:
         return Piece(last - first, lambda halt: play(first, last, halt))
@@ -36,18 +36,39 @@ def by_jobs(play: Callable[[int, int, Array], object], jobs: int, threads: int) 
     return [piece(start, min(start + size, jobs)) for start in range(0, jobs, size)]
 
 
+def _size(jobs: int, threads: int) -> int:
+    """How many jobs a thread should take at once: enough that handing them out costs nothing beside them."""
+    return min(-(-jobs // (threads * 8)), LARGEST)
+
+
+def _bundles(pieces: Sequence[Piece], size: int) -> Iterator[list[Piece]]:
+    """Neighbouring pieces, together at least so many jobs: a short one is less work than handing it out."""
+    bundle: list[Piece] = []
+    jobs = 0
+    for piece in pieces:
+        bundle.append(piece)
+        jobs += piece.jobs
+        if jobs >= size:
+            yield bundle
+            bundle, jobs = [], 0
+    if bundle:
+        yield bundle
+
+
 def share(pieces: Sequence[Piece], threads: int, progress: Progress | None) -> None:
     """Do the pieces on so many threads. The kernels let go of the interpreter, so Ctrl-C gets through."""
     halt = np.zeros(1, dtype=np.uint8)  # not 0: kernels under way stop
 
-    def do(piece: Piece) -> int:
-        piece.play(halt)
-        return piece.jobs
+    def do(bundle: Sequence[Piece]) -> int:
+        for piece in bundle:
+            if not halt[0]:
+                piece.play(halt)
+        return sum(piece.jobs for piece in bundle)
 
     done, whole = 0, sum(piece.jobs for piece in pieces)
     pool = ThreadPoolExecutor(threads)
     try:
-        for future in [pool.submit(do, piece) for piece in pieces]:
+        for future in [pool.submit(do, bundle) for bundle in _bundles(pieces, _size(whole, threads))]:
             # A signal may reach another thread, such as a driver's: we see it only if we run now and then.
             while not wait([future], timeout=_LOOK).done:
                 pass

@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.cores import one_thread
 from folkmoot.trust.checked import centred
+from folkmoot.trust.footing import announced_too, promised
 from folkmoot.trust.own_rows import FIRM, Footing, OwnRows
 from folkmoot.trust.pool_review import RULE, Recipe, Reviewed, blocks_of, review, voices_in
 from folkmoot.trust.shift import LEAST_BATCH, agreement, shifted
@@ -154,7 +155,7 @@ def agree_on_labels(
     if steady:
         views += [each.half(side) for side in (0, 1) for each in rows]
     who = np.arange(len(views)) % n  # whose view it is; only the first n are announced
-    with threadpool_limits(1):  # the matrices are small
+    with one_thread():
         held = spoken(votes)
         heard = heard_of(held)
         voice, odd = voices_in(heard), _sparing(heard, pool)
@@ -179,9 +180,10 @@ def agree_on_labels(
     chances, labels = held[:n, pool], held[:, pool].argmax(axis=2)
     same = shared = gain = None
     if steady:
-        shared = _announced_too(heard, labels[:n], pool, np.where(deaf[:n], 0.0, _weights(reviews[:n])))
-        old = np.take_along_axis(chances, votes[:, pool].argmax(axis=2)[:, :, None], axis=2)
-        gain = chances.max(axis=2).mean(axis=1) - old.mean(axis=(1, 2))
+        said, old = heard[:, pool].argmax(axis=2), votes[:, pool].argmax(axis=2)
+        heeded = np.where(deaf[:n], 0.0, _weights(reviews[:n]))
+        shared = np.array([announced_too(said, labels[i], heeded[i], i) for i in range(n)])
+        gain = promised(chances, old)
         same = (labels[n:] == labels[who[n:]]).mean(axis=1)
         same[[each.why_not is not None for each in reviews[n:]]] = 0.0  # half of its rows tell nothing
         same = same.reshape(2, n).min(axis=0)
@@ -198,14 +200,6 @@ def agree_on_labels(
 
 def _weights(reviews: Sequence[Reviewed]) -> Floats:
     return np.stack([each.weights for each in reviews])
-
-
-def _announced_too(heard: Floats, labels: Ints, pool: Ints, weights: Floats) -> Floats:
-    """(participant,): the share of its labels that others announce, by their weights; 0 if none counts."""
-    said = heard[:, pool].argmax(axis=2)
-    same = np.stack([(said == mine).mean(axis=1) for mine in labels])
-    others = weights * ~np.eye(len(weights), dtype=np.bool_)
-    return np.asarray((same * others).sum(axis=1) / np.maximum(others.sum(axis=1), 1e-300))
 
 
 def _likeliest(answers: Floats) -> Floats:

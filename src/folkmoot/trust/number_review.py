@@ -15,10 +15,10 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.cores import one_thread
 from folkmoot.trust.checked import PUBLIC, folds
 from folkmoot.trust.ridge import Linear, fit_folds
 from folkmoot.trust.shown import ShownView, yes
@@ -253,7 +253,7 @@ def review_numbers(checked: CheckedNumbers, judges: Sequence[int] | None = None)
     anchored: learnt from 100 rows of 5 publishers; on its own 20 rows it is off by 0.81 of the mean answer
     """
     who = range(checked.participants) if judges is None else judges
-    with threadpool_limits(1):  # the matrices are small
+    with one_thread():
         return [_review(own, checked) for own in who]
 
 

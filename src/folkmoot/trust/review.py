@@ -14,11 +14,11 @@ from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
 from folkmoot import checks
 from folkmoot.accuracy import softmax
 from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
+from folkmoot.cores import one_thread
 from folkmoot.trust.blend import forecast, shares, sharpest, smoothed
 from folkmoot.trust.checked import PUBLIC, CheckedAnswers, centred, check_ballots
 from folkmoot.trust.panel import Panel, Rule, told
@@ -257,7 +257,7 @@ def review_all(
         if not 0 <= checks.integer("judge", own) < checked.participants:
             raise ValueError(f"judge must satisfy 0 <= judge < {checked.participants}: got {own}")
     done: list[PeerReview] = []
-    with threadpool_limits(1):  # the matrices are small: threads would mostly wait for each other
+    with one_thread():
         benches = _benches(checked, batch)
         for own in who:
             deaf = benches[-1]

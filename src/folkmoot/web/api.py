@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import quote
@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
+from folkmoot.network.membership import identity
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.operation import Shown
 from folkmoot.network.service.status import as_dict
@@ -20,20 +21,22 @@ from folkmoot.network.service.truths import check_truth, records_by_name, record
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.view import shares_of
 from folkmoot.network.storage.account import decisions_table
+from folkmoot.network.storage.audit import export_log
 from folkmoot.network.storage.certificate import has_certificate, write_certificate
-from folkmoot.network.storage.storage import StoredMotion
+from folkmoot.network.storage.storage import DATABASE, Storage, StoredMotion
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.motion import motion_protocols
 from folkmoot.tabular import table_text
 from folkmoot.web import files, shapes
+from folkmoot.web.exchange import CSV, JSON, MOST_BODY, body_of, file_of, json_of
 from folkmoot.web.feed import Feed
 from folkmoot.web.ledger import Ledger
+from folkmoot.web.models import Models
 from folkmoot.web.openapi import described
 from folkmoot.web.putting import BODY, Asked, Putting, asked_in_json, asked_in_text
 from folkmoot.web.refusals import RefusalError
 from folkmoot.web.streams import EventStream, wait_for
 
-MOST_BODY: Final = 16 << 20  # bytes
-BODY_SECONDS: Final = 60.0  # in which a body must have come
 LONGEST_WAIT: Final = 60.0  # seconds of a long poll
 MOST_LISTED: Final = 200  # motions
 MOST_INPUTS: Final = 10_000  # in one answer
@@ -48,6 +51,8 @@ class Api:
         self._ledger = Ledger(shown.node.storage)
         self.feed = Feed(shown.node, shown.look, self._ledger)
         self._putting = Putting(shown)
+        self._exporting = asyncio.Lock()  # a log may be long: one at a time
+        self._models = Models(shown, self.feed.stir)
 
     def router(self) -> Router:
         """What is answered where."""
@@ -60,6 +65,7 @@ class Api:
                 Route("/v1/moot", self._moot, methods=["GET"]),
                 Route("/v1/records", self._records, methods=["GET"]),
                 Route("/v1/evidence", self._accusations, methods=["GET"]),
+                Route("/v1/audit", self._audit, methods=["GET"]),
                 Route("/v1/check", self._check, methods=["POST"]),
                 Route("/v1/events", self._events, methods=["GET"]),
                 Route("/v1/motions", self._motions, methods=["GET"]),
@@ -72,6 +78,7 @@ class Api:
                 Route(f"{one}/evidence/{{name}}", self._evidence, methods=["GET"]),
                 Route(f"{one}/truth", self._truth, methods=["PUT"]),
                 Route("/v1/rosters/{roster}/evidence/{name}", self._roster_evidence, methods=["GET"]),
+                *self._models.routes(),
             ],
             redirect_slashes=False,
         )
@@ -79,12 +86,12 @@ class Api:
     # ---- reading -----------------------------------------------------------------------------
 
     async def _openapi(self, _request: Request) -> Response:
-        return _json(described())
+        return json_of(described())
 
     async def _access(self, request: Request) -> Response:
-        model, labels = self._shown.model, self._shown.labels
+        (model, labels), chosen = self._shown.model(), self._shown.settings.quorum_set
         columns = [shapes.Column(each.name, each.unit, each.low, each.high) for each in model.schema]
-        return _json(
+        return json_of(
             shapes.Access(
                 node=self._node.roster[self._node.seat.place].name,
                 may=request.state.right,
@@ -93,16 +100,18 @@ class Api:
                 width=model.columns,
                 most_bytes=MOST_BODY,
                 answers=model.kinds(),
+                protocols=list(motion_protocols()),
+                quorum_set="" if chosen is None else str(chosen),
             )
         )
 
     async def _moot(self, _request: Request) -> Response:
-        return _json(as_dict(self._shown.look()))
+        return json_of(as_dict(self._shown.look()))
 
     async def _records(self, _request: Request) -> Response:
         names = {member.fingerprint: member.name for member in self._node.roster}
         records = records_by_name(self._node.storage, names)
-        return _json(shapes.Records({name: shapes.Record(**each) for name, each in records.items()}))
+        return json_of(shapes.Records({name: shapes.Record(**each) for name, each in records.items()}))
 
     async def _accusations(self, _request: Request) -> Response:
         found: list[shapes.Accusation] = []
@@ -124,7 +133,7 @@ class Api:
             )
             for old, name, proof in self._of_rosters()
         ]
-        return _json(shapes.Accusations(found))
+        return json_of(shapes.Accusations(found))
 
     def _of_rosters(self) -> Iterator[tuple[Roster, str, statements.TwoSuccessors]]:
         """Who signed two successors of a roster, by name, with that roster and the evidence."""
@@ -138,6 +147,25 @@ class Api:
                 return _evidence_file(old[statements.accused(proof)].fingerprint, proof, digest)
         raise RefusalError(404, f"there is no evidence against {name!r:.80} about roster {digest!r:.40}")
 
+    async def _audit(self, request: Request) -> Response:
+        if request.state.right != "ask":
+            raise RefusalError(403, "this token may only look: the audit log needs that of the file 'token'")
+        folder = self._shown.folder
+
+        def exported() -> bytes:
+            me, storage = identity.load(folder), Storage(folder / DATABASE)
+            try:
+                return export_log(storage.check_audit(), me.name, me.fingerprint, me.key).encode()
+            finally:
+                storage.close()
+
+        async with self._exporting:
+            try:
+                data = await asyncio.to_thread(exported)
+            except ValueError as error:  # it was tampered with
+                raise RefusalError(409, str(error)) from None
+        return file_of(data, "application/jsonl", f"{self._node.roster[self._node.seat.place].name}.audit")
+
     async def _events(self, request: Request) -> Response:
         return EventStream(self.feed, request.headers.get("last-event-id"))
 
@@ -150,7 +178,7 @@ class Api:
                 found.append(await self._told(self._ledger.motion(name)))
             except RefusalError:
                 damaged.append(name.hex())
-        return _json(shapes.Motions(found, storage.count(), damaged))
+        return json_of(shapes.Motions(found, storage.count(), damaged))
 
     async def _motion(self, request: Request) -> Response:
         wait = _whole(request, "wait", 0, least=0, most=int(LONGEST_WAIT))
@@ -164,7 +192,7 @@ class Api:
             if not await wait_for(self.feed, request.receive, over, wait):
                 raise ClientDisconnect
             stored = self._ledger.motion(stored.name)
-        return _json(await self._told(stored))
+        return json_of(await self._told(stored))
 
     async def _told(self, stored: StoredMotion) -> Any:
         account, live = await self._ledger.account(stored), self._live(stored)
@@ -188,6 +216,7 @@ class Api:
             held=view.held,
             apart=view.apart,
             ballots=view.ballots,
+            refused={names[place]: why for place, why in view.refused.items()},
         )
 
     async def _inputs(self, request: Request) -> Response:
@@ -214,7 +243,7 @@ class Api:
             for i in range(first, end)
         ]
         following = end if end < account.inputs else None
-        return _json(shapes.Inputs(account.motion, lines, account.inputs, following))
+        return json_of(shapes.Inputs(account.motion, lines, account.inputs, following))
 
     async def _rounds(self, request: Request) -> Response:
         stored = self._stored(request)
@@ -248,13 +277,13 @@ class Api:
             return lines
 
         lines = await asyncio.to_thread(told)
-        return _json(shapes.Rounds(stored.name.hex(), lines, played))
+        return json_of(shapes.Rounds(stored.name.hex(), lines, played))
 
     async def _answers(self, request: Request) -> Response:
         stored = self._stored(request)
         account = await self._ledger.account(stored)
         text = await asyncio.to_thread(lambda: table_text(*decisions_table(account)))
-        return _file(text.encode(), "text/csv; charset=utf-8", f"{stored.name.hex()[:12]}.csv")
+        return file_of(text.encode(), "text/csv; charset=utf-8", f"{stored.name.hex()[:12]}.csv")
 
     async def _certificate(self, request: Request) -> Response:
         stored = self._stored(request)
@@ -262,7 +291,7 @@ class Api:
             data = write_certificate(stored, self._node.storage.held(stored.name))
         except ValueError as error:
             raise RefusalError(409, str(error)) from None
-        return _file(data, "application/json", f"{stored.name.hex()[:12]}.certificate")
+        return file_of(data, "application/json", f"{stored.name.hex()[:12]}.certificate")
 
     async def _evidence(self, request: Request) -> Response:
         stored, name = self._stored(request), request.path_params["name"]
@@ -279,19 +308,19 @@ class Api:
     # ---- asking and telling ------------------------------------------------------------------
 
     async def _ask(self, request: Request) -> Response:
-        kind, body = await _body(request)
+        kind, body = await body_of(request, JSON, CSV)
         read = _asked(kind, body, request)
         key = request.headers.get("idempotency-key")
         name = await self._putting.put(read, key, [kind.encode(), body, request.url.query.encode()])
         where = f"/v1/motions/{name.hex()}"
-        return _json(shapes.Accepted(name.hex(), where), 202, {"Location": where})
+        return json_of(shapes.Accepted(name.hex(), where), 202, {"Location": where})
 
     async def _check(self, request: Request) -> Response:
-        kind, body = await _body(request)
-        return _json(await self._putting.check(_asked(kind, body, request)))
+        kind, body = await body_of(request, JSON, CSV)
+        return json_of(await self._putting.check(_asked(kind, body, request)))
 
     async def _truth(self, request: Request) -> Response:
-        kind, body = await _body(request)
+        kind, body = await body_of(request, JSON, CSV)
         stored, storage = self._stored(request), self._node.storage
         try:
             labels = await asyncio.to_thread(_truths_in, kind, body, stored)
@@ -299,21 +328,21 @@ class Api:
             raise RefusalError(400, str(error)) from None
         doubt = tell(storage, stored, labels, BODY)
         records = {name: shapes.Record(**record) for name, record in records_of(storage, stored).items()}
-        return _json(shapes.Told(stored.name.hex(), len(labels), records, doubt))
+        return json_of(shapes.Told(stored.name.hex(), len(labels), records, doubt))
 
 
 def _asked(kind: str, body: bytes, request: Request) -> Callable[[], Asked]:
     """What reads inputs and terms; it takes its time."""
     query = dict(request.query_params)
-    if kind == "json" and query:
+    if kind == JSON and query:
         raise RefusalError(
             400, f"with JSON the terms are in the body: got {next(iter(query))!r:.60} in the address"
         )
-    return lambda: asked_in_json(body) if kind == "json" else asked_in_text(body, query)
+    return lambda: asked_in_json(body) if kind == JSON else asked_in_text(body, query)
 
 
 def _truths_in(kind: str, body: bytes, stored: StoredMotion) -> dict[int, str]:
-    if kind == "text":
+    if kind == CSV:
         return truths_in_text(body, BODY, stored.motion)
     try:
         told = _TRUTHS.decode(body).truths
@@ -330,34 +359,6 @@ def _truths_in(kind: str, body: bytes, stored: StoredMotion) -> dict[int, str]:
     return labels
 
 
-async def _body(request: Request) -> tuple[str, bytes]:
-    """What kind a body is, and the body; refused if it is too long, too slow, or of another kind."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind not in ("application/json", "text/csv"):
-        raise RefusalError(415, f"Content-Type must be application/json or text/csv: got {kind!r:.60}")
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise RefusalError(415, "a body must not be compressed: send it as it is")
-    said = request.headers.get("content-length", "0")
-    body = bytearray()
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            if said.isdecimal() and len(said) < 18 and int(said) > MOST_BODY:
-                raise _too_long()
-            async for part in request.stream():
-                body += part
-                if len(body) > MOST_BODY:
-                    raise _too_long()
-    except TimeoutError:
-        close = {"Connection": "close"}
-        raise RefusalError(408, f"a body must have come within {BODY_SECONDS:.0f} s", close) from None
-    return "json" if kind == "application/json" else "text", bytes(body)
-
-
-def _too_long() -> RefusalError:
-    said = f"a body must have at most {MOST_BODY:,} bytes: put more with folkmoot ask --via"
-    return RefusalError(413, said, {"Connection": "close"})
-
-
 def _whole(request: Request, name: str, default: int, *, least: int, most: int) -> int:
     """A whole number in the address."""
     said = request.query_params.get(name)
@@ -368,14 +369,6 @@ def _whole(request: Request, name: str, default: int, *, least: int, most: int) 
     return int(said)
 
 
-def _json(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    return Response(msgspec.json.encode(value), status, dict(headers or {}), media_type="application/json")
-
-
 def _evidence_file(fingerprint: str, proof: statements.Evidence, about: str) -> Response:
     data = statements.evidence_file(fingerprint, proof)
-    return _file(data, "application/octet-stream", f"{about[:12]}.evidence")
-
-
-def _file(data: bytes, kind: str, name: str) -> Response:
-    return Response(data, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+    return file_of(data, "application/octet-stream", f"{about[:12]}.evidence")

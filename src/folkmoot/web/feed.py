@@ -67,6 +67,7 @@ class Feed:
         self._dirty: dict[bytes, Session] = {}
         self._known: dict[bytes, _Known] = {}
         self._peers: dict[str, str] | None = None
+        self._told: object = None  # what else clients were told of the node, by which changes are seen
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._ticking = self._loop.call_later(TICK, self._tick)
@@ -103,6 +104,10 @@ class Feed:
     def now(self) -> Event:
         """How the moot is at this moment, as an event after which others follow."""
         return Event(self._serial, self._text("moot", self._serial, as_dict(self._look())))
+
+    def stir(self) -> None:
+        """Something of the node was changed over HTTP: who looks is told soon."""
+        self._settled(None)
 
     # ---- what the node tells -----------------------------------------------------------------
 
@@ -213,7 +218,8 @@ class Feed:
             for peer in status.peers
         }
         before, self._peers = self._peers, peers
-        if before is None or before == peers:
+        known, self._told = self._told, _standing(status)
+        if before is None or (before, known) == (peers, self._told):
             return
         self._publish("moot", as_dict(status))
         for peer in status.peers:
@@ -237,3 +243,10 @@ class Feed:
     def _text(self, kind: Kind, serial: int, data: dict[str, Any]) -> bytes:
         number = f"{self._node.seat.incarnation}-{serial}"
         return f"id: {number}\nevent: {kind}\ndata: ".encode() + msgspec.json.encode(data) + b"\n\n"
+
+
+def _standing(status: Status) -> object:
+    """What clients are told of at once, beside who comes and goes: rosters, models, invitations."""
+    invited = [(each.sent, each.refused, each.owing) for each in status.invitations]
+    rosters = status.moot, status.proposals, status.two_successors
+    return rosters, status.model, status.candidates, invited

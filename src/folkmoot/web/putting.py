@@ -14,6 +14,7 @@ from folkmoot.network.service.asking import Terms, put_of
 from folkmoot.network.service.control import Spool, motion_of, propose, with_check_rows
 from folkmoot.network.service.input_files import inputs_in_text
 from folkmoot.network.service.interfaces import Inputs
+from folkmoot.network.service.models import ModelFacts
 from folkmoot.network.service.operation import Shown
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
@@ -108,14 +109,16 @@ class Putting:
         """What the node makes of inputs and terms; nothing is put, and nobody else is told."""
         async with self._one:
             try:
-                return await asyncio.to_thread(self._checked, read)
+                return await asyncio.to_thread(self._checked, read, *self._shown.model())
             except ValueError as error:
                 raise RefusalError(400, str(error)) from None
 
-    def _checked(self, read: Callable[[], Asked]) -> shapes.Checked:
+    def _checked(
+        self, read: Callable[[], Asked], model: ModelFacts, labels: Sequence[str] | None
+    ) -> shapes.Checked:
         batch, terms = read()
-        motion = motion_of(put_of(batch, terms), self._shown.node, self._shown.labels)
-        model, why, unchecked, outside = self._shown.model, "", "", 0
+        motion = motion_of(put_of(batch, terms), self._shown.node, labels)
+        why, unchecked, outside = "", "", 0
         try:
             fit = model.fit(batch.schema, batch.columns)
             model.check_answers(motion.answers)
@@ -145,7 +148,8 @@ class Putting:
     async def _put(self, read: Callable[[], Asked]) -> bytes:
         async with self._one:
             try:
-                motion, spool, peer_review = await asyncio.to_thread(self._prepare, read)
+                _, labels = self._shown.model()
+                motion, spool, peer_review = await asyncio.to_thread(self._prepare, read, labels)
             except ValueError as error:
                 raise RefusalError(400, str(error)) from None
         inputs: Inputs = spool
@@ -156,10 +160,10 @@ class Putting:
         except ValueError as error:
             raise RefusalError(409, str(error)) from None
 
-    def _prepare(self, read: Callable[[], Asked]) -> tuple[Motion, Spool, bool]:
+    def _prepare(self, read: Callable[[], Asked], labels: Sequence[str] | None) -> tuple[Motion, Spool, bool]:
         batch, terms = read()
         put = put_of(batch, terms)
-        motion = motion_of(put, self._shown.node, self._shown.labels)
+        motion = motion_of(put, self._shown.node, labels)
         spool = Spool(self._shown.folder, batch.chunk_rows * batch.columns * batch.array.dtype.itemsize)
         for chunk in batch.chunks():
             spool.write(chunk)

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from folkmoot.network.service.asking import Terms, Voting, Weights
+from folkmoot.network.service.improve.candidates import Report
 from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.forms import Answers
 
@@ -33,6 +34,7 @@ class Live(msgspec.Struct, frozen=True):
     held: dict[str, float]  # the same, of what this node holds
     apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
     ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
+    refused: dict[str, str] = {}  # who has said that it takes no part, and why
 
 
 # All of an account but what it says of each input; how it stands while it is under way; where its certificate
@@ -148,6 +150,8 @@ class Access(msgspec.Struct, frozen=True):
     width: int | None  # how many columns; None: the model does not say
     most_bytes: int  # of a body
     answers: list[Answers]  # what the model can answer with, the likeliest kind first
+    protocols: list[str]  # that a motion about labels may have
+    quorum_set: str = ""  # by which this node decides in federated motions, in words; "": it has none
 
 
 class CheckedColumn(msgspec.Struct, frozen=True):
@@ -240,3 +244,28 @@ class Told(msgspec.Struct, frozen=True):
     told: int
     records: dict[str, Record]
     warning: str = ""
+
+
+class Model(msgspec.Struct, frozen=True):
+    """Which model of this node votes, and what pools made of it; motions are named in hexadecimal."""
+
+    votes: str  # the motion of the adopted model that votes from the next motion on; "": that of node.toml
+    named: str  # the model that node.toml names: a file, or a function
+    adopted: list[str]  # the motions of all that were adopted and not undone, the latest last
+    pools_of: list[str] | None  # whose pools better models are made of; None: there is no [improve]
+    pools: list[str]  # motions whose pools are kept: under way, or to be fitted to
+    candidates: list[Report]  # models that were made of pools, the oldest first
+
+
+class Which(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which model is meant: 4 or more digits of its motion, or 'last'; None: the latest that can be."""
+
+    motion: str | None = None
+
+
+class Adopted(msgspec.Struct, frozen=True):
+    """Another model votes from the next motion on; "" is that of node.toml."""
+
+    votes: str
+    former: str
+    report: Report | None = None

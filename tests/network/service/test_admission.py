@@ -18,7 +18,7 @@ from folkmoot.network.service.admission import (
     Admission,
     Taken,
 )
-from folkmoot.network.service.node import Lasting
+from folkmoot.network.service.parts import Lasting
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.storage.retention import stored_bytes
 from folkmoot.network.wire import messages as m

@@ -24,7 +24,7 @@ import numpy as np
 
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
-from folkmoot.network.storage.account import outcome_of
+from folkmoot.network.storage.account import outcome_in
 from folkmoot.network.transports.memory import Weather, World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -45,6 +45,7 @@ NAMES: Final = ("anna", "bert", "cleo", "dora", "emil", "fred", "gina")
 LATER: Final = ("hugo", "iris", "anna 1", "bert 1")
 STORM: Final = 24.0  # seconds; then everybody is there again, and all frames arrive
 END: Final = 110.0
+ROUNDS: Final = 5  # of a motion: it is the rosters that are played
 
 
 def _own_successor(who: str, roster: Roster, salt: int) -> m.Successor:
@@ -106,7 +107,7 @@ def forges(moot: MootOfEpochs, who: str, assembly: Assembly, world: World[bytes]
         for peer in map(address, moot.everybody):
             for each in lies:
                 world.send(peer, m.encode(each))
-        _again(world, 1.5, lie)
+        _again(world, 3.0, lie)
 
     world.later(world.now() + 0.6, lie)
 
@@ -170,7 +171,7 @@ def floods(moot: MootOfEpochs, who: str, assembly: Assembly, world: World[bytes]
         for peer in map(address, moot.everybody):
             for frame in frames:
                 world.send(peer, frame)
-        _again(world, 1.0, flood)
+        _again(world, 2.0, flood)
 
     world.later(world.now() + 0.3, flood)
 
@@ -229,7 +230,7 @@ def stormy(seed: int, kind: str | None = None) -> MootOfEpochs:
         for _ in range(8):
             at(rng.uniform(0, STORM), partial(moot.sign_what_is_proposed, who))
     for _ in range(3):
-        moot.put(rng.choice(honest), at=rng.uniform(0, 16))
+        moot.put(rng.choice(honest), at=rng.uniform(0, 16), rounds=ROUNDS)
     for who in rng.sample(honest, rng.randint(0, 3)):
         when = rng.uniform(0, STORM)
         at(when, partial(moot.crash, who))
@@ -251,8 +252,8 @@ def stormy(seed: int, kind: str | None = None) -> MootOfEpochs:
     for number in range(6):
         for who in [*honest, *LATER]:
             at(STORM + 2 + 4 * number, partial(moot.sign_what_is_proposed, who))
-    moot.put(honest[0], at=70.0)
-    moot.put(honest[1], at=70.0)
+    moot.put(honest[0], at=70.0, rounds=ROUNDS)
+    moot.put(honest[1], at=70.0, rounds=ROUNDS)
     return moot
 
 
@@ -298,12 +299,13 @@ def assert_promises_hold(moot: MootOfEpochs) -> None:
         for stored in storage.motions():
             roster = rosters[stored.motion.moot]
             assert stored.members == [each.fingerprint for each in roster]
-            outcome = outcome_of(storage, stored)
+            held = storage.held(stored.name)
+            outcome = outcome_in(stored, held)
             claims[stored.name].append(outcome.decisions.tolist())
-            for place, close in storage.closes(stored.name).items():
+            for place, close in held.closes.items():
                 if bytes.fromhex(stored.members[place]) in fair:
                     assert closes.setdefault((stored.name, place), m.encode(close)) == m.encode(close)
-            for accused, _ in storage.evidence(stored.name):
+            for accused, _ in held.evidence:
                 assert bytes.fromhex(stored.members[accused]) not in fair
             if stored.closed is None and who in moot.nodes:
                 assert stored.ends > 1e9 + moot.network.time

@@ -6,23 +6,23 @@ import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.wire.succession import Succession
 from support.network.moot_in_memory import certificate_of
+from support.network.signatures import RememberingKey
 
 
-def key_of(name: str, generation: int = 0) -> Ed25519PrivateKey:
+@lru_cache
+def key_of(name: str, generation: int = 0) -> RememberingKey:
     """The key of a member, or the one it has after so many changes."""
-    return Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"{name} {generation}".encode()).digest())
+    return RememberingKey(hashlib.sha256(f"{name} {generation}".encode()).digest())
 
 
 @lru_cache
 def member(name: str, generation: int = 0) -> Member:
     """A member, with its certificate of that generation."""
-    certificate = certificate_of(name, key_of(name, generation))
+    certificate = certificate_of(name, key_of(name, generation).real)
     return Member(name, "", fingerprint_of(certificate), (f"{name}.example:7654",), certificate)
 
 

@@ -36,6 +36,7 @@ from folkmoot.network.wire.ballots import contradict, form_of, pack_statement, r
 from support.network.federated_moot import FederatedMoot, any_of, name_of
 from support.network.hostile_members import KINDS, WITH_TRUST, made_hostile
 from support.network.moot_in_memory import HostileKind, Moot
+from support.network.signatures import checked_once
 from support.network.storms import SECONDS, hostile_in, make_trouble, run_through
 
 LIES: Final = tuple(f"lies: {name}" for name in PLAYABLE)
@@ -244,6 +245,7 @@ class Tally:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
+@checked_once()
 def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
     """One storm, and its promises."""
     try:

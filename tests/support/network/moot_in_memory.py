@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -36,13 +36,14 @@ from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.retention import DISK
-from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.memory import Network, Weather, World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.packing import pack, unpack
+from support.network.blank_storage import blank_storage
+from support.network.signatures import RememberingKey
 
 
 @lru_cache
@@ -50,8 +51,8 @@ def keys_and_roster(n: int) -> tuple[tuple[Ed25519PrivateKey, ...], Roster]:
     """The same keys in every test: a seed must replay to the byte."""
     keys, participants = [], []
     for i in range(n):
-        key = Ed25519PrivateKey.from_private_bytes(hashlib.sha256(f"key {i}".encode()).digest())
-        certificate = certificate_of(f"p{i:03d}", key)
+        key = RememberingKey(hashlib.sha256(f"key {i}".encode()).digest())
+        certificate = certificate_of(f"p{i:03d}", key.real)
         fingerprint = fingerprint_of(certificate)
         participants.append(Member(f"p{i:03d}", "", fingerprint, (f"127.0.0.1:{7000 + i}",), certificate))
         keys.append(key)
@@ -147,7 +148,7 @@ class Moot:
         holdouts: Mapping[int, Holdout] | None = None,
         without: Collection[int] = (),
         policies: Mapping[int, Policy] | None = None,
-        labels: Mapping[int, Collection[str]] | None = None,
+        labels: Mapping[int, Sequence[str]] | None = None,
         disk: int = DISK,
         hostile: Mapping[int, HostileKind] | None = None,
         voters: Mapping[int, AnyVoter] | None = None,
@@ -175,7 +176,7 @@ class Moot:
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(range(self.n), seed, weather)
-        self.storages = [Storage(":memory:") for _ in range(self.n)]
+        self.storages = [blank_storage() for _ in range(self.n)]
         self.nodes: list[Node | None] = [None] * self.n
         self.starts = 0
         self.over: dict[bytes, tuple[Session, dict[str, Any]]] = {}

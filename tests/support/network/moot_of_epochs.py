@@ -16,19 +16,19 @@ import numpy as np
 from folkmoot.arrays import Colours
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
-from folkmoot.network.service.node import Lasting, Node
-from folkmoot.network.service.parts import Parts
+from folkmoot.network.service.node import Node
+from folkmoot.network.service.parts import Lasting, Parts
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.chronicle import Chronicle
 from folkmoot.network.storage.journal import Journal
-from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.memory import Network, Weather, World
 from folkmoot.network.transports.places import Places
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.succession import Succession
+from support.network.blank_storage import blank_storage
 from support.network.epochs import key_of, member
 from support.network.moot_in_memory import ChunkVotes, InMemory
 
@@ -68,7 +68,7 @@ class MootOfEpochs:
         self.everybody = [*self.first, *later]
         self.hostile = dict(hostile or {})
         self.network = Network(map(address, self.everybody), seed, weather)
-        self.storages = {who: Storage(":memory:") for who in self.everybody}
+        self.storages = {who: blank_storage() for who in self.everybody}
         self.roots = dict.fromkeys(self.first, self.root)
         self.nodes: dict[str, Assembly] = {}
         self.over: dict[bytes, tuple[Session, dict[str, Any]]] = {}

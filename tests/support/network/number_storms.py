@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from folkmoot.adversaries import NUMBER_ATTACKS, PerfectlyMalicious
 from folkmoot.levels import to_levels
 from folkmoot.network.service.node import Node
-from folkmoot.network.storage.account import outcome_of
+from folkmoot.network.storage.account import outcome_in
 from folkmoot.network.transports.memory import Weather, World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -182,27 +182,28 @@ def assert_promises_hold(moot: NumberMoot) -> int:
     for place in honest:
         storage = moot.storages[place]
         for stored in storage.motions():
-            if stored.motion.asker not in honest:
+            motion, held = stored.motion, storage.held(stored.name)
+            if motion.asker not in honest:
                 continue  # of a member that floods: the others hold no numbers on these
-            outcome = outcome_of(storage, stored)
+            outcome = outcome_in(stored, held)
             assert isinstance(outcome, NumberVerdict)
             verdicts.setdefault(stored.name, []).append(outcome)
-            form = stored.motion.form
+            form = motion.form
             first = form.opening(moot.values.reshape(*moot.values.shape[:2], -1)[honest].reshape(
                 -1, moot.values.shape[2] if moot.values.ndim == 3 else 1
-            )).reshape(len(honest), stored.motion.inputs, -1)  # fmt: skip
+            )).reshape(len(honest), motion.inputs, -1)  # fmt: skip
             low, high = np.nanmin(first, axis=0), np.nanmax(first, axis=0)
             slack = outcome.tol / 2 + 1e-15 * np.abs(high)
             near = np.isnan(outcome.claims) | (
                 (outcome.claims >= low - slack) & (outcome.claims <= high + slack)
             )
             assert near.all(), "a claim far from all that the honest said at first"
-            for signer, close in storage.closes(stored.name).items():
+            for signer, close in held.closes.items():
                 if signer in honest:
                     assert frames.setdefault((stored.name, signer), m.encode(close)) == m.encode(close)
-                    held = form.unpack(close.decisions)
-                    assert (np.isnan(held) | ((held >= low) & (held <= high))).all(), "beyond the honest"
-            for accused, proof in storage.evidence(stored.name):
+                    said = form.unpack(close.decisions)
+                    assert (np.isnan(said) | ((said >= low) & (said <= high))).all(), "beyond the honest"
+            for accused, proof in held.evidence:
                 assert accused not in honest
                 participant = moot.roster[accused]
                 fingerprint = bytes.fromhex(participant.fingerprint)

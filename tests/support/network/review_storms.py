@@ -30,6 +30,7 @@ from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.number_verdict import NumberVerdict
 from folkmoot.network.wire.review import claims_form
 from support.network.review_moot import ReviewMoot
+from support.network.signatures import checked_once
 
 NODES: Final = 7
 SECONDS: Final = 10.0
@@ -168,6 +169,7 @@ KINDS: Final[dict[str, Callable[..., Change]]] = {
 LIES: Final = "lies"
 
 
+@checked_once()
 def play(seed: int, kind: str | None = None, motions: int = 2, answers: Answers = "labels") -> Counter[str]:
     """One storm and its promises; returns what happened."""
     try:

@@ -31,7 +31,7 @@ from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.drill import PLAYABLE
-from folkmoot.network.storage.account import outcome_of
+from folkmoot.network.storage.account import outcome_in
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.statements import proves
@@ -105,8 +105,11 @@ def carried_by_the_honest(moot: Moot, found: Found) -> npt.NDArray[np.bool_]:
 
 
 @checked_once()
-def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
-    """One storm, and its promises; beside the same one without its hostile members, if it has any."""
+def play(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, compare: bool = True) -> Tally:
+    """One storm, and its promises; beside the same one without its hostile members, if it has any.
+
+    Without ``compare`` it is played once, for the promises alone.
+    """
     try:
         moot = stormy(seed, n, kinds)
         run_through(moot)
@@ -115,7 +118,7 @@ def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
             moot.votes.shape[1] * len(found),
             sum(int(each.decided.sum()) for each in found.values()),
         )
-        if not hostile_in(moot):
+        if not compare or not hostile_in(moot):
             return Tally(inputs, decided)
         quiet = stormy(seed, n, kinds, switched_off=True)
         run_through(quiet)
@@ -210,18 +213,19 @@ def assert_promises_hold(moot: Moot) -> dict[bytes, Found]:
     for place in honest:
         storage = moot.storages[place]
         for stored in storage.motions():
-            if not stored.motion.trust:
-                decisions = outcome_of(storage, stored).decisions.tolist()
+            motion, held = stored.motion, storage.held(stored.name)
+            if not motion.trust:
+                decisions = outcome_in(stored, held).decisions.tolist()
                 for i, colour in enumerate(decisions):
                     assert colour in (-1, *moot.votes[honest, i]), "no honest participant voted so at first"
                 verdicts.setdefault(stored.name, []).append(decisions)
-                if "seconds" in stored.summary and stored.motion.asker in honest:
+                if "seconds" in stored.summary and motion.asker in honest:
                     seconds.setdefault(stored.name, []).append(stored.summary["seconds"])
-                    to_spare[stored.name] = stored.motion.k - stored.motion.alpha
-            for signer, close in storage.closes(stored.name).items():
+                    to_spare[stored.name] = motion.k - motion.alpha
+            for signer, close in held.closes.items():
                 if signer in honest:  # wherever it is kept, it is the same close
                     assert frames.setdefault((stored.name, signer), m.encode(close)) == m.encode(close)
-            for accused, proof in storage.evidence(stored.name):
+            for accused, proof in held.evidence:
                 assert accused not in honest
                 participant = moot.roster[accused]
                 assert proves(proof, participant.public_key, bytes.fromhex(participant.fingerprint))
@@ -258,14 +262,11 @@ def run_through(moot: Moot) -> None:
     these from then.
     """
     moot.network.run(until=4.0 + SECONDS + 2.0)
-    opened: dict[bytes, list[float]] = {}
-    for storage in moot.storages:
-        for stored in storage.motions():
-            opened.setdefault(stored.name, []).append(stored.opened)
     for node, storage in zip(moot.nodes, moot.storages, strict=True):
         for running in [] if node is None else node._driver.under_way():
             name = running.session.name
-            late = storage.motion(name).opened > min(opened[name]) + 2.0
+            opened = [each.motion(name).opened for each in moot.storages if each.knows(name)]
+            late = storage.motion(name).opened > min(opened) + 2.0
             assert running.session.motion.asker in hostile_in(moot) or (late and hostile_in(moot))
     moot.network.run(until=40.0)
 

@@ -126,6 +126,11 @@ def _print(report: Report) -> None:
     if report.labels:
         counted = [f"{label}: {times:,}" for label, times in report.labels.items()]
         say(f"agreed labels: {shortened(counted)}")
+    if report.gain is not None and report.shared is not None:
+        say(
+            f"by first votes the labels promise a gain of {report.gain:.1%} of the pool over this node's own "
+            f"model; those that count for it held {report.shared:.0%} of them in the end"
+        )
     if report.before is not None:
         say(
             f"of {report.rows:,} own rows, right before: {_right(report.before, report.rows)} "

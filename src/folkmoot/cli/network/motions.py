@@ -229,8 +229,15 @@ def print_account(account: Account, *, everything: bool = False) -> None:
 def print_decisions(account: Account, more: list[str], *, everything: bool = False) -> None:
     """A motion for people: decisions, who took part, and some lines more."""
     shown = account.inputs if everything else min(account.inputs, _SHOWN)
+    numbers = account.answers == "numbers"
     rows = [
-        [str(i), _answer(account, i), f"{account.agreement[i]:.3f}", _first_of(account, i)]
+        [
+            str(i),
+            _answer(account, i),
+            *([_window(account.windows[i])] if numbers else []),
+            f"{account.agreement[i]:.3f}",
+            _first_of(account, i),
+        ]
         for i in range(shown)
     ]
     decided = account.inputs - account.undecided
@@ -268,22 +275,25 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
         rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
     rule += ", a pool to improve models with" if account.improve else ""
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
-    first = "first numbers: lowest, median, highest" if account.answers == "numbers" else "first votes"
-    print_table(title, ["input", "decision", "agreement", first], rows, notes)
+    header = ["input", "decision", "agreement", "first votes"]
+    if numbers:
+        first = "first numbers: lowest, median, highest"
+        header = ["input", "decision", "a quorum signed", "agreement", first]
+    print_table(title, header, rows, notes)
 
 
 def _check_rows(account: Account) -> list[str]:
-    """What was learnt from, in a motion by peer review."""
+    """What was learnt from, in a motion by peer review, and at its asker who sent none."""
+    none = [f"no check rows: {name}: {why}" for name, why in account.without_rows.items()]
     if account.check_rows is None:
-        return []
+        return none
     each = ", ".join(f"{name} {rows}" for name, rows in account.check_rows.items())
     notes = [f"check rows: {sum(account.check_rows.values())} ({each})"]
     if account.tol is not None:
         notes.append(f"this node opened the talk by its own review; {account.why}")
     if account.vanished:
         notes.append(f"check rows dropped, since their labels were not opened: {_names(account.vanished)}")
-    notes += [f"no check rows: {name}: {why}" for name, why in account.without_rows.items()]
-    return notes
+    return notes + none
 
 
 def _answer(account: Account, i: int) -> str:
@@ -295,6 +305,11 @@ def _answer(account: Account, i: int) -> str:
     if label is None or not isinstance(claim, list):
         return "undecided" if label is None else label
     return f"{label} ({claim[account.labels.index(label)] / sum(claim):.3f})"
+
+
+def _window(ends: list[float] | None) -> str:
+    """Between which numbers those of a quorum lie; the claim is the middle."""
+    return "" if ends is None else f"{ends[0]:.6g} to {ends[1]:.6g}"
 
 
 def _first_of(account: Account, i: int) -> str:

@@ -51,6 +51,8 @@ def status(folder: Folder, json: Json = False) -> None:
     ]
     if now.epoch:
         notes.append(f"roster: epoch {now.epoch}, digest {now.moot}")
+    if now.audit[0]:
+        notes.append(f"audit log: {now.audit[0]:,} entries, head {now.audit[1][:16]}")
     if not now.present:
         notes.append("NOT IN THE ROSTER IN FORCE: it ends what is under way, and cannot ask any more")
     notes += [
@@ -59,6 +61,11 @@ def status(folder: Folder, json: Json = False) -> None:
         for each in now.proposals
     ]
     notes += _models(now)
+    notes += [
+        f"check rows for {each.inputs:,} inputs: {len(each.sent)} sent some, {len(each.refused)} none, "
+        f"{len(each.owing)} have not answered; {max(0.0, each.remaining):.1f} s left"
+        for each in now.invitations
+    ]
     motions = [
         [
             motion.motion[:12],

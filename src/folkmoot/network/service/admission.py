@@ -8,13 +8,14 @@ which every node that hears of a motion by another asks it to do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import msgspec
 
 from folkmoot.network.service.access import Limits, Spent
+from folkmoot.network.service.improve.interfaces import CurrentModel
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import COMMIT_SHARE
@@ -77,16 +78,13 @@ class Admission:
         seat: Seat,
         moot: bytes,
         policy: Policy | None = None,
-        labels: Collection[str] | None = None,
         disk: int = DISK,
-        check_columns: Callable[[Motion], None] = lambda _: None,
         names: Sequence[str] | None = None,
         *,
         has_quorum_set: bool = False,
     ) -> None:
-        """``check_columns`` raises MismatchError for a motion whose inputs the node's model cannot take."""
-        self._seat, self._moot, self._policy, self._labels = seat, moot, policy or Policy(), labels
-        self._check_columns, self._has_quorum_set = check_columns, has_quorum_set
+        self._seat, self._moot, self._policy = seat, moot, policy or Policy()
+        self._has_quorum_set = has_quorum_set
         self._names = [str(place) for place in range(seat.n)] if names is None else names
         self.spent = Spent(self._policy.access, self._names)
         self._rates = [Budget(*RATE) for _ in range(seat.n)]
@@ -113,10 +111,15 @@ class Admission:
             return None
         return motion
 
-    def objection(self, motion: Motion, announce: m.Announce, clock: float) -> Objection | None:
-        """Why this node takes no part in a motion of another, whatever else is under way; None if it may."""
+    def objection(
+        self, motion: Motion, announce: m.Announce, clock: float, model: CurrentModel
+    ) -> Objection | None:
+        """Why this node takes no part in a motion of another, whatever else is under way; None if it may.
+
+        ``model`` is the one that will vote in it.
+        """
         name = motion_name(announce.header)
-        why = self._policy.objection(motion, len(announce.header), self._seat.n, self._labels)
+        why = self._policy.objection(motion, len(announce.header), self._seat.n, model.labels)
         if why is not None:
             return Objection(POLICY, self._remembered(self.no(name, why)))
         if motion.federated and not self._has_quorum_set:
@@ -128,7 +131,7 @@ class Admission:
         if why is not None and motion.asker != self._seat.place:
             return Objection(SPENT, self._remembered(self.no(name, why)))
         try:
-            self._check_columns(motion)
+            model.check(motion)
         except MismatchError as error:
             return Objection(COLUMNS, self._remembered(self.no(name, error.why)), str(error))
         return None

@@ -22,7 +22,8 @@ from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.access import Limits
 from folkmoot.network.service.driver import Observer
 from folkmoot.network.service.interfaces import Inputs
-from folkmoot.network.service.node import Lasting, Node
+from folkmoot.network.service.node import Node
+from folkmoot.network.service.parts import Lasting
 from folkmoot.network.service.roster_news import bits, known, more, successor
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import Health
@@ -30,7 +31,7 @@ from folkmoot.network.session.session import Session
 from folkmoot.network.storage.chronicle import Chronicle
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.transports.budget import Budget
-from folkmoot.network.transports.places import Places
+from folkmoot.network.transports.places import Places, Way
 from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -84,6 +85,7 @@ class Assembly:
         self._wait = SOONEST
         self._cancel: Callable[[], None] | None = None
         self.halls: list[Hall] = []  # the newest first
+        self._ways: dict[bytes, Way] = {}  # where the frames of each go, while one roster is held
         self._settle_halls(chronicle.open_moots())
         if not self.halls:
             raise ValueError("this node is in none of the rosters that it has gone through")
@@ -198,11 +200,12 @@ class Assembly:
 
     def received(self, peer: bytes, frame: bytes) -> None:
         """A frame: about rosters, or for the node under the roster it belongs to."""
+        way = self._ways.get(peer)
         if frame[1:2] in _TAGS:
             self._on_roster_frame(peer, frame)
-            return
-        hall = self.halls[0] if len(self.halls) == 1 else self._hall_for(peer, frame)
-        if hall is not None:
+        elif way is not None:
+            way(frame)
+        elif (hall := self._hall_for(peer, frame)) is not None:
             hall.places.received(peer, frame)
 
     def reached(self, peer: bytes) -> None:
@@ -355,6 +358,7 @@ class Assembly:
                 n = len(roster)
                 self._log("info", "roster in force", epoch=roster.epoch, moot=roster.digest, participants=n)
         self.halls = [kept[roster.digest] for roster in wanted]
+        self._ways = self.halls[0].places.ways() if len(self.halls) == 1 else {}
         self._hold(wanted, self._moots())
         if started:
             self._retire_later()
@@ -439,11 +443,8 @@ class Assembly:
         self._lasting.by_peer[peer.hex()]["refused"] += 1
 
     def _name(self) -> str:
-        for roster in reversed(self.chronicle.rosters):
-            place = roster.position(self._fingerprint)
-            if place is not None:
-                return roster[place].name
-        return ""
+        rosters, own = reversed(self.chronicle.rosters), self._fingerprint
+        return next((each[at].name for each in rosters if (at := each.position(own)) is not None), "")
 
 
 AnyNode: TypeAlias = Node | Assembly

@@ -16,14 +16,13 @@ from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster, quorum
 from folkmoot.network.service.holdout import read_holdout
 from folkmoot.network.service.improve.settings import Improve
-from folkmoot.network.service.improve.setup import check_improve
+from folkmoot.network.service.improve.setup import check_improve, labels_of
 from folkmoot.network.service.operation import (
     Settings,
     check_access,
     check_quorum_set,
     check_shown,
     is_running,
-    labels_of,
     model_of,
     place_of,
 )

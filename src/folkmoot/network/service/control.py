@@ -26,10 +26,10 @@ from folkmoot.checks import default_query
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.roster import faults
 from folkmoot.network.service import door as doors
-from folkmoot.network.service.assembly import AnyNode, Assembly
+from folkmoot.network.service.assembly import AnyNode
 from folkmoot.network.service.door import UNIX, Door
 from folkmoot.network.service.interfaces import Inputs
-from folkmoot.network.service.status import Status
+from folkmoot.network.service.status import Status, newest_of
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.account import Account, account_of, find
 from folkmoot.network.wire.forms import Answers
@@ -190,8 +190,13 @@ class ControlServer:
     """Answers those who want to put a motion."""
 
     def __init__(
-        self, node: AnyNode, folder: Path, labels: list[str] | None, look: Callable[[], Status]
+        self,
+        node: AnyNode,
+        folder: Path,
+        labels: Callable[[], Sequence[str] | None],
+        look: Callable[[], Status],
     ) -> None:
+        """``labels`` are those of the model that votes at the moment, where the asker names none."""
         self._node, self._folder, self._labels, self._look = node, folder, labels, look
         self._token = doors.own_token(folder)
         self._servers: list[asyncio.Server] = []
@@ -236,7 +241,7 @@ class ControlServer:
                 _write(writer, self._look())
                 await writer.drain()
                 return
-            motion = motion_of(asked, self._node, self._labels)
+            motion = motion_of(asked, self._node, self._labels())
             spool = await self._receive(asked, motion, reader)
             inputs: Inputs = spool
             spool = None
@@ -319,7 +324,7 @@ async def with_check_rows(node: AnyNode, draft: Motion, inputs: Inputs) -> tuple
         else:
             ready.set_result((motion, mixed))
 
-    newest = node.node if isinstance(node, Assembly) else node
+    newest = newest_of(node)
     try:
         newest.reviews.invite(draft, inputs, done)
     except ValueError:
@@ -336,8 +341,7 @@ def propose(
         return node.propose(motion, inputs, over)
     except ValueError as error:
         inputs.discard()
-        newest = node.node if isinstance(node, Assembly) else node
-        newest.reviews.drop(motion, str(error))
+        newest_of(node).reviews.drop(motion, str(error))
         raise
 
 

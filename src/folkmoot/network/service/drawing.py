@@ -22,11 +22,11 @@ class Drawing:
     """What each peer has drawn."""
 
     def __init__(self, n: int) -> None:
-        self._budgets = [Budget(RATE, BURST) for _ in range(n)]
+        self.budgets = [Budget(RATE, BURST) for _ in range(n)]
 
     def allows(self, peer: int, now: float, size: int) -> bool:
         """Whether a peer may have so many bytes more; then they are counted."""
-        return not self._budgets[peer].pay(now, size)
+        return not self.budgets[peer].pay(now, size)
 
 
 def answer_size(session: Session) -> int:

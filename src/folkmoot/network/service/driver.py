@@ -284,10 +284,6 @@ class Driver:
         study = self._transport.work(job, done)
         running.jobs.append((session.phase, study))
 
-    def model(self) -> str:
-        """The adopted model that votes in motions that are opened now; "" if it is that of ``node.toml``."""
-        return "" if self._choice is None else self._choice.current()
-
     def _anchor(self, motion: Motion, holdout: Holdout) -> Anchor | None:
         """What this node knows of its own model: its holdout, and the truths it was told."""
         own = self._members[self._seat.place]
@@ -386,6 +382,7 @@ class Driver:
 
     def transmit(self, peer: int, frame: bytes) -> None:
         """Send a frame, counted."""
-        self._counts["frames_sent"] += 1
-        self._counts["bytes_sent"] += len(frame)
+        counts = self._counts
+        counts["frames_sent"] += 1
+        counts["bytes_sent"] += len(frame)
         self._transport.send(peer, frame)

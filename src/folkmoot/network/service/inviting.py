@@ -101,6 +101,7 @@ class Reviews:
         self._invitations = Invitations(storage)
         self._budgets = [Budget(*INVITATIONS) for _ in range(seat.n)]
         self._counts, self._check_model = counts, check_model
+        self.changed: Callable[[], None] = lambda: None  # called when an invitation has come a step on
 
     def start(self) -> None:
         """Say which invitations were under way when this node last stopped: nothing comes of them."""
@@ -167,6 +168,11 @@ class Reviews:
         except MismatchError as error:
             invited.refusals[self._seat.place] = error.why
         self._tick(invited)
+        self.changed()
+
+    def under_way(self) -> list[Invited]:
+        """The invitations whose rows have not all come yet."""
+        return list(self._under_way.values())
 
     def opened(self, name: bytes) -> dict[int, Opened]:
         """The map of owners of a motion that is put now."""
@@ -227,6 +233,7 @@ class Reviews:
             if fine and peer not in invited.rows:
                 invited.refusals[peer] = message.reason
                 self._ended(invited, self._transport.now())
+                self.changed()
             return True
         return False
 
@@ -248,6 +255,7 @@ class Reviews:
         invited.refusals.pop(peer, None)
         invited.rows[peer] = message
         self._ended(invited, self._transport.now())
+        self.changed()
 
     def _on_invite(self, peer: int, message: m.Invite) -> None:
         """An invitation, from its asker itself: rows, or why not."""

@@ -11,7 +11,9 @@ from folkmoot import __version__
 from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.door import limited
+from folkmoot.network.service.improve.setup import NodeModels
 from folkmoot.network.service.loop_delay import LoopDelay
+from folkmoot.network.service.status import newest_of
 from folkmoot.network.transports.mesh import Mesh
 
 _COUNTED: Final = {
@@ -58,6 +60,8 @@ METRICS: Final = {
     "folkmoot_motion_seconds_total": Described(
         "counter", "Seconds that the motions that are over took at this node."
     ),
+    "folkmoot_invitations_open": Described("gauge", "Motions of this node that wait for check rows."),
+    "folkmoot_audit_entries": Described("gauge", "The number of the audit log's last entry."),
     "folkmoot_stored_bytes": Described("gauge", "Bytes stored in the database."),
     "folkmoot_clock_skew_seconds": Described(
         "gauge", "Largest difference from a peer's clock, when it connected."
@@ -65,6 +69,7 @@ METRICS: Final = {
     "folkmoot_loop_delay_seconds": Described(
         "gauge", "How long a message waits before the node looks at it, in the last minute.", "quantile"
     ),
+    "folkmoot_model_adopted": Described("gauge", "1 if an adopted model votes, not that of node.toml."),
     "folkmoot_info": Described("gauge", "Always 1; the version is in its label.", "version"),
     "folkmoot_peer_connected": Described("gauge", "1 if there is a connection.", "peer"),
     "folkmoot_peer_benched": Described("gauge", "1 if it is not asked at present.", "peer"),
@@ -82,7 +87,7 @@ METRICS: Final = {
 }
 
 
-def metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay) -> str:
+def metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay, models: NodeModels | None = None) -> str:
     """All counters and gauges in Prometheus's text format."""
     counts = dict.fromkeys(_COUNTED, 0) | dict(node.counts) | dict(mesh.counts)
     refused = {name: count for name, count in sorted(counts.items()) if name.startswith("refused_")}
@@ -98,11 +103,14 @@ def metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay) -> str:
         "folkmoot_peers_benched": {"": len(node.health.benched(mesh.now()))},
         "folkmoot_motions_open": {"": node.open_motions},
         "folkmoot_motion_seconds_total": {"": node.counts["motion_milliseconds"] / 1000},
+        "folkmoot_invitations_open": {"": len(newest_of(node).reviews.under_way())},
+        "folkmoot_audit_entries": {"": node.storage.audit.head()[0]},
         "folkmoot_stored_bytes": {"": node.storage.used()},
         "folkmoot_clock_skew_seconds": {"": round(skew, 3)},
         "folkmoot_loop_delay_seconds": {
             f"{share:g}": round(delay.quantile(share), 4) for share in (0.5, 0.99, 1.0)
         },
+        "folkmoot_model_adopted": {"": int(models is not None and models.choice.current() != "")},
         "folkmoot_info": {__version__: 1},
         **_of_peers(node, mesh),
     }
@@ -151,7 +159,9 @@ def _told(name: str, described: Described, samples: Mapping[str, float]) -> str:
     return "\n".join(lines) + "\n"
 
 
-async def serve_metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay, host: str, port: int) -> asyncio.Server:
+async def serve_metrics(
+    node: AnyNode, mesh: Mesh, delay: LoopDelay, host: str, port: int, models: NodeModels | None = None
+) -> asyncio.Server:
     """Answer GET /metrics, and nothing else."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -161,7 +171,8 @@ async def serve_metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay, host: str, 
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5.0)
             request = head.split(b"\r\n", 1)[0].split()
             found = len(request) == 3 and request[0] == b"GET" and request[1].split(b"?")[0] == b"/metrics"
-            body = metrics(node, mesh, delay).encode() if found else b"only GET /metrics is answered here\n"
+            told = metrics(node, mesh, delay, models) if found else "only GET /metrics is answered here\n"
+            body = told.encode()
             status = "200 OK" if found else "404 Not Found"
             header = (
                 f"HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\n"

@@ -94,32 +94,21 @@ def is_function(spec: str) -> bool:
     return _FUNCTION.fullmatch(spec) is not None
 
 
-class Model:
-    """A function from rows to labels; what it answers is checked, and so is what it is asked."""
+class ModelFacts:
+    """What is known of a model before it answers anything: labels, columns, with what it can answer."""
 
     def __init__(
         self,
         spec: str,
-        answer: Callable[[Array], Any],
+        labels: Sequence[str] | None,
+        columns: int | None,
+        schema: Schema = (),
         *,
-        labels: Iterable[object] | None = None,
-        columns: int | None = None,
-        names: Sequence[str] = (),
-        chances: Callable[[Array], Any] | None = None,
+        chances: bool = False,
     ) -> None:
-        self.spec = spec
-        self.columns = columns
-        self.schema: Schema = tuple(Column(name) for name in names)
-        self.labels = None if labels is None else self._texts(labels)
-        self._answer, self._chances = answer, chances
-
-    def declare(self, schema: Schema, source: str) -> None:
-        """Say what the columns are: their names, if the model has none, and units and ranges."""
-        if self.columns is not None:
-            check_schema(schema, self.columns, f"{source}, the schema of {self.spec},")
-        names = [column.name for column in self.schema or schema]
-        self.schema = described(names, schema, f"{source} does not have the columns of {self.spec}")
-        self.columns = len(schema)
+        """``chances``: whether it gives probabilities."""
+        self.spec, self.columns, self.schema, self._has_chances = spec, columns, schema, chances
+        self.labels = None if labels is None else list(labels)
 
     def fit(self, schema: Schema, columns: int) -> Alignment:
         """How inputs with this schema become what the model takes; MismatchError if they cannot."""
@@ -133,7 +122,7 @@ class Model:
         A model that does not say which labels it knows may be a regressor, or one that is told of them.
         """
         found: list[Answers] = ["numbers", "labels"] if self.labels is None else ["labels"]
-        return [*found, "probabilities"] if self.labels is not None and self._chances is not None else found
+        return [*found, "probabilities"] if self.labels is not None and self._has_chances else found
 
     def check_answers(self, answers: Answers) -> None:
         """MismatchError if the model cannot answer so: with labels, probabilities or numbers."""
@@ -148,6 +137,39 @@ class Model:
             "its model gives no probabilities",
             f"model {self.spec} gives no probabilities: it must be an estimator with predict_proba",
         )
+
+    def check(self, schema: Schema, columns: int, answers: Answers) -> None:
+        """MismatchError if the model cannot take such columns, or give such answers."""
+        self.fit(schema, columns)
+        self.check_answers(answers)
+
+
+class Model(ModelFacts):
+    """A function from rows to labels; what it answers is checked, and so is what it is asked."""
+
+    def __init__(
+        self,
+        spec: str,
+        answer: Callable[[Array], Any],
+        *,
+        labels: Iterable[object] | None = None,
+        columns: int | None = None,
+        names: Sequence[str] = (),
+        chances: Callable[[Array], Any] | None = None,
+    ) -> None:
+        super().__init__(
+            spec, None, columns, tuple(Column(name) for name in names), chances=chances is not None
+        )
+        self.labels = None if labels is None else self._texts(labels)
+        self._answer, self._chances = answer, chances
+
+    def declare(self, schema: Schema, source: str) -> None:
+        """Say what the columns are: their names, if the model has none, and units and ranges."""
+        if self.columns is not None:
+            check_schema(schema, self.columns, f"{source}, the schema of {self.spec},")
+        names = [column.name for column in self.schema or schema]
+        self.schema = described(names, schema, f"{source} does not have the columns of {self.spec}")
+        self.columns = len(schema)
 
     def predict(self, X: npt.ArrayLike) -> list[str]:
         """One label a row."""

@@ -6,9 +6,7 @@ announcing, the inputs that this node itself has put, and what is counted.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -27,9 +25,10 @@ from folkmoot.network.service.admission import (
 from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.drawing import Drawing, relayed_size
 from folkmoot.network.service.driver import Driver, Observer
+from folkmoot.network.service.improve.interfaces import CurrentModel
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.inviting import Reviews
-from folkmoot.network.service.parts import Parts, Running
+from folkmoot.network.service.parts import Lasting, Parts, Running
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.closing import RELAYED_BYTES
 from folkmoot.network.session.minutes import Ended, Memory
@@ -41,31 +40,8 @@ from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.network.wire.messages import Answer, Ask
 from folkmoot.network.wire.motion import Motion, motion_name
-
-
-@dataclass
-class Lasting:
-    """What a node keeps when it goes over from one roster to the next."""
-
-    counts: Counter[str] = field(default_factory=Counter)
-    by_peer: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
-    rosters: dict[bytes, Roster] = field(default_factory=dict)  # that it has gone through, by digest
-    held: set[bytes] = field(default_factory=set)  # digests of those in which it still plays
-
-    def place_in(self, roster: Roster) -> Callable[[Motion], int | None]:
-        """Says where the asker of a motion has its place in ``roster``, whichever it was put under."""
-        moot = bytes.fromhex(roster.digest)
-        places = {member.name: place for place, member in enumerate(roster)}
-
-        def place_of(motion: Motion) -> int | None:
-            if motion.moot == moot:
-                return motion.asker
-            old = self.rosters.get(motion.moot)
-            known = old is not None and motion.asker < len(old)
-            return places.get(old[motion.asker].name) if old is not None and known else None
-
-        return place_of
 
 
 class Node:
@@ -77,7 +53,7 @@ class Node:
         *,
         journal: Journal | None = None,
         policy: Policy | None = None,
-        labels: Collection[str] | None = None,
+        labels: Sequence[str] | None = None,
         disk: int = DISK,
         lasting: Lasting | None = None,
     ) -> None:
@@ -94,14 +70,17 @@ class Node:
         self._moot = bytes.fromhex(roster.digest)
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
         self._admission = Admission(
-            seat, self._moot, policy, labels, disk, parts.votes.check, [member.name for member in roster],
+            seat, self._moot, policy, disk, [member.name for member in roster],
             has_quorum_set=parts.quorum_set is not None,
         )  # fmt: skip
-        self._check_model = parts.votes.check
+        only = CurrentModel("", labels, parts.votes.check)
+        self._current_model = parts.choice.current_model if parts.choice is not None else lambda: only
         self._driver = Driver(
             parts, health=self.health, counts=self.counts, by_peer=self.by_peer, log=self._log
         )
         self._drawing = Drawing(seat.n)
+        self._drawn = self._drawing.budgets
+        self._now = self.transport.now
         allowed = policy or Policy()
         liar = parts.adversary is not None
         shows = Contributor(seat, parts.storage, parts.rows, allowed.check_rows, parts.rng, lies=liar)
@@ -109,8 +88,9 @@ class Node:
         self.reviews = Reviews(
             seat, self._moot, self.transport, self.health, self._admission, shows, self.storage,
             self._driver.transmit,
-            parts.rng.randbytes, self._log, self.counts, self._check_model,
+            parts.rng.randbytes, self._log, self.counts, lambda motion: self._current_model().check(motion),
         )  # fmt: skip
+        self.reviews.changed = self._tell_observers
         self._running = self._driver.running
         self._asked_for: dict[tuple[bytes, int], float] = {}
         self._complained = -1e9
@@ -194,10 +174,9 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
-        if (
-            motion.answers != "labels"
-        ):  # labels may be such as only others know; numbers are asked of their like
-            self._check_model(motion)
+        model = self._current_model()
+        if motion.answers != "labels":  # labels may be such as only others know
+            model.check(motion)
         self._admission.check_own(motion, self._taken(), self.transport.now(), self.transport.clock())
         header = motion.encoded()
         name = motion_name(header)
@@ -205,7 +184,7 @@ class Node:
         announce = m.Announce(header, signature, motion.seconds)
         clock = self.transport.clock()
         self.storage.open_motion(
-            name, header, signature, self._named, clock, clock + motion.seconds, self._driver.model()
+            name, header, signature, self._named, clock, clock + motion.seconds, model.id
         )
         memory = Memory(opened=self.reviews.opened(name))
         self.storage.save(name, [*memory.opened.values()])
@@ -224,26 +203,32 @@ class Node:
         """A frame: decoded, or counted and dropped."""
         if self._driver.broken:
             return
-        self.counts["frames_received"] += 1
-        self.counts["bytes_received"] += len(frame)
+        size, counts = len(frame), self.counts
+        counts["frames_received"] += 1
+        counts["bytes_received"] += size
         self.by_peer[peer]["frames"] += 1
         try:
-            message = m.decode(frame)
+            message = m.decode_frame(frame)
         except (msgspec.DecodeError, ValueError, RecursionError):
             self.refuse(peer, "malformed")
             return
-        self.health.alive(peer)
-        self.seen[peer] = now = self.transport.now()
-        if type(message) is m.Answer or type(message) is m.Ask:  # nine frames of ten
+        if peer in self.health.failing:
+            self.health.alive(peer)
+        self.seen[peer] = now = self._now()
+        # Nine frames of ten are one of these two: they have a way of their own, with nothing on it that only
+        # others need.
+        if type(message) is Ask:
             running = self._running.get(message.motion)
             if running is not None:
-                running.received += len(frame)
-                if type(message) is m.Ask and not self._drawing.allows(peer, now, running.answer_size):
-                    self.refuse(peer, "drew_too_much")  # it is told so, and does not wait
-                    self._driver.send(running, peer, m.Unready(message.motion, message.round))
-                    return
-                running.session.receive(now, peer, message)
-                self._driver.settle(running)
+                running.received += size
+                self._on_ask(running, now, peer, message)
+                return
+        elif type(message) is Answer:
+            running = self._running.get(message.motion)
+            if running is not None:
+                running.received += size
+                if running.session.answered(now, peer, message) or running.session.minutes.saves:
+                    self._driver.settle(running)
                 return
         if isinstance(message, m.Announce):
             self._on_announce(peer, message)
@@ -259,11 +244,21 @@ class Node:
             self._on_fetch(running, peer, message)
         elif isinstance(message, m.Unknown):
             self._tell_again(running, peer)
-        elif not isinstance(message, m.Want | m.Lacking | m.Unopened) or self._favour(
-            peer, relayed_size(running.session)
-        ):
+        elif not isinstance(message, m.Wanting) or self._favour(peer, relayed_size(running.session)):
             running.session.receive(self.transport.now(), peer, message)
             self._driver.settle(running)
+
+    def _on_ask(self, running: Running, now: float, peer: int, message: Ask) -> None:
+        if self._drawn[peer].pay(now, running.answer_size):
+            self.refuse(peer, "drew_too_much")  # it is told so, and does not wait
+            self._driver.send(running, peer, m.Unready(message.motion, message.round))
+            return
+        session = running.session
+        reply = session.asked(now, peer, message)
+        if session.minutes.saves:
+            self._driver.settle(running)
+        if reply is not None:
+            self._driver.send(running, peer, reply)
 
     def reached(self, peer: int) -> None:
         """A peer is there (again): if it was away when this node put a motion, it has not heard of it."""
@@ -307,7 +302,8 @@ class Node:
         if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
             return
-        objection = self._admission.objection(motion, message, self.transport.clock())
+        model = self._current_model()  # asked once: it may change at any moment
+        objection = self._admission.objection(motion, message, self.transport.clock(), model)
         if objection is not None:
             self.refuse(peer, objection.kind)
             self._log(
@@ -339,9 +335,8 @@ class Node:
             return
         clock = self.transport.clock()
         self.storage.open_motion(
-            name, message.header, message.signature, self._named, clock, clock + remaining,
-            self._driver.model(),
-        )  # fmt: skip
+            name, message.header, message.signature, self._named, clock, clock + remaining, model.id
+        )
         self._log(
             "info",
             "motion heard",

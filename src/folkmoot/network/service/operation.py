@@ -36,9 +36,9 @@ from folkmoot.network.service.improve.settings import Improve
 from folkmoot.network.service.improve.setup import NodeModels, check_improve
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
-from folkmoot.network.service.models import Model, load_model
-from folkmoot.network.service.node import Lasting, Node
-from folkmoot.network.service.parts import Parts
+from folkmoot.network.service.models import Model, ModelFacts, load_model
+from folkmoot.network.service.node import Node
+from folkmoot.network.service.parts import Lasting, Parts
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status
@@ -105,10 +105,15 @@ class Shown:
 
     node: Assembly
     folder: Path
-    labels: Sequence[str] | None  # of the node's own model
-    model: Model
+    models: NodeModels
     look: Callable[[], Status]
     log: Journal
+    settings: Settings
+
+    def model(self) -> tuple[ModelFacts, Sequence[str] | None]:
+        """The model that votes now: columns, with what it can answer; and its labels."""
+        _, facts, labels = self.models.choice.current_facts()
+        return facts, labels
 
 
 class NodeError(RuntimeError):
@@ -153,8 +158,6 @@ async def _serve(
     holdout: Holdout | None,
     faces: Sequence[Face],
 ) -> None:
-    model = models.voting
-    labels = labels_of(model, settings)
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
     _stop_on_signals_and_failures(loop, stop, log)
@@ -187,9 +190,7 @@ async def _serve(
             seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies, models.choice,
             improving, known.rows, chosen,
         )  # fmt: skip
-        return Node(
-            parts, journal=log, policy=settings.policy, disk=settings.disk, labels=labels, lasting=lasting
-        )
+        return Node(parts, journal=log, policy=settings.policy, disk=settings.disk, lasting=lasting)
 
     node = Assembly(chronicle, mesh, me.fingerprint, make, rng=rng, hold=mesh.hold, journal=log)
 
@@ -199,7 +200,7 @@ async def _serve(
     def look() -> Status:
         return status(node, mesh, settings.disk, models)
 
-    door = ControlServer(node, settings.folder, labels, look)
+    door = ControlServer(node, settings.folder, lambda: models.choice.current_model().labels, look)
     servers = []
     opened: list[Face] = []
     delay = LoopDelay()
@@ -213,7 +214,9 @@ async def _serve(
         if settings.metrics is not None:
             host, port = loopback(settings.metrics, "--metrics")
             servers.append(
-                await bound(serve_metrics(node, mesh, delay, host, port), settings.metrics, "--metrics")
+                await bound(
+                    serve_metrics(node, mesh, delay, host, port, models), settings.metrics, "--metrics"
+                )
             )
         log.write(
             "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
@@ -223,7 +226,7 @@ async def _serve(
         if improving is not None:
             improving.resume()
         for face in faces:
-            shown = Shown(node, settings.folder, labels, model, look, log)
+            shown = Shown(node, settings.folder, models, look, log, settings)
             opened.append(face)
             where = await bound(face.open(shown), face.address, face.option)
             log.write("info", "page open", node=me.name, address=where)
@@ -361,20 +364,6 @@ def check_quorum_set(settings: Settings, members: Iterable[Member]) -> QuorumSet
     if settings.quorum_set is None:
         return None
     return check_named(settings.quorum_set, members, f"[{QUORUM_SET}] in {settings.folder / SETTINGS}")
-
-
-def labels_of(model: Model, settings: Settings) -> list[str] | None:
-    """The labels that a node's model knows, as it says itself or its operator does; None if nobody does."""
-    if settings.labels is None:
-        return model.labels
-    known = settings.labels if model.labels is None else model.labels
-    strange = next((label for label in settings.labels if label not in known), None)
-    if strange is not None:
-        raise ValueError(
-            f"labels in {settings.folder / SETTINGS} must be among those of the model, {', '.join(known)}: "
-            f"got {strange!r}"
-        )
-    return list(settings.labels)
 
 
 def seat_of(me: Identity, roster: Roster, place: int, incarnation: int) -> Seat:

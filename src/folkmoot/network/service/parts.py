@@ -1,9 +1,9 @@
-"""What a node is made of, and what it keeps beside each session."""
+"""What a node is made of, what it keeps beside each session, and what it keeps from roster to roster."""
 
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +23,7 @@ from folkmoot.network.session.session import Session
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
+from folkmoot.network.wire.motion import Motion
 
 
 @dataclass
@@ -68,3 +69,27 @@ class Parts:
     improving: Learning | None = None
     rows: LabelledRows | None = None  # own labelled rows, of which check rows may be shown
     quorum_set: QuorumSet | None = None  # by which it decides in federated motions; by names of the roster
+
+
+@dataclass
+class Lasting:
+    """What a node keeps when it goes over from one roster to the next."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    by_peer: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    rosters: dict[bytes, Roster] = field(default_factory=dict)  # that it has gone through, by digest
+    held: set[bytes] = field(default_factory=set)  # digests of those in which it still plays
+
+    def place_in(self, roster: Roster) -> Callable[[Motion], int | None]:
+        """Says where the asker of a motion has its place in ``roster``, whichever it was put under."""
+        moot = bytes.fromhex(roster.digest)
+        places = {member.name: place for place, member in enumerate(roster)}
+
+        def place_of(motion: Motion) -> int | None:
+            if motion.moot == moot:
+                return motion.asker
+            old = self.rosters.get(motion.moot)
+            known = old is not None and motion.asker < len(old)
+            return places.get(old[motion.asker].name) if old is not None and known else None
+
+        return place_of

@@ -11,6 +11,7 @@ from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH
 from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.improve.setup import NodeModels
+from folkmoot.network.service.node import Node
 from folkmoot.network.storage.chronicle import Proposal
 from folkmoot.network.transports.mesh import Mesh
 
@@ -47,6 +48,16 @@ class MotionStatus(msgspec.Struct, frozen=True):
     epoch: int = 0  # of that roster
     protocol: str = ""
     ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
+
+
+class InvitationStatus(msgspec.Struct, frozen=True):
+    """A motion of this node that is not put yet: participants are invited to send check rows for it."""
+
+    inputs: int
+    remaining: float  # seconds until no more rows are waited for
+    sent: dict[str, int]  # whose rows have come, and how many
+    refused: dict[str, str]  # who sends none, and why
+    owing: list[str]  # who has not answered
 
 
 class ProposalStatus(msgspec.Struct, frozen=True):
@@ -98,6 +109,14 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     two_successors: list[str] = []  # who has signed two successors of one roster
     model: str = ""  # the motion of the adopted model that votes; empty: that of node.toml does
     candidates: list[CandidateStatus] = []  # models that were made of pools, the oldest first
+    invitations: list[InvitationStatus] = []  # to send check rows for motions of this node
+    audit: tuple[int, str] = (0, "")  # the number of the audit log's last entry, and its link: the head
+    labels: list[str] | None = None  # that the model which votes knows; None: it does not say
+
+
+def newest_of(node: AnyNode) -> Node:
+    """The node under the roster in force, through which motions are put."""
+    return node.node if isinstance(node, Assembly) else node
 
 
 def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = None) -> Status:
@@ -105,7 +124,7 @@ def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = Non
     now, place = node.transport.now(), node.seat.place
     connected, benched = set(mesh.connected()), set(node.health.benched(now))
     latencies, skews = mesh.latencies(), mesh.skews()
-    sessions = node.sessions()
+    sessions, voting = node.sessions(), None if models is None else models.choice.current_model()
     return Status(
         node=node.roster[place].name,
         version=__version__,
@@ -157,8 +176,11 @@ def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = Non
         if isinstance(node, Assembly)
         else [],
         two_successors=node.accused() if isinstance(node, Assembly) else [],
-        model="" if models is None else models.choice.current(),
+        model="" if voting is None else voting.id,
         candidates=[] if models is None else _candidates(models),
+        invitations=_invitations(node, now),
+        audit=node.storage.audit.head(),
+        labels=None if voting is None or voting.labels is None else list(voting.labels),
     )
 
 
@@ -171,6 +193,25 @@ def _candidates(models: NodeModels) -> list[CandidateStatus]:
         )
         for each in models.candidates.reports()
     ]  # fmt: skip
+
+
+def _invitations(node: AnyNode, now: float) -> list[InvitationStatus]:
+    newest = newest_of(node)
+    names = [member.name for member in newest.roster]
+    return [
+        InvitationStatus(
+            inputs=each.invitation.inputs,
+            remaining=round(each.end - now, 3),
+            sent={names[place]: rows.contribution.rows for place, rows in sorted(each.rows.items())},
+            refused={names[place]: why for place, why in sorted(each.refusals.items())},
+            owing=[
+                name
+                for place, name in enumerate(names)
+                if place not in each.rows and place not in each.refusals
+            ],
+        )
+        for each in newest.reviews.under_way()
+    ]
 
 
 def _proposal(proposal: Proposal) -> ProposalStatus:

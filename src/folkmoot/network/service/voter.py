@@ -37,8 +37,7 @@ class Voter:
 
     def check(self, motion: Motion) -> None:
         """MismatchError unless the model can take the columns of a motion, and give such answers."""
-        self.model.fit(motion.schema, motion.columns)
-        self.model.check_answers(motion.answers)
+        self.model.check(motion.schema, motion.columns, motion.answers)
 
     def vote(
         self,

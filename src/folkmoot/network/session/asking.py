@@ -58,12 +58,16 @@ class Asking(ABC):
         self._asked: list[int] = []
         self._places = 0  # answers that the round wants
         self._replies = 0
+        self._lingers, self._lingers_until = False, 0.0  # is the round's query over, and the round not?
         self._filled = False  # were others asked in the place of those who are late?
         self._answers: dict[int, Array] = {}
         self._round_began = self._round_deadline = self._next_round = 0.0
         self._most_closed: float | None = None  # when all but f had closed
         self._asked_at, self._all_measured = 0.0, False  # when somebody was last asked in this round
         self._asked_by = [0] * seat.n
+        self._most_asks = 2 * motion.rounds + _ASKS_TO_SPARE
+        self._told: dict[int, Array] = {}  # what each peer told last
+        self._tells = False  # once it may, it may for ever
 
     def begin(self, now: float) -> None:
         """The first round comes as if one had just ended."""
@@ -74,6 +78,8 @@ class Asking(ABC):
         while True:
             if self.has_ended(now):
                 return Event.TALKED
+            if self._lingers:
+                return min(self._lingers_until, self._latest(now))
             if not self._waiting:
                 break
             if now >= self._round_deadline:
@@ -157,7 +163,7 @@ class Asking(ABC):
         query = m.Ask(self._minutes.name, self.rounds, self._testimony.something(self._rng))
         for peer in peers:
             self._punctuality.asked(peer, self.rounds, now)
-            self._minutes.tell(peer, query)
+        self._minutes.out.extend([(peer, query) for peer in peers])
         self.queries += len(peers)
         self._asked_at, self._all_measured = now, self._minutes.health.knows(self._waiting)
         self._round_deadline = now + self._punctuality.seconds(self._waiting)
@@ -189,7 +195,9 @@ class Asking(ABC):
             minutes.accuse(peer, evidence)
         if held is not None:
             self._answers[peer] = held
-            self._told_by(peer, message.version, held)
+            if self._told.get(peer) is not held:  # mostly it is the same again
+                self._told[peer] = held
+                self._told_by(peer, message.version, held)
         return self._not_waiting_for(peer, now)
 
     def on_unready(self, now: float, peer: int, message: m.Unready) -> bool:
@@ -217,8 +225,9 @@ class Asking(ABC):
         self.rounds += 1
         self._schedule_round(now)
         changed = self._heed()
-        heard = {peer: self._testimony.packed(peer) for peer in self._answers}
-        self.series.add(now, self._asked, heard, changed)
+        if not self.series.full:
+            heard = {peer: self._testimony.packed(peer) for peer in self._answers}
+            self.series.add(now, self._asked, heard, changed)
         self.latest = (self._asked, list(self._answers.values()))
 
     def _heed(self) -> int:
@@ -237,36 +246,34 @@ class Asking(ABC):
         """There are answers, of which the rule is yet to be told."""
 
     def _told_by(self, peer: int, version: int, held: Array) -> None:  # noqa: B027 (most do not mind)
-        """A peer has answered in this round."""
+        """A peer has told something else than the last time."""
 
     def _nothing_new(self) -> bool:
         """Everybody said to the byte what we hold, and the rule keeps no count: nothing can change.
 
         Most rounds are like this, once a moot has agreed; it spares them the counting.
         """
-        if self._stance.counts:
-            return False
-        return all(self._stance.is_told(self._testimony.packed(peer)) for peer in self._answers)
+        told = None if self._stance.counts else self._stance.told
+        return told is not None and self._testimony.all_told(self._answers, told.votes)
 
     # ---- being asked -------------------------------------------------------------------------
 
-    def on_ask(self, now: float, peer: int, message: m.Ask) -> None:
-        """A peer wants to know what we hold."""
-        minutes = self._minutes
+    def on_ask(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
+        """A peer wants to know what we hold; returns what it is told."""
+        minutes, heard = self._minutes, message.heard
         self._punctuality.asks(peer, now)
-        self._asked_by[peer] += 1
-        if self._asked_by[peer] > 2 * minutes.motion.rounds + _ASKS_TO_SPARE:
-            return
-        if message.heard is not None:
-            evidence = self._testimony.compare(message.heard)
+        self._asked_by[peer] = asked = self._asked_by[peer] + 1
+        if asked > self._most_asks:
+            return None
+        if heard is not None:
+            evidence = self._testimony.compare(heard)
             if evidence is not None:
-                minutes.accuse(message.heard.node, evidence)
-        if not self.may_tell() or peer not in minutes.commits:
-            minutes.tell(peer, m.Unready(minutes.name, message.round))
-            return
+                minutes.accuse(heard.node, evidence)
+        self._tells = self._tells or self.may_tell()
+        if not self._tells or peer not in minutes.commits:
+            return m.Unready(minutes.name, message.round)
         told = self._stance.told_to(peer)
-        if told is not None:
-            minutes.tell(peer, m.Answer(minutes.name, message.round, *told))
+        return None if told is None else m.Answer(minutes.name, message.round, *told)
 
     def may_tell(self) -> bool:
         """Whether there is something to tell: after the first vote or, if they are revealed, in the talk."""

@@ -106,9 +106,9 @@ class Federating:
     def stop(self) -> None:
         """Say no more than what was said."""
 
-    def on_ask(self, _now: float, peer: int, message: m.Ask) -> None:
+    def on_ask(self, _now: float, _peer: int, message: m.Ask) -> m.Message | None:
         """Nobody is asked in such a motion."""
-        self._minutes.tell(peer, m.Unready(self._minutes.name, message.round))
+        return m.Unready(self._minutes.name, message.round)
 
     def on_answer(self, _now: float, _peer: int, _message: m.Answer) -> bool:
         """Nobody was asked."""

@@ -106,6 +106,7 @@ class Minutes:
         self.checked: CheckRows | None = None  # what was opened of their rows, to learn from
         self.owners: OwnerMap | None = None  # whose rows are where, once that is opened
         self.shown: Array | None = None  # first votes of all, once they are revealed
+        self.reveals: dict[int, m.Reveal] = {}  # in a motion with leaders: by whom, as they were signed
 
     @property
     def own(self) -> Voted:
@@ -179,11 +180,12 @@ class Minutes:
         """Who has committed, answers, and has not been caught; in order, so that a seed draws the same
         peers.
         """
+        own, commits, cheats, health = self.seat.place, self.commits, self.cheats, self.health
         return [
             place
             for place in range(self.seat.n)
-            if place in self.commits
-            and place != self.seat.place
-            and place not in self.cheats
-            and self.health.live(place, now)
+            if place in commits
+            and place != own
+            and place not in cheats
+            and (place not in health.failing or health.live(place, now))
         ]

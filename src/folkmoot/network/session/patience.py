@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from statistics import median_high
 from typing import Final
 
 COMMIT_SHARE: Final = 0.35  # of the time until the deadline, for votes and commitments
@@ -24,6 +23,7 @@ class Health:
     """
 
     def __init__(self, n: int) -> None:
+        self.failing: set[int] = set()  # who has not answered in time, and has not said anything since
         self._failures = [0] * n
         self._until = [0.0] * n  # on the bench until then
         self._latency: dict[int, float] = {}  # seconds from a question to the reply, smoothed
@@ -37,11 +37,13 @@ class Health:
         if self._failures[place] and now < self._until[place]:
             return  # another motion has benched it already
         self._failures[place] += 1
+        self.failing.add(place)
         self._until[place] = now + min(LONGEST, patience * 2.0 ** min(30, self._failures[place]))
 
     def alive(self, place: int) -> None:
         """It has said something."""
         self._failures[place] = 0
+        self.failing.discard(place)
 
     def benched(self, now: float) -> list[int]:
         """Who is not asked at present."""
@@ -49,21 +51,23 @@ class Health:
 
     def measured(self, place: int, seconds: float) -> None:
         """It took so long to reply."""
-        before = self._latency.get(place, seconds)
-        self._latency[place] = before + _NEWEST * (seconds - before)
+        latency = self._latency
+        before = latency.get(place, seconds)
+        latency[place] = before + _NEWEST * (seconds - before)
 
     def latency(self, waiting: Collection[int] = ()) -> float:
         """The median over peers of how long they take: of all that have replied, and of those waited for.
 
         Infinite until more than half of these have replied once: the first to reply are the fast ones.
         """
-        never = sum(place not in self._latency for place in waiting)
-        times = [*self._latency.values(), *[float("inf")] * never]
-        return median_high(times) if times else float("inf")
+        times = sorted(self._latency.values())
+        never = 0 if self.knows(waiting) else sum(place not in self._latency for place in waiting)
+        middle = (len(times) + never) // 2  # the higher one of two
+        return times[middle] if middle < len(times) else float("inf")
 
     def knows(self, places: Collection[int]) -> bool:
         """Whether the latency of all of these is known."""
-        return all(place in self._latency for place in places)
+        return self._latency.keys() >= set(places)
 
 
 class Patience:

@@ -25,7 +25,7 @@ class Punctuality:
     def __init__(self, patience: Patience, health: Health, n: int) -> None:
         self.slow: set[int] = set()  # not asked any more in this motion
         self._patience, self._health, self._n = patience, health, n
-        self._asked: dict[int, dict[int, float]] = {}  # peer -> rounds that it owes an answer to, asked when
+        self._asked: list[dict[int, float]] = [{} for _ in range(n)]  # rounds that each owes, asked when
         self._word = [float("-inf")] * n  # when each last asked us something
         self._late: set[int] = set()  # of those asked last
         self._history = [0] * n  # a bit for each of the last ten rounds in which it was asked: 1 is late
@@ -37,7 +37,7 @@ class Punctuality:
 
     def asked(self, peer: int, number: int, now: float) -> None:
         """It was asked in this round."""
-        self._asked.setdefault(peer, {})[number] = now
+        self._asked[peer][number] = now
         self._late.discard(peer)
 
     def replied(self, peer: int, number: int, now: float) -> None:
@@ -45,16 +45,17 @@ class Punctuality:
 
         Else a network that has become slower for all would never be seen to be so.
         """
-        owed = self._asked.get(peer)
-        when = None if owed is None else owed.pop(number, None)
-        if owed is None or when is None:
+        owed = self._asked[peer]
+        when = owed.pop(number, None)
+        if when is None:
             return
-        if peer not in self._late and not (owed and max(owed) > number):
+        if self._history[peer] and peer not in self._late and not (owed and max(owed) > number):
             self._history[peer] = self._history[peer] << 1 & _LAST_TEN
         if owed:
             for earlier in [each for each in owed if each < number]:
                 del owed[earlier]
-        self._health.measured(peer, min(now - when, self._patience.answer))
+        took = now - when
+        self._health.measured(peer, took if took < self._patience.answer else self._patience.answer)
 
     def asks(self, peer: int, now: float) -> None:
         """It asks us something, so it is there: what it owes may be lost."""
@@ -77,7 +78,7 @@ class Punctuality:
     def give_up(self, now: float) -> None:
         """Bench, in all motions, whoever has been silent for as long as any answer may take."""
         for peer in sorted(self._late):
-            owed = self._asked.get(peer)
+            owed = self._asked[peer]
             if owed and now - max(min(owed.values()), self._word[peer]) >= self._patience.answer:
                 owed.clear()
                 self._patience.give_up(peer, now)

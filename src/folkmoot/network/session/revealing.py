@@ -37,6 +37,11 @@ class Revealing:
         self._comparing.freeze()
         self._patience.begin(now)
         self._revealed[self._minutes.seat.place] = self._own_first()
+        self.show_own()
+
+    def show_own(self) -> None:
+        """The salt of this node is one of those by which leaders are found."""
+        self._minutes.reveals[self._minutes.seat.place] = self._reveal(want=False)
 
     def tick(self, now: float) -> Event | float:
         """Show ours, remind those who owe us theirs or their marks, then have them all listened to."""
@@ -76,7 +81,7 @@ class Revealing:
         self._listening = True
         peers = [form.first_colours(shown[place]) for place in minutes.others()]
         self._stance.settle_threshold(peers)
-        if minutes.motion.federated:
+        if not minutes.motion.trust and minutes.motion.review is None:  # nobody learns whom to believe
             return Event.JUDGED
         minutes.study = shown.copy()
         minutes.study[sorted(minutes.late)] = nothing  # who may have copied is not learnt from
@@ -115,7 +120,8 @@ class Revealing:
         if peer not in minutes.commits or not minutes.motion.reveals:
             return False
         wanted = peer not in self._revealed and not self._too_late(peer)
-        if wanted:
+        # Who leads follows from all salts, also of those whose first votes are not listened to any more.
+        if wanted or (minutes.motion.led and peer not in minutes.reveals):
             said = statements.revealed(message, peer)
             if not statements.holds(minutes.seat.keys[peer], message.signature, said):
                 return False
@@ -127,8 +133,11 @@ class Revealing:
                 votes = minutes.motion.form.unpack_first(message.first)
             except ValueError:
                 return False
-            self._revealed[peer] = votes
-            if self._listening and minutes.shown is not None and peer not in minutes.cheats:
+            if minutes.motion.led:
+                minutes.reveals[peer] = message
+            if wanted:
+                self._revealed[peer] = votes
+            if wanted and self._listening and minutes.shown is not None and peer not in minutes.cheats:
                 minutes.shown[peer] = votes
         if message.want:
             # Only who has all commitments it will wait for shows its votes. Who had not committed by then

@@ -69,6 +69,11 @@ class Series:
         self._votes: dict[bytes, int] = {}
         self._round_room, self._votes_room = ROUND_BYTES, VOTES_BYTES
 
+    @property
+    def full(self) -> bool:
+        """Whether there is no room for another round, however short."""
+        return self._round_room < 0
+
     def add(self, now: float, asked: Sequence[int], heard: Mapping[int, bytes], changed: int) -> None:
         """A round has ended: who was asked, the packed votes of those who answered, and what changed."""
         self._round_room -= _ROUND + _PEER * len(asked)

@@ -87,9 +87,10 @@ class Holding(ABC):
             self._told = self._sign(self._held)
         return self._told
 
-    def is_told(self, votes: bytes) -> bool:
-        """Whether these packed votes are what peers are told at present."""
-        return self._told is not None and self._told.votes == votes
+    @property
+    def told(self) -> Told | None:
+        """What all peers are told at present, if any of them has asked since it changed."""
+        return self._told
 
     def _sign(self, held: Array) -> Told:
         minutes = self._minutes

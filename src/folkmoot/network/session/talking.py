@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from folkmoot.arrays import Array, Bools, Colours
+from folkmoot.arrays import Array, Colours
 from folkmoot.network.session.asking import Asking, OwnChange
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
@@ -20,6 +20,14 @@ from folkmoot.votes import UNCOLOURED
 
 MOST_CHANGES: Final = 4  # of its own that a node remembers of an input
 MOST_ANSWERS: Final = 2560  # and of all inputs together, counted in answers
+
+
+class Query(NamedTuple):
+    """What came of a query."""
+
+    won: Colours
+    alpha: int
+    answers: list[tuple[int, Colours, bool]]  # of whom, what it holds, and whether that counted
 
 
 class Talking(Asking):
@@ -52,6 +60,21 @@ class Talking(Asking):
 
     def _react(self) -> int:
         """Let the protocol's rule say what follows from the answers; on how many inputs that is new."""
+        stance = self._stance
+        query = self._query()
+        stance.opinions.react(self._goes_by(query.won))
+        changed = int(np.count_nonzero(stance.opinions.colours != stance.colours))
+        if changed:
+            self._note(stance.opinions.colours, query)
+            stance.change_to(stance.opinions.colours)
+        return changed
+
+    def _goes_by(self, won: Colours) -> Colours:
+        """The winners that the rule is told, given those of this node's own query."""
+        return won
+
+    def _query(self) -> Query:
+        """Which labels have won this node's query, by whose answers."""
         stance, classes = self._stance, self._minutes.motion.classes
         rule = stance.rule.scaled(self._places + 1)
         order = [*self._answers, *(p for p in self._asked if p not in self._answers)][: self._places]
@@ -66,20 +89,22 @@ class Talking(Asking):
             answer if fine else np.full_like(answer, UNCOLOURED)
             for answer, fine in zip(answers, near, strict=True)
         ]
-        stance.opinions.react(winners(heard, rule.alpha, classes, asked=self._places, weights=weights))
-        changed = int(np.count_nonzero(stance.opinions.colours != stance.colours))
-        if changed:
-            self._note(stance.opinions.colours, rule.alpha, near)
-            stance.change_to(stance.opinions.colours)
-        return changed
+        won = winners(heard, rule.alpha, classes, asked=self._places, weights=weights)
+        return Query(won, rule.alpha, list(zip(self._answers, answers, near.tolist(), strict=True)))
 
-    def _note(self, after: Colours, alpha: int, near: Bools) -> None:
+    def _note(self, after: Colours, query: Query) -> None:
         """Remember what the answers of this round have changed, as far as there is room."""
-        before, told = self._stance.colours, list(zip(self._answers.items(), near.tolist(), strict=True))
+        before = self._stance.colours
         for i in np.flatnonzero(before != after).tolist():
-            if (len(self.changes) + 1) * len(told) > MOST_ANSWERS:
+            told = self._gone_by(i, query)
+            if (len(self.changes) + 1) * len(told.answers) > MOST_ANSWERS:
                 return
             if self._noted[i] < MOST_CHANGES:
                 self._noted[i] += 1
-                said = [(peer, int(colours[i]), fine) for (peer, colours), fine in told]
-                self.changes.append(OwnChange(i, self.rounds, int(before[i]), int(after[i]), alpha, said))
+                said = [(peer, int(colours[i]), fine) for peer, colours, fine in told.answers]
+                change = OwnChange(i, self.rounds, int(before[i]), int(after[i]), told.alpha, said)
+                self.changes.append(change)
+
+    def _gone_by(self, i: int, query: Query) -> Query:  # noqa: ARG002 (there is no other)
+        """By which query this node went on input i."""
+        return query

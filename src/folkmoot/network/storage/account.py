@@ -279,6 +279,8 @@ def outcome_in(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("believed", stored.summary.get("trust"))
     if stored.motion.federated:
+        if place is None and held.voted is not None:  # under way: there is no summary yet
+            place = held.voted.commit.node
         return federated_verdict(
             stored.motion, stored.names, held.closes, held.choices, held.ballots, cheats, mine, place
         )

@@ -89,6 +89,11 @@ class AuditLog:
         link = self._db.one("SELECT value FROM meta WHERE key = 'audit'")
         return (1, START) if first is None or link is None else (first[0], link[0])
 
+    def head(self) -> tuple[int, str]:
+        """The number of the last entry and its link, in hexadecimal; 0 and "" if there is none."""
+        row = self._db.one("SELECT seq, link FROM audit ORDER BY seq DESC LIMIT 1")
+        return (0, "") if row is None else (row[0], row[1].hex())
+
     def entries(self) -> Iterator[Entry]:
         """All of them, the oldest first."""
         for seq, _, digest, link, text in self._db.all("SELECT * FROM audit ORDER BY seq"):

@@ -13,12 +13,15 @@ from __future__ import annotations
 import hashlib
 import heapq
 import math
-from collections import Counter
+import struct
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Generic
+from typing import Final, Generic
 
 from folkmoot.network.transports.transport import Peer, Receiver, Result
+
+_TWO: Final = struct.Struct(">QQ")
+_TIME: Final = struct.Struct(">d")
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Network(Generic[Peer]):
         self.weather = weather or Weather()
         self.frames = 0
         self._seed = seed
-        self._sent: Counter[bytes] = Counter()  # by what was sent to whom
+        self._sent: dict[bytes, int] = {}  # how often, by what was sent to whom
         self._ways: dict[tuple[Peer, Peer], bytes] = {}
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._serial = 0
@@ -112,21 +115,24 @@ class Network(Generic[Peer]):
 
     def _dice(self, sender: Peer, peer: Peer, frame: bytes) -> tuple[float, float]:
         """Two numbers in [0, 1) for a frame on its way."""
+        what = hashlib.blake2b(self._way(sender, peer) + frame, digest_size=16).digest()
+        often = self._sent[what] = self._sent.get(what, 0) + 1
+        rolled = hashlib.blake2b(what + often.to_bytes(4, "big"), digest_size=16).digest()
+        one, other = _TWO.unpack(rolled)
+        return (one >> 11) / (1 << 53), (other >> 11) / (1 << 53)
+
+    def _way(self, sender: Peer, peer: Peer) -> bytes:
         way = self._ways.get((sender, peer))
         if way is None:
             way = self._ways[sender, peer] = f"{self._seed} {sender} {peer} ".encode()
-        what = hashlib.blake2b(way + frame, digest_size=16).digest()
-        self._sent[what] += 1
-        rolled = hashlib.blake2b(what + self._sent[what].to_bytes(4, "big"), digest_size=16).digest()
-        one, other = (int.from_bytes(part, "big") >> 11 for part in (rolled[:8], rolled[8:]))
-        return one / (1 << 53), other / (1 << 53)
+        return way
 
     def _deliver(self, sender: Peer, peer: Peer, frame: bytes) -> None:
         world = self._worlds.get(peer)
         if world is None or world.receiver is None or self._sides[sender] != self._sides[peer]:
             return
         self.frames += 1
-        self._trace.update(repr((self.time, sender, peer)).encode() + frame)
+        self._trace.update(_TIME.pack(self.time) + self._way(sender, peer) + frame)
         world.receiver.received(sender, frame)
 
 

@@ -42,6 +42,7 @@ class _Peer:
     """What the mesh keeps of one peer."""
 
     member: Member
+    fingerprint: bytes
     connections: list[Connection] = field(default_factory=list)
     queue: deque[bytes] = field(default_factory=deque)
     queued: int = 0
@@ -73,6 +74,7 @@ class Mesh:
         self.counts: Counter[str] = Counter()
         self._moots = [bytes.fromhex(roster.digest)]  # that we have gone through, the newest first
         self._peers: dict[bytes, _Peer] = {}
+        self._ways: dict[bytes, Callable[[bytes], None]] = {}  # what sends, on each one's newest connection
         self._listening = False
         self._sources: dict[str, Budget] = {}  # what each address may still open
         self._anybody = Budget(10 * self.limits.accepts, 3 * self._burst)
@@ -108,6 +110,7 @@ class Mesh:
         )
         for gone in [peer for peer in self._peers if peer not in members]:
             state = self._peers.pop(gone)
+            self._ways.pop(gone, None)
             if state.dialling is not None:
                 state.dialling.cancel()
             for connection in list(state.connections):
@@ -118,7 +121,9 @@ class Mesh:
             if fingerprint in self._peers:
                 self._peers[fingerprint].member = member  # it may have moved
                 continue
-            self._peers[fingerprint] = _Peer(member, budget=Budget(self.limits.rate, self.limits.burst))
+            self._peers[fingerprint] = _Peer(
+                member, fingerprint, budget=Budget(self.limits.rate, self.limits.burst)
+            )
             if self._listening:
                 self._dial_first(fingerprint)
 
@@ -127,18 +132,18 @@ class Mesh:
     def attach(self, receiver: Receiver[bytes]) -> None:
         """Who is told what arrives."""
         self._receiver = receiver
+        self.frame = receiver.received  # type: ignore[method-assign]  # no step between
 
     def send(self, peer: bytes, frame: bytes) -> None:
         """Over the newest connection; or wait a little for one."""
+        way = self._ways.get(peer)
+        if way is not None:
+            way(frame)
+            return
         state = self._peers.get(peer)
         if state is None:  # of a roster that is not held any more
             self.counts["dropped_no_connection"] += 1
             return
-        if state.connections:
-            connection = state.connections[-1]
-            if connection.ready:
-                connection.send(frame)
-                return
         if state.queued + len(frame) > MOST_QUEUED:
             self.counts["dropped_no_connection"] += 1
             return
@@ -367,6 +372,7 @@ class Mesh:
             self._warn(f"skew {name}", "clocks differ", peer=name, seconds=round(state.skew))
         connection.ready = True
         state.connections.append(connection)
+        self._ways[connection.peer] = connection.send
         for extra in state.connections[:-MOST_CONNECTIONS_EACH]:
             extra.drop("too many connections")
         state.wait, state.not_before = SHORTEST, 0.0
@@ -394,6 +400,9 @@ class Mesh:
             self._warn(f"{name} {why}", "connection refused", peer=name, address=connection.address, why=why)
         if state is not None and connection in state.connections:
             state.connections.remove(connection)
+            self._ways.pop(state.fingerprint, None)
+            if state.connections:
+                self._ways[state.fingerprint] = state.connections[-1].send
             if connection.expected is not None:
                 self._dial(connection.expected)
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
 
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.transports.transport import Receiver, Result, Transport
+
+Way: TypeAlias = Callable[[bytes], None]  # where a frame goes
 
 
 class Places:
@@ -23,6 +27,7 @@ class Places:
         self._places = {fingerprint: place for place, fingerprint in enumerate(self._fingerprints)}
         self._attach = transport.attach if attach is None else attach
         self._receiver: Receiver[int] | None = None
+        self._send = transport.send
         self.now: Callable[[], float] = (
             transport.now
         )  # asked at every frame: the transport's own, no step between
@@ -34,7 +39,7 @@ class Places:
 
     def send(self, peer: int, frame: bytes) -> None:
         """Send a frame to a place."""
-        self._transport.send(self._fingerprints[peer], frame)
+        self._send(self._fingerprints[peer], frame)
 
     def clock(self) -> float:
         """The time of day."""
@@ -53,6 +58,12 @@ class Places:
     def place(self, peer: bytes) -> int | None:
         """The place of a fingerprint; None if it has none in this roster."""
         return self._places.get(peer)
+
+    def ways(self) -> dict[bytes, Way]:
+        """What takes the frames of each that has a place, by fingerprint."""
+        if self._receiver is None:
+            return {}
+        return {peer: partial(self._receiver.received, place) for peer, place in self._places.items()}
 
     def received(self, peer: bytes, frame: bytes) -> None:
         """A frame; of somebody without a place it is not heard."""

@@ -30,6 +30,7 @@ _HELLO_BYTES: Final = 1024
 _HANDSHAKE_BYTES: Final = 64 * 1024
 _RECORD: Final = 16 * 1024  # the most that one TLS record holds
 _LENGTH: Final = struct.Struct(">I")
+_length_at = _LENGTH.unpack_from
 _ROUND_TRIP: Final = 68  # where Linux's struct tcp_info has tcpi_rtt, four bytes, microseconds
 
 
@@ -80,7 +81,7 @@ class Connection(asyncio.Protocol):
         self.expected = expected  # whom we dialled; None if we were dialled
         self.since = 0.0
         self.incomplete_since: float | None = None
-        self._hub, self._limits = hub, limits
+        self._hub, self._most_unsent = hub, limits.most_unsent
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         dialled = expected is not None
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=not dialled)
@@ -92,6 +93,7 @@ class Connection(asyncio.Protocol):
         self._throttled = False
         self._socket: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
+        self._now = self._loop.time
         self.over, self.why = False, ""
         self._changed: asyncio.Future[None] | None = None
         self.address = ""
@@ -161,9 +163,10 @@ class Connection(asyncio.Protocol):
 
     def send(self, frame: bytes) -> None:
         """Send a frame; a peer that lets too much pile up is dropped."""
-        if self.over or not self._secure or self._socket is None:
+        plain = self._socket
+        if self.over or not self._secure or plain is None:
             return
-        if self._socket.get_write_buffer_size() > self._limits.most_unsent:
+        if plain.get_write_buffer_size() > self._most_unsent:
             self.drop("does not read")
             return
         try:
@@ -171,21 +174,22 @@ class Connection(asyncio.Protocol):
         except ssl.SSLError as error:
             self.drop(f"TLS failed: {_reason(error)}")
             return
-        self._socket.write(self._outgoing.read())
+        plain.write(self._outgoing.read())
 
     # ---- frames ------------------------------------------------------------------------------
 
     def _read(self) -> None:
         """Take frames while there are any and the budget lasts."""
+        incoming, read, buffer = self._incoming, self._tls.read, self._buffer
         while not self.over and not self._throttled:
-            if self._buffer:
-                del self._buffer[: self._take_frames(self._buffer)]
+            if buffer:
+                del buffer[: self._take_frames(buffer)]
                 if self.over or self._throttled:
                     break
-            if not self._incoming.pending:  # a record is read as a whole, so OpenSSL holds nothing back
+            if not incoming.pending:  # a record is read as a whole, so OpenSSL holds nothing back
                 break
             try:
-                data = self._tls.read(_RECORD)
+                data = read(_RECORD)
             except ssl.SSLWantReadError:  # part of a record
                 self._flush()
                 break
@@ -195,38 +199,37 @@ class Connection(asyncio.Protocol):
             if not data:
                 self.drop("closed")
                 return
-            if self._buffer:
-                self._buffer += data
+            if buffer:
+                buffer += data
                 continue
             used = self._take_frames(data)  # mostly whole frames, which need no buffer
             if used < len(data):
-                self._buffer += data[used:]
-        if not self._buffer:
+                buffer += data[used:]
+        if not buffer:
             self.incomplete_since = None
         elif self.incomplete_since is None and not self._throttled:
             self.incomplete_since = self._loop.time()
 
     def _take_frames(self, data: bytes | bytearray) -> int:
         """Hand on the whole frames that ``data`` begins with; returns how many bytes they were."""
-        start, end, peer = 0, len(data), self.peer
-        while end - start >= 4:
-            (length,) = _LENGTH.unpack_from(data, start)
-            if length > (m.MOST_BYTES if self.ready else _HELLO_BYTES):
+        start, end, peer, hear = 0, len(data), self.peer, self._hub.frame
+        while (begin := start + 4) <= end:
+            (length,) = _length_at(data, start)
+            if length > _HELLO_BYTES and (length > m.MOST_BYTES or not self.ready):
                 self.drop(f"frame too long: {length} bytes")
                 break
-            if end - start < 4 + length:
+            if begin + length > end:
                 break
-            wait = self._budget.pay(self._loop.time(), 1.0 + length / 16384)
+            wait = self._budget.pay(self._now(), 1.0 + length / 16384)
             if wait:
                 self._pause(wait)
                 break
-            frame = bytes(data[start + 4 : start + 4 + length])
-            start += 4 + length
+            start = begin + length
             self.incomplete_since = None
             if self.ready and peer is not None:
-                self._hub.frame(peer, frame)
+                hear(peer, bytes(data[begin:start]))
             else:
-                self._greet(frame)
+                self._greet(bytes(data[begin:start]))
             if self.over:
                 break
         return start

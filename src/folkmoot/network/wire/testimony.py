@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -37,16 +37,24 @@ class Testimony:
             version, votes, signature, colours = last
             if version == answer.version and signature == answer.signature and votes == answer.votes:
                 return colours, None
+        found, evidence = self.compare_answer(peer, answer)
+        if found is not None:
+            self._last[peer] = (answer.version, answer.votes, answer.signature, found)
+        return found, evidence
+
+    def compare_answer(
+        self, peer: int, answer: m.Answer | m.Led | m.Shown
+    ) -> tuple[Array | None, TwoStates | None]:
+        """The same for what a peer has told somebody, which need not be its last answer to this node."""
         heard = m.Heard(peer, answer.version, hashlib.sha256(answer.votes).digest(), answer.signature)
-        if not self._signed(heard):
+        known = self._states.get(peer, {}).get(answer.version)
+        if known != heard and not self._signed(heard):
             return None, None
         try:
             colours = self._form.unpack(answer.votes)
         except ValueError:
             return None, None
-        self._last[peer] = (answer.version, answer.votes, answer.signature, colours)
         states = self._states.setdefault(peer, {})
-        known = states.get(answer.version)
         if known is not None and known.digest != heard.digest:
             return colours, TwoStates(self._motion, known, heard)
         states[answer.version] = heard
@@ -57,6 +65,14 @@ class Testimony:
     def packed(self, peer: int) -> bytes:
         """The votes in the last answer of a peer, as they came."""
         return self._last[peer][1]
+
+    def all_told(self, peers: Iterable[int], votes: bytes) -> bool:
+        """Whether the last answers of all these peers were these packed votes, to the byte."""
+        last = self._last
+        for peer in peers:  # noqa: SIM110 (asked of every answer: a generator costs more than the look)
+            if last[peer][1] != votes:
+                return False
+        return True
 
     def something(self, rng: random.Random) -> m.Heard | None:
         """One state heard, to pass on: somebody may have heard another."""

@@ -2,7 +2,7 @@
 "use strict";
 const Ask = (() => {
   const { html, bare, plain } = Parts;
-  const { many, button, cell, list } = Words;
+  const { many, cell, list, facts, reasons } = Words;
   const MARKS = { fits: "✓", unknown: "✗ not known", missing: "✗ missing", unchecked: "" };
   const KINDS = { labels: "labels", probabilities: "probabilities", numbers: "numbers" };
   const SAID = { labels: {}, probabilities: { voting: "probabilities" }, numbers: { regression: "true" } };
@@ -48,25 +48,85 @@ const Ask = (() => {
     return `answers are ${list(told.labels, 8)}`;
   }
 
-  // What is to be answered: labels, their probabilities or numbers, as far as the node's own model can; and what goes with each.
-  function kinds(state) {
-    const choose = html("select", { "data-kinds": "" }, state.access.answers.map((kind) => html("option", { value: kind, text: KINDS[kind] })));
-    const within = html("input", { "data-term": "tol", type: "number", min: 0, step: "any" });
-    const labels = html("input", { "data-term": "labels", type: "text", size: 16, placeholder: "yes,no" });
-    const trust = html("input", { "data-term": "trust", type: "checkbox" });
-    const fields = [
-      [html("label", {}, ["within (tol) ", within]), within, (kind) => kind !== "labels"],
-      [html("label", {}, ["which labels ", labels]), labels, (kind) => kind === "labels" && state.access.labels === null],
-      [html("label", {}, [trust, " learn whom to trust first"]), trust, (kind) => kind === "labels"],
-    ];
-    const fit = () => {
-      for (const [label, field, wanted] of fields) label.hidden = field.disabled = !wanted(choose.value);
-      within.required = choose.value === "numbers";
-      within.placeholder = choose.value === "numbers" ? "0.5" : "0.01";
+  const WEIGHTS = { equal: "equal", record: "by track record", learnt: "learnt from truths told" };
+  const box = (name, attributes = {}) => html("input", { "data-term": name, type: "checkbox", ...attributes });
+  const number = (name, attributes = {}) => html("input", { "data-term": name, type: "number", ...attributes });
+  const choice = (name, choices) => html("select", { "data-term": name }, choices.map(([value, text]) => html("option", { value, text })));
+
+  // The terms of folkmoot ask: each field with its words, and for which talks and protocols it means something. What does not go
+  // together is said by the node, in the words of the prompt.
+  function fieldsOf(state) {
+    const { access } = state;
+    const about = (field, words, wanted, after = "") => ({ field, wanted, label: html("label", {}, field.type === "checkbox" ? [field, ` ${words}`] : [`${words} `, field, after]) });
+    const [labels, rounds] = [(talk) => talk === "labels", (talk, protocol) => protocol !== "federated"];
+    const within = number("tol", { min: 0, step: "any" });
+    const review = box("peer_review");
+    return {
+      within,
+      review,
+      first: [
+        about(within, "within (tol)", (talk) => talk !== "labels"),
+        about(html("input", { "data-term": "labels", type: "text", size: 16, placeholder: "yes,no" }), "which labels", (talk) => talk !== "numbers" && access.labels === null),
+        about(number("seconds", { min: 2, max: 86400, value: 30, step: "any" }), "answer within", () => true, " s"),
+        about(number("rounds", { min: 1, max: 500, value: 50 }), "rounds", rounds),
+        about(choice("protocol", access.protocols.map((name) => [name, plain(name)])), "protocol", labels),
+      ],
+      believes: [
+        about(choice("weights", Object.entries(WEIGHTS)), "answers weigh", () => true),
+        about(box("trust"), "learn whom to trust first", labels),
+        about(review, "peer review: invite check rows", () => true),
+        about(box("improve"), "a pool, to improve models with", () => true),
+      ],
+      more: [
+        about(number("k", { min: 1, placeholder: "10" }), "peers asked a round (k)", rounds),
+        about(html("input", { "data-term": "alpha", type: "text", size: 6, placeholder: "most" }), "equal answers that win (alpha)", (talk, protocol) => labels(talk) && rounds(talk, protocol)),
+        about(number("beta", { min: 1, placeholder: "20" }), "rounds in a row that decide (beta)", (talk, protocol) => labels(talk) && rounds(talk, protocol)),
+        about(number("least_voters", { min: 1 }), "first votes that a label needs", rounds),
+        about(number("pace", { min: 0.001, step: "any", placeholder: "0.02" }), "pace", () => true, " s"),
+      ],
     };
-    choose.addEventListener("change", fit);
+  }
+
+  // What is to be answered, as far as the node's own model can; and all fields that go with it.
+  function termsOf(state) {
+    const { access } = state;
+    const kinds = html("select", { "data-kinds": "" }, access.answers.map((kind) => html("option", { value: kind, text: KINDS[kind] })));
+    const { within, review, first, believes, more } = fieldsOf(state);
+    const protocol = first.find(({ field }) => field.dataset.term === "protocol").field;
+    const note = html("p", { class: "soft small", hidden: "" });
+    const fit = () => {
+      // By peer review each makes labels of the probabilities that are handed in, and these are talked about.
+      const talk = kinds.value === "probabilities" && review.checked ? "labels" : kinds.value;
+      const rule = talk === "labels" ? protocol.value : "";
+      for (const { label, field, wanted } of [...first, ...believes, ...more]) label.hidden = field.disabled = !wanted(talk, rule);
+      within.required = kinds.value === "numbers";
+      within.placeholder = kinds.value === "numbers" ? "0.5" : "0.01";
+      note.hidden = rule !== "federated";
+      note.textContent = `Each node decides by its own quorum set. ${access.quorum_set ? `That of this node: ${plain(access.quorum_set)}.` : "This node has none: write [quorum_set] into its node.toml."}`;
+    };
+    for (const field of [kinds, protocol, review]) field.addEventListener("change", fit);
     fit();
-    return [html("label", { hidden: state.access.answers.length < 2 ? "" : null }, ["answers are ", choose]), ...fields.map(([label]) => label)];
+    const line = (fields) => html("div", { class: "controls-line" }, fields.map(({ label }) => label));
+    const top = line(first);
+    top.prepend(html("label", { hidden: access.answers.length < 2 ? "" : null }, ["answers are ", kinds]));
+    return [top, note, line(believes), html("details", { class: "more-terms" }, [html("summary", { text: "More terms" }), line(more)])];
+  }
+
+  // Who has sent check rows for a motion of this node that is not put yet, who will not and why.
+  function drawInvited(state) {
+    const where = document.getElementById("invited");
+    if (!where) return;
+    fresh(where, state.moot.invitations.flatMap((each) => {
+      const all = Object.keys(each.sent).length + Object.keys(each.refused).length + each.owing.length;
+      return [
+        html("h3", { text: `Check rows for ${many(each.inputs, "input")}: ${all - each.owing.length} of ${all} have answered` }),
+        facts([
+          ["sent rows", list(Object.entries(each.sent).map(([name, rows]) => `${name} ${rows}`), 30)],
+          ["sent none", reasons(each.refused)],
+          ["not yet answered", list(each.owing, 30)],
+        ]),
+      ];
+    }));
   }
 
   function build(state, where) {
@@ -91,7 +151,8 @@ const Ask = (() => {
       if (!again) put.disabled = true;
       if (!file) return;
       if (file.size > state.access.most_bytes) return complain(`A table must have at most ${state.access.most_bytes.toLocaleString("en")} bytes here: put more with folkmoot ask --via.`);
-      found.replaceChildren(html("p", { class: "soft", text: "The node looks at it; nobody else is told." }));
+      // What was found stays until something else is: a button that moves away from under the pointer is not pressed.
+      if (!again) found.replaceChildren(html("p", { class: "soft", text: "The node looks at it; nobody else is told." }));
       try {
         const told = await Link.send("POST", `/v1/check?${terms(form)}`, file, { "Content-Type": "text/csv" });
         if (file !== chosen) return;
@@ -105,6 +166,8 @@ const Ask = (() => {
 
     async function send() {
       put.disabled = true;
+      const invites = form.querySelector("[data-term=peer_review]").checked;
+      if (invites) found.replaceChildren(html("p", { class: "soft", text: "Participants are invited to send check rows; then it is put, with their rows among yours." }));
       try {
         const told = await Link.send("POST", `/v1/motions?${terms(form)}`, file, { "Content-Type": "text/csv", "Idempotency-Key": key });
         key = crypto.randomUUID ? crypto.randomUUID() : String(Math.random());
@@ -134,24 +197,18 @@ const Ask = (() => {
     });
     form.addEventListener("change", () => { if (file) looking = look(file, true); });
 
-    const term = (words, name, attributes, unit = "") => html("label", {}, [`${words} `, html("input", { "data-term": name, ...attributes }), unit]);
-    form.append(
-      html("div", { class: "controls-line" }, [
-        term("answer within", "seconds", { type: "number", min: 2, max: 86400, value: 30, step: "any" }, " s"),
-        term("rounds", "rounds", { type: "number", min: 1, max: 500, value: 50 }),
-        ...kinds(state),
-      ]), put);
+    form.append(...termsOf(state), put);
     const { columns } = state.access;
     const wants = columns.length ? `This node's model takes ${list(columns.map((column) => (column.unit ? `${column.name} (${column.unit})` : column.name)), 10)}.` : state.access.width ? `This node's model takes ${many(state.access.width, "column")}.` : "";
     zone.append(html("label", { for: "file" }, [html("b", { text: "Drop a table here" }), ", or choose a file: CSV with a line an input and names in the first line. "]), choose);
-    fresh(where, [html("p", { class: "soft", text: `${wants} The inputs are shown to all participants. ${state.access.labels ? `Answers are ${list(state.access.labels, 8)}.` : ""}` }), zone, found, form]);
+    fresh(where, [html("p", { class: "soft", text: `${wants} The inputs are shown to all participants. ${state.access.labels ? `Answers are ${list(state.access.labels, 8)}.` : ""}` }), zone, found, form, html("div", { id: "invited", role: "status" })]);
   }
 
   const fresh = (where, children) => where.replaceChildren(...children);
 
   function draw(state) {
     const mark = JSON.stringify(state.access);
-    if (mark === drawn) return;
+    if (mark === drawn) return drawInvited(state);
     drawn = mark;
     const where = document.getElementById("ask");
     if (state.access.may !== "ask") {

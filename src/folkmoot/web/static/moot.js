@@ -46,7 +46,7 @@ const Moot = (() => {
     const trust = trusting(state);
     const most = trust ? Math.max(...Object.values(trust.trust), 1e-9) : 1;
     const told = Object.keys(state.records).length > 0;
-    const names = ["participant", "state", "latency", "last seen", ...(trust ? ["trust"] : []), ...(told ? ["record"] : [])];
+    const names = ["participant", "state", ...(trust ? [trust.check_rows ? "weight" : "trust"] : []), ...(told ? ["record"] : []), "last seen", "latency"];
     const rank = (peer) => (accused.has(peer.name) ? 0 : standing(peer) === "away" ? 1 : standing(peer) === "benched" ? 2 : 3);
     const rows = everybody(state).sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1)).map((peer) => {
       const now = peer.own ? "this node" : standing(peer);
@@ -54,22 +54,23 @@ const Moot = (() => {
       if (accused.has(peer.name)) words.push(html("b", { class: "bad", text: " accused" }));
       const record = state.records[peer.name];
       const weight = trust && trust.trust[peer.name];
-      const cells = [
-        cell(words),
-        cell(peer.latency === null ? "" : `${(1000 * peer.latency).toFixed(1)} ms`, { class: "number" }),
-        cell(peer.own ? "" : peer.seen === null ? "not yet" : ago(peer.seen), { class: "number" }),
-      ];
+      const cells = [cell(words)]; // what is learnt of a peer stands first: a phone shows some columns
       if (trust) {
         const bar = html("span", { class: "bar" });
         bar.style.width = percent((weight || 0) / most, 1);
         cells.push(cell([html("span", { class: "gauge" }, [bar]), ` ${weight === undefined ? "" : weight.toFixed(2)}`], { class: "number" }));
       }
       if (told) cells.push(cell(record ? `${record.right} of ${record.voted} right` : "", { class: "number" }));
+      cells.push(
+        cell(peer.own ? "" : peer.seen === null ? "not yet" : ago(peer.seen), { class: "number" }),
+        cell(peer.latency === null ? "" : `${(1000 * peer.latency).toFixed(1)} ms`, { class: "number" }),
+      );
       return html("tr", {}, [html("th", { scope: "row", text: plain(peer.name) }), ...cells]);
     });
     fresh(document.getElementById("peers"), [head(...names), html("tbody", {}, rows)]);
     const notes = [];
-    if (trust) notes.push(`Trust is what this node's own rows told it in motion ${short(trust.motion)}${trust.anchored ? "" : "; it rests on no rows of which it knows the truth"}.`);
+    if (trust && trust.check_rows) notes.push(`Weights are by peer review: what check rows taught this node in motion ${short(trust.motion)}${trust.anchored ? "" : "; they taught it too little to believe anybody"}.`);
+    else if (trust) notes.push(`Trust is what this node's own rows told it in motion ${short(trust.motion)}${trust.anchored ? "" : "; it rests on no rows of which it knows the truth"}.`);
     if (told) notes.push("Records are of first votes, where this node was told what was right; it keeps them for itself.");
     document.getElementById("peers-note").textContent = notes.join(" ");
   }
@@ -93,21 +94,19 @@ const Moot = (() => {
     }));
   }
 
-  // What is to be known of rosters: which one, whether this node is in it, and what is proposed to come next.
+  // What is wrong with rosters: whether this node is in the one in force, and who signed two.
   function rosters(moot) {
-    const said = moot.epoch ? [` Roster of epoch ${moot.epoch}.`] : [];
+    const said = [];
     if (!moot.present) said.push(" NOT IN THE ROSTER IN FORCE: it cannot ask any more.");
-    for (const each of moot.proposals) said.push(` A new roster is proposed: ${each.counted} of ${each.needed} signatures.`);
+    if (moot.proposals.length) said.push(" A new roster is proposed.");
     for (const name of moot.two_successors) said.push(` EVIDENCE: ${plain(name)} signed two successors of one roster.`);
     return said.join("");
   }
 
-  // Which adopted model votes, and how many that were made of pools wait for the operator.
+  // How many models that were made of pools wait for the operator.
   function models(moot) {
     const waiting = moot.candidates.filter((each) => each.refused === null && !each.adopted).length;
-    const said = moot.model ? [` An adopted model votes, of motion ${moot.model.slice(0, 8)}.`] : [];
-    if (waiting) said.push(` ${many(waiting, "model")} made of pools ${waiting === 1 ? "waits" : "wait"}: folkmoot node adopt shows ${waiting === 1 ? "it" : "them"}.`);
-    return said.join("");
+    return waiting ? ` ${many(waiting, "model")} made of pools ${waiting === 1 ? "waits" : "wait"} to be adopted.` : "";
   }
 
   function draw(state) {

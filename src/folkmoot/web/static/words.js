@@ -1,7 +1,7 @@
 // How numbers, times and labels are put into words, and the small parts that several sections draw. All of it is set as text.
 "use strict";
 const Words = (() => {
-  const { html, svg, plain, percent, shade, shortened } = Parts;
+  const { html, svg, bare, plain, percent, shade, shortened } = Parts;
 
   const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
   const short = (motion) => motion.slice(0, 8);
@@ -91,6 +91,12 @@ const Words = (() => {
   const cell = (content, attributes = {}) =>
     typeof content === "object" && content !== null ? html("td", attributes, Array.isArray(content) ? content : [content]) : html("td", { ...attributes, text: content });
 
+  // Names and what is said of each, in words or as elements; what has nothing to say is left out.
+  const facts = (lines) =>
+    html("dl", { class: "facts" }, lines.filter(([, said]) => said && said.length).flatMap(([name, said]) =>
+      [html("dt", { text: name }), typeof said === "string" ? html("dd", { text: said }) : html("dd", {}, said)]));
+  const reasons = (why, most = 6) => Object.entries(why).slice(0, most).map(([name, words]) => `${plain(name)}: ${bare(words)}`).join("; ");
+
   // Participants on a ring. dots: name, kind (a class), mark (inside), liar, own; wires: names of those whom ``from`` asks.
   const rings = new WeakMap();
   function ring(drawing, dots, from, wires, what) {
@@ -131,5 +137,5 @@ const Words = (() => {
     drawing.replaceChildren(...parts);
   }
 
-  return { many, short, list, time, ago, clock, button, saving, chip, bars, strip, chart, key, fresh, head, cell, ring, shortened };
+  return { many, short, list, time, ago, clock, button, saving, chip, bars, strip, chart, key, fresh, head, cell, facts, reasons, ring, shortened };
 })();

@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 
 from folkmoot.network.service.improve.candidates import Candidates, Report
-from folkmoot.network.service.improve.setup import base_id, load_candidate
-from folkmoot.network.service.operation import Settings, labels_of
+from folkmoot.network.service.improve.setup import base_id, labels_of, load_candidate
+from folkmoot.network.service.operation import Settings
 from folkmoot.network.storage.adoptions import Adoptions
 from folkmoot.network.storage.storage import Storage
 
@@ -47,9 +47,18 @@ def adopt(settings: Settings, storage: Storage, report: Report) -> Step:
     return Step(former, report.motion)
 
 
-def undo(settings: Settings, storage: Storage) -> Step:
-    """Put the former model back; ValueError if nothing was adopted."""
+def undo(settings: Settings, storage: Storage, prefix: str | None = None) -> Step:
+    """Put the former model back; ValueError if nothing was adopted.
+
+    ``prefix`` begins the name of the motion whose model was adopted last, so that nothing is undone twice.
+    """
     adoptions = Adoptions(storage)
+    latest = adoptions.pile()[-1:]
+    if prefix is not None and latest and not (prefix and latest[0].model.startswith(prefix.lower())):
+        raise ValueError(
+            f"the latest adoption is that of motion {latest[0].model[:12]}, and not of {prefix[:12]!r}: "
+            "nothing was undone"
+        )
     gone = adoptions.undo(time.time())
     if gone is None:
         raise ValueError(

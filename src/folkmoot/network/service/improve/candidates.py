@@ -69,8 +69,15 @@ class Report(msgspec.Struct, frozen=True):
         Which answers to own rows change to which, the most frequent first.
     knows : list of str
         The labels that the new model knows.
+    probabilities : bool
+        Whether it gives probabilities, too.
     lost : list of str
         Labels that the model which votes now knows, and the new one does not.
+    gain : float or None
+        How much more of these inputs the agreed labels are expected to get right than the node's own model,
+        as a share; None where it was not asked.
+    shared : float or None
+        The share of the agreed labels that those that count for the node held at the end of the talk.
     why : str or None
         Why it was refused; None if it can be adopted.
     seconds : float
@@ -102,7 +109,10 @@ class Report(msgspec.Struct, frozen=True):
     compared_with: str = ""
     changes: list[LabelChange] = []
     knows: list[str] = []
+    probabilities: bool = False
     lost: list[str] = []
+    gain: float | None = None
+    shared: float | None = None
     why: str | None = None
     seconds: float = 0.0
     digests: dict[str, str] = {}

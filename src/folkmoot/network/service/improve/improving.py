@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import msgspec
-import numpy as np
 
+from folkmoot.arrays import Colours
 from folkmoot.network.service.access import DAY
 from folkmoot.network.service.improve.candidates import Candidates, Report
 from folkmoot.network.service.improve.pools import MOST_BYTES, Pool, Pools, pool_bytes
@@ -30,6 +30,7 @@ from folkmoot.network.storage.database import DamagedError
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.schema import Schema
+from folkmoot.network.wire.verdict import first_votes, last_votes
 
 PAUSE: Final = 2.0  # seconds after the end of a motion: closes and evidence that come late count, too
 MOST_WAITING: Final = 4  # pools that are kept at a time
@@ -43,12 +44,15 @@ class Job(msgspec.Struct, frozen=True):
     header: bytes
     asker: str
     agreed: list[int]  # the colour that was decided of each input; -1: none
-    first: list[int]  # what the node's own model said of it at first; -1: nothing
+    place: int  # the node's own, among those of the motion
+    first: bytes  # (participant, input), a byte each: what everybody voted at first; -1: nothing
+    last: bytes  # the same at the end of the talk
     pool: str
     rows: str
     target: str
     estimator: str
     most_seconds: int
+    most_megabytes: int
     out: str  # the folder that the candidate is made in
     schema: Schema  # of the node's model
     columns: int | None
@@ -190,18 +194,16 @@ class Improving:
         if tries > TRIES:
             return msgspec.structs.replace(empty, why=f"the node was stopped in {TRIES} refits of this pool")
         agreed = outcome_in(stored, held).decisions
-        first = (
-            np.full(motion.inputs, -1) if held.voted is None else motion.form.unpack_first(held.voted.first)
-        )
+        place, first, last = _said(stored, held)
         settings, out = self._settings, self.candidates.making(stored.name.hex())
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in out.iterdir():  # of a try that was cut short
             path.unlink()
         job = Job(
-            stored.name.hex(), stored.header, asker, agreed.tolist(), first.tolist(),
+            stored.name.hex(), stored.header, asker, agreed.tolist(), place, first.tobytes(), last.tobytes(),
             str(self._pools.path(stored.name)), str(settings.rows), settings.target, settings.estimator,
-            settings.most_seconds, str(out), now.schema, now.columns, now.model, now.allow, now.trust_pickle,
-            now.unseen, now.holdout,
+            settings.most_seconds, settings.most_megabytes, str(out), now.schema, now.columns, now.model,
+            now.allow, now.trust_pickle, now.unseen, now.holdout,
         )  # fmt: skip
         try:
             return self._refit(job)
@@ -229,3 +231,21 @@ class Improving:
             )  # fmt: skip
         else:
             self._log("info", "candidate refused", motion=report.motion, asker=report.asker, why=report.why)
+
+
+def _said(stored: StoredMotion, held: Held) -> tuple[int, Colours, Colours]:
+    """The node's own place, and (participant, input) what everybody said at first and at last, else -1.
+
+    Votes that nobody had committed to in time may have been made of others', and those of proven cheats count
+    for nothing.
+    """
+    motion, n = stored.motion, len(stored.members)
+    cheats = {place for place, _ in held.evidence}
+    closes = {place: close for place, close in held.closes.items() if place not in cheats}
+    if held.voted is None:  # then no input has an answer of its own, and none is used
+        nothing = first_votes(motion, n, {}, ())
+        return 0, nothing, nothing
+    first = first_votes(motion, n, closes, held.committed)
+    own = held.voted.commit.node
+    first[own] = motion.form.unpack_first(held.voted.first)
+    return own, first, last_votes(motion, n, closes)

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.interfaces import AnyVoter
 from folkmoot.network.wire.motion import Motion
 
 
+class CurrentModel(NamedTuple):
+    """The model that votes in motions that are opened now; what is asked of it goes by one such answer."""
+
+    id: str  # the motion of an adopted one; "" is that of node.toml
+    labels: Sequence[str] | None  # that it knows, by itself or by node.toml; None if nobody says
+    check: Callable[[Motion], None]  # MismatchError if it cannot take a motion's columns, or answer so
+
+
 class Choosing(Protocol):
     """Which model votes in a motion: a ``Choice``."""
 
-    def current(self) -> str:
-        """The adopted model that votes in new motions; "" if none does."""
+    def current_model(self) -> CurrentModel:
+        """The model that votes in new motions."""
 
     def of(self, motion: bytes) -> tuple[AnyVoter, Holdout]:
         """Who votes in a motion, and what is known of it."""

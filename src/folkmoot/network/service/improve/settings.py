@@ -24,6 +24,7 @@ _NEEDED: Final = ("rows", "estimator")
 _BOUNDS: Final[dict[str, tuple[int, int]]] = {
     "most_rows": (1, MOST_INPUTS),
     "most_seconds": (1, 86_400),
+    "most_megabytes": (512, 1 << 20),
     "pools_a_day": (1, 1000),
 }
 
@@ -47,6 +48,8 @@ class Improve:
         How many inputs a pool may hold.
     most_seconds : int, default 300
         How long a refit may take; then it is ended.
+    most_megabytes : int, default 4096
+        How much memory a refit may take; then it fails, and the node goes on.
     pools_a_day : int, default 10
         How many pools it takes in 24 hours.
 
@@ -68,6 +71,7 @@ class Improve:
     askers: tuple[str, ...] = ()
     most_rows: int = 20_000
     most_seconds: int = 300
+    most_megabytes: int = 4096
     pools_a_day: int = 10
 
     @classmethod

@@ -14,7 +14,7 @@ from folkmoot.network.service.improve.choice import Choice
 from folkmoot.network.service.improve.improving import Improving, Now, World
 from folkmoot.network.service.improve.pools import Pools
 from folkmoot.network.service.improve.settings import Improve, own_rows, unfitted_estimator
-from folkmoot.network.service.models import Model, is_function, load_model
+from folkmoot.network.service.models import Model, ModelFacts, is_function, load_model
 from folkmoot.network.service.voter import Voter
 from folkmoot.network.storage.adoptions import Adoptions
 from folkmoot.network.storage.storage import Storage
@@ -30,6 +30,28 @@ def base_id(model: str) -> str:
     return model if is_function(model) else digest_of(Path(model))
 
 
+def labels_of(model: ModelFacts, settings: Settings) -> list[str] | None:
+    """The labels that a node's model knows, as it says itself or its operator does; None if nobody does."""
+    if settings.labels is None:
+        return model.labels
+    known = settings.labels if model.labels is None else model.labels
+    strange = next((label for label in settings.labels if label not in known), None)
+    if strange is not None:
+        raise ValueError(
+            f"labels in {settings.folder / SETTINGS} must be among those of the model, {', '.join(known)}: "
+            f"got {strange!r}"
+        )
+    return list(settings.labels)
+
+
+def _labels_given(model: ModelFacts, settings: Settings) -> list[str] | None:
+    """The same while the node runs: labels in node.toml that an adopted model does not know count no more."""
+    try:
+        return labels_of(model, settings)
+    except ValueError:
+        return model.labels
+
+
 def load_candidate(candidates: Candidates, motion: str, settings: Settings) -> Model:
     """The model of a candidate, if its files are those that were made; ValueError if they are not."""
     candidates.check(candidates.report(motion))
@@ -43,7 +65,6 @@ class NodeModels:
     """The models of a node."""
 
     base: Model  # that of node.toml
-    voting: Model  # in new motions
     choice: Choice
     candidates: Candidates
     adoptions: Adoptions
@@ -55,19 +76,22 @@ class NodeModels:
         candidates, adoptions = Candidates(settings.folder), Adoptions(storage)
         identity = base_id(settings.model)
         choice = Choice(
-            Voter(base), identity, holdout, candidates, adoptions,
+            base, identity, holdout, candidates, adoptions,
             lambda motion: Voter(load_candidate(candidates, motion, settings)),
+            lambda facts: _labels_given(facts, settings),
         )  # fmt: skip
-        adopted, voting = choice.current(), base
+        adopted = choice.current()
         if adopted:
             try:
-                voting = load_candidate(candidates, adopted, settings)
+                labels_of(load_candidate(candidates, adopted, settings), settings)
             except (ValueError, OSError) as error:
                 raise ValueError(
                     f"the adopted model of {settings.folder} cannot be used: {error}; to go back to the one "
                     f"before it, type folkmoot node adopt {settings.folder} --undo"
                 ) from None
-        return cls(base, voting, choice, candidates, adoptions, identity)
+        else:
+            labels_of(base, settings)
+        return cls(base, choice, candidates, adoptions, identity)
 
     def now(self, settings: Settings) -> Now:
         """The model that votes in new motions, for a refit."""

@@ -1,0 +1,306 @@
+"""In the page one can do what ``folkmoot ask`` and ``node adopt`` can, of all kinds of motions; in a browser.
+
+What it shows is compared with what commands say of the same node, beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+import pytest
+
+from folkmoot.client import Client
+from folkmoot.network import Terms
+from folkmoot.network.storage.storage import DATABASE, Storage
+from folkmoot.runs.processes import name_of
+from support.browser import listen, opened, violations
+from support.command import run, run_json
+from support.live_page import LIVE, column, dropped, ready, table
+from support.network.all_kinds import N, all_kinds, table_of
+from support.network.improving_moot import digits
+from support.network.paged import Paged
+from support.network.real_moot import until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+    from folkmoot.runs.processes import Nodes
+
+NAMES = [name_of(place) for place in range(N)]
+PUT = "to the moot"
+NO_DECISION = "\u2013"
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    with all_kinds(tmp_path_factory.mktemp("kinds")) as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def own(kinds: Nodes) -> Paged:
+    return Paged(kinds.settings[0].folder)
+
+
+def address(paged: Paged, token: str | None = None) -> str:
+    return f"{paged.url}/#token={paged.token if token is None else token}"
+
+
+def facts(page: Page, where: str) -> dict[str, str]:
+    """What a list of facts says, by name."""
+    found: dict[str, str] = page.locator(f"{where} .facts").first.evaluate(
+        "list => Object.fromEntries([...list.querySelectorAll('dt')]"
+        ".map(name => [name.innerText, name.nextElementSibling.innerText]))"
+    )
+    return found
+
+
+def over(page: Page, paged: Paged, before: int) -> str:
+    """The motion that was put in the page, when it is over there."""
+    from playwright.sync_api import expect
+
+    until(lambda: bool(paged.get("/v1/motions")["count"] > before), "it is put")
+    name: str = paged.get("/v1/motions/last")["motion"]
+    expect(page.locator("#motion-title")).to_have_text(f"Motion {name[:8]} is over", timeout=LIVE)
+    page.wait_for_selector(".decisions tbody tr")
+    return name
+
+
+def test_peer_review_is_asked_for_followed_and_refused_in_words(
+    browser: Browser, kinds: Nodes, own: Paged, tmp_path: Path
+) -> None:
+    """Somebody is late: the page shows who has sent rows, who sends none and why, who has not answered."""
+    from playwright.sync_api import expect
+
+    rows = tmp_path / "rows.csv"
+    rows.write_text(table_of(0, 20))
+    what_does_not_go_together_is_said(browser, own, rows)
+    with opened(browser, address(own)) as page:
+        ready(page)
+        dropped(page, "rows.csv", rows.read_text())
+        expect(page.locator("#ask .found")).to_contain_text("It can be put: 20 inputs of 64 columns")
+        page.check("[data-term=peer_review]")
+        before = own.get("/v1/motions")["count"]
+        page.fill("[data-term=seconds]", "20")
+        kinds.signal(3, signal.SIGSTOP)
+        stream = own.stream()
+        assert stream.until("moot")[-1][2]["invitations"] == []
+        page.get_by_role("button", name=PUT).click()  # by mouse: what is found again does not move the button
+        expect(page.locator("#invited h3")).to_have_text("Check rows for 20 inputs: 4 of 5 have answered")
+        (invited,) = stream.until("moot")[-1][2]["invitations"]
+        assert (invited["inputs"], NAMES[3] in invited["owing"]) == (20, True)
+        stream.close()
+        told = facts(page, "#invited")
+        assert told["sent rows"] == ", ".join(f"{name} 20" for name in NAMES[:3])
+        assert told["sent none"] == f"{NAMES[4]}: it shows no check rows ([policy] check_rows is 0)"
+        assert told["not yet answered"] == NAMES[3]
+        shown = run("node", "status", own.folder).stdout
+        assert "check rows for 20 inputs: 3 sent some, 1 none, 1 have not answered" in shown
+        kinds.signal(3, signal.SIGCONT)
+        name = over(page, own, before)
+        assert page.locator("#invited h3").count() == 0
+
+        account = run_json("motions", name, "--via", own.folder)
+        assert account["check_rows"] == dict.fromkeys(NAMES[:4], 20)
+        assert account["without_rows"] == {NAMES[4]: "it shows no check rows ([policy] check_rows is 0)"}
+        told = facts(page, "#motion")
+        assert told["check rows"] == ", ".join(f"{each} 20" for each in NAMES[:4])
+        assert told["sent none"].startswith(f"{NAMES[4]}: it shows no check rows")
+        assert told["peer review"].startswith(account["why"])
+        weights = column(page, "#peers", "weight")
+        assert weights == {each: f"{account['trust'][each]:.2f}" for each in NAMES}
+        assert "Weights are by peer review" in page.inner_text("#peers-note")
+        decided = [row[1].split()[0] for row in table(page, ".decisions")]
+        assert decided == [label or NO_DECISION for label in account["decisions"]]
+        # Others know nothing of who sent none: the asker was told.
+        assert run_json("motions", name, "--via", kinds.settings[1].folder)["without_rows"] == {}
+        prompt = run("motions", name, "--via", own.folder).stdout
+        assert f"no check rows: {NAMES[4]}: it shows no check rows" in prompt
+
+
+def what_does_not_go_together_is_said(browser: Browser, own: Paged, rows: Path) -> None:
+    """Terms that the prompt refuses are refused in the page, in its words, before anything is put."""
+    from playwright.sync_api import expect
+
+    context = browser.new_context()
+    page, heard = context.new_page(), list[str]()
+    listen(page, heard)
+    page.goto(address(own))
+    ready(page)
+    page.set_input_files("#file", rows)
+    offered = page.locator("[data-term]").evaluate_all("all => all.map(each => each.dataset.term)")
+    # What is asked for is one choice in the page, of labels, probabilities and numbers.
+    assert {*offered, "voting", "regression"} == {field.name for field in fields(Terms)}
+    put, complaint = page.get_by_role("button", name=PUT), page.locator("#ask .found .bad")
+    expect(put).to_be_enabled()
+    page.check("[data-term=peer_review]")
+    for term, option in (("trust", ["--trust"]), ("improve", ["--improve"])):
+        page.check(f"[data-term={term}]")
+        said = run("ask", rows, "--via", own.folder, "--peer-review", *option).stderr
+        expect(complaint).to_have_text(said.removeprefix("folkmoot: ").strip())
+        expect(put).to_be_disabled()
+        page.uncheck(f"[data-term={term}]")
+        expect(put).to_be_enabled()
+    tol, protocol = page.locator("[data-term=tol]"), page.locator("[data-term=protocol]")
+    for kind, reviewed, talks in (("probabilities", True, True), ("probabilities", False, False)):
+        page.select_option("[data-kinds]", kind)
+        page.set_checked("[data-term=peer_review]", reviewed)
+        expect(put).to_be_enabled()
+        assert (tol.is_visible(), protocol.is_visible()) == (not talks, talks)
+    page.select_option("[data-kinds]", "labels")
+    page.click(".more-terms summary")
+    page.fill("[data-term=k]", "9")
+    page.keyboard.press("Tab")
+    expect(complaint).to_have_text("k must satisfy 1 <= k <= 4, the number of others: got k=9")
+    context.close()
+    # A browser notes in its console that a request was refused; it notes nothing else.
+    assert all("status of 400" in line for line in heard), heard
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_federated_and_probabilities_in_the_page(
+    browser: Browser, kinds: Nodes, own: Paged, tmp_path: Path, dark: bool
+) -> None:
+    """Wide and light, narrow and dark: the same motions, and nothing is wider than the screen."""
+    from playwright.sync_api import expect
+
+    with opened(browser, address(own), dark=dark, width=400 if dark else 1400) as page:
+        ready(page)
+        dropped(page, "rows.csv", table_of(0, 12))
+        expect(page.locator("#ask .found")).to_contain_text("It can be put")
+        page.fill("[data-term=seconds]", "12")
+        before = own.get("/v1/motions")["count"]
+        if dark:
+            page.select_option("[data-kinds]", "probabilities")
+            expect(page.locator("[data-term=protocol]")).to_be_hidden()
+            page.fill("[data-term=tol]", "0.2")
+        else:
+            page.select_option("[data-term=protocol]", "federated")
+            expect(page.locator("[data-term=rounds]")).to_be_hidden()
+            everybody = ", ".join(NAMES)
+            expect(page.locator("#ask form")).to_contain_text(f"That of this node: 4 of {everybody}.")
+        page.get_by_role("button", name=PUT).click()
+        if not dark:
+            expect(page.locator("#motion .line.ballot").first).to_be_visible(timeout=LIVE)
+            bars = page.locator("#motion .line.ballot .many").all_inner_texts()
+            assert sum(map(int, bars)) == 12
+        name = over(page, own, before)
+        account = run_json("motions", name, "--via", own.folder)
+        cells = table(page, ".decisions")
+        assert [row[1].split()[0] for row in cells] == [
+            label or NO_DECISION for label in account["decisions"]
+        ]
+        if dark:
+            assert (account["answers"], account["tol"]) == ("probabilities", 0.2)
+            for row, claim, label in zip(cells, account["claims"], account["decisions"], strict=True):
+                if label is not None:
+                    share = claim[account["labels"].index(label)] / sum(claim)
+                    assert row[1].split()[1] == f"{share:.3f}"
+        else:
+            assert account["protocol"] == "federated"
+            assert [row[2] for row in cells] == account["ballots"]
+            signers = [count if label else 0 for label, count in zip(*decided(account), strict=True)]
+            assert [int(row[3].split()[0]) if row[3] else 0 for row in cells] == signers
+            sets = page.locator("#motion .quorum-set")
+            expect(sets).to_have_text([f"4 of {everybody} chosen by {everybody}"])
+        with page.expect_download() as waiting:
+            page.click("#motion button:has-text('Certificate')")
+        path = tmp_path / "the.certificate"
+        waiting.value.save_as(path)
+        mine = tmp_path / "mine.json"
+        mine.write_text(json.dumps({"threshold": 2, "validators": NAMES[1:4]}))
+        more = [] if dark else ["--quorum-set", mine]
+        held = run_json("verify", path, "--roster", kinds.settings[0].roster, *more)
+        assert (held["holds"], held["decisions"]) == (True, account["decisions"])
+        assert violations(page) == []
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= (400 if dark else 1400)
+
+
+def decided(account: dict[str, list[object]]) -> tuple[list[object], list[object]]:
+    return account["decisions"], account["signers"]
+
+
+def test_a_pool_makes_a_model_that_is_adopted_and_undone(browser: Browser, own: Paged) -> None:
+    from playwright.sync_api import expect
+
+    data, client = digits(), Client.of(own.folder)
+    for wrong, line in (({"motion": "ffff"}, "there is no candidate in"), ({}, "there is no candidate in")):
+        reply = own.send("POST", "/v1/model/adopt", wrong)
+        assert (reply.status, line in reply.json["detail"]) == (404, True)
+    with pytest.raises(ValueError, match="nothing was adopted in"):
+        client.undo()
+    with opened(browser, address(own)) as page:
+        ready(page)
+        expect(page.locator("#model")).to_contain_text("The model of node.toml (model0.skops) votes")
+        pool = own.ask(data.pool.tolist(), improve=True, rounds=15)
+        own.over(pool)
+        assert own.get("/v1/model")["pools"] == [pool]  # late closes are waited for
+        expect(page.locator("#model")).to_contain_text(f"1 pool ({pool[:8]}) waits", timeout=LIVE)
+        candidate = page.locator(f".candidate[data-motion='{pool}']")
+        expect(candidate).to_contain_text("waits for you", timeout=LIVE)
+        report = json.loads((own.folder / "improve" / pool / "report.json").read_text())
+        expect(candidate).to_contain_text(
+            f"right on {report['after']} of 40 own rows, {report['before']} before"
+        )
+        assert page.locator("#motions tbody tr", has_text="pool").count() == 1
+        candidate.locator("summary").click()
+        expect(candidate).to_contain_text("A model can answer your rows well and still hold a backdoor")
+        rows = [[c["before"], c["after"], *(str(c[k]) for k in ("rows", "right_before", "right_after"))]
+                for c in report["changes"][:12]]  # fmt: skip
+        assert table(page, f".candidate[data-motion='{pool}'] .changes") == rows
+
+        # Whoever may only read sees the report, and cannot adopt; no other site can, whatever it sends.
+        refused = own.send("POST", "/v1/model/adopt", {"motion": pool}, token=own.read_token)
+        assert (refused.status, refused.json["detail"][:24]) == (403, "this token may only read")
+        assert own.send("POST", "/v1/model/adopt", {"motion": pool}, token="0" * 48).status == 401
+        foreign = own.send("POST", "/v1/model/adopt", {"motion": pool}, Origin="http://evil.example")
+        assert foreign.status == 403
+        plain = own.send("POST", "/v1/model/adopt", b'{"motion": null}', Content_Type="text/plain")
+        assert plain.status == 415
+        for body in (b"{", b'{"motion": 3}', b'{"model": "x"}', b"[" * 90_000):
+            bad = own.send("POST", "/v1/model/undo", body, Content_Type="application/json")
+            assert (bad.status, "\n" in bad.json["detail"]) == (400, False)
+        assert own.get("/v1/moot")["model"] == ""
+        with opened(browser, address(own, own.read_token)) as reader:
+            ready(reader)
+            expect(reader.locator(".candidate")).to_have_count(1)
+            assert reader.locator(".adopt, .undo").count() == 0
+
+        stream = own.stream()
+        assert stream.until("moot")[-1][2]["model"] == ""
+        candidate.locator(".adopt").click()
+        assert stream.until("moot")[-1][2]["model"] == pool  # whoever looks is told
+        stream.close()
+        expect(page.locator("#model-said")).to_contain_text(f"the model made of the pool {pool[:8]} votes")
+        expect(candidate).to_contain_text("votes")
+        assert run_json("node", "status", own.folder)["model"] == pool == own.get("/v1/moot")["model"]
+        # What the page says is what the prompt says of the same mistake.
+        again = own.send("POST", "/v1/model/adopt", {"motion": pool[:8]})
+        typed = run("node", "adopt", own.folder, pool[:8])
+        assert (again.status, typed.returncode) == (409, 2)
+        assert typed.stderr == f"folkmoot: {again.json['detail']}\n"
+        with pytest.raises(ValueError, match="the latest adoption is that of motion"):
+            client.undo("0000")
+        assert client.model()["adopted"] == [pool]
+
+        page.locator(".undo").click()
+        expect(page.locator("#model-said")).to_contain_text("the model of node.toml (model0.skops) votes")
+        expect(page.locator(".undo")).to_have_count(0)
+        assert client.model()["votes"] == ""
+        assert (client.adopt()["votes"], client.undo(pool)["votes"]) == (pool, "")
+        log = own.send("GET", "/v1/audit")
+        assert own.send("GET", "/v1/audit", token=own.read_token).status == 403
+    storage = Storage(own.folder / DATABASE)
+    entries = storage.check_audit()
+    storage.close()
+    events = [entry.details["event"] for entry in entries if "pool" in entry.details]
+    assert events == ["candidate", "adopted", "undone", "adopted", "undone"]
+    assert log.body.decode().count("\n") == len(entries) + 2
+    assert own.get("/v1/moot")["audit"] == [entries[-1].seq, entries[-1].link.hex()]
