@@ -57,6 +57,12 @@ def test_a_command_and_its_help_need_no_other_and_no_numbers() -> None:
     assert not HEAVY - {"rich", "typer"} & loaded
 
 
+def test_a_node_that_only_talks_needs_no_scipy() -> None:
+    loaded = modules_after("import folkmoot.network.service.operation")
+    assert {"folkmoot.federated", "numpy"} <= loaded
+    assert "scipy" not in loaded
+
+
 def test_theory_needs_neither_compiler_nor_pictures() -> None:
     loaded = modules_after("from folkmoot.theory import SlushChain; SlushChain(11, 3, 2).accuracy(0.6)")
     assert not {"numba", "matplotlib", "sklearn", "scipy.optimize", "scipy.stats"} & loaded

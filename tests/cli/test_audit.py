@@ -73,7 +73,14 @@ def test_what_does_not_hold_is_one_line(north: Path) -> None:
     (folder / "noise").write_bytes(b"\xff\xfe\x00")
     assert_refused("it is not text", "audit", "verify", folder / "noise", "--roster", roster)
     (folder / "empty").write_text("")
-    assert_refused("does not hold", "audit", "verify", folder / "empty", "--roster", roster)
+    assert_refused(
+        "does not hold: it is not a whole export of an audit log",
+        "audit",
+        "verify",
+        folder / "empty",
+        "--roster",
+        roster,
+    )
     assert_refused("there is no node in", "audit", "export", "--via", folder, "--out", out)
     assert_refused("--out must name a file", "audit", "export", "--via", north, "--out", folder / "x" / "y")
     assert_refused("gone", "audit", "verify", folder / "gone", "--roster", roster)

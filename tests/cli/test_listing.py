@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 import pytest
+from rich.text import Text
 from typer.main import get_command
 
 from folkmoot.cli.app import COMMANDS, app
@@ -86,6 +87,21 @@ def test_every_command_shows_its_help(path: tuple[str, ...]) -> None:
     told = run(*path, "--help", env={"COLUMNS": "100"})
     assert (told.returncode, told.stderr) == (0, "")
     assert " ".join(["Usage: folkmoot", *path, "[OPTIONS]"]) in told.stdout
+
+
+def test_no_word_of_a_help_text_is_taken_for_markup() -> None:
+    """A word in brackets would be left out: a table of node.toml, such as [improve]."""
+
+    def texts(command: Any, path: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], str]]:
+        found = [(path, str(each.help)) for each in command.params if getattr(each, "help", None)]
+        for name, inner in getattr(command, "commands", {}).items():
+            found += texts(inner, (*path, name))
+        return found
+
+    told = texts(made())
+    assert len(told) > 300
+    for path, text in told:
+        assert Text.from_markup(text).plain == text, path
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,19 @@ from __future__ import annotations
 import pytest
 
 from support.network import epoch_storms
-from support.network.epoch_storms import KINDS, assert_promises_hold, play, stormy
+from support.network.epoch_storms import ANY, QUICK, assert_promises_hold, play, stormy
+from support.network.message_faults import played
 from support.network.moot_of_epochs import MootOfEpochs
 
-PARTS = 4  # each with two storms of any kind and one of every kind
+PARTS = 4
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_promises_hold_while_rosters_change(part: int) -> None:
-    moots = [play(seed) for seed in range(2 * part, 2 * part + 2)]
-    moots += [play(100 + len(KINDS) * part + i, kind) for i, kind in enumerate(KINDS)]
+    def one(seed: int, kind: str) -> MootOfEpochs:
+        return play(seed, None if kind == ANY else kind)
+
+    moots = played(QUICK[part::PARTS], 1200 * part, one)
     epochs = [max(node.chronicle.tip.epoch for node in moot.nodes.values()) for moot in moots]
     assert sum(epochs) >= len(moots)  # the storms leave something to change
     sessions = [(moot, session) for moot in moots for session, _ in moot.over.values()]
@@ -26,7 +29,7 @@ def test_the_promises_hold_while_rosters_change(part: int) -> None:
     decided = sum(int((session.verdict().decisions >= 0).sum()) for _, session in sessions)
     assert decided > sum(session.motion.inputs for _, session in sessions) / 4
     accused = [node.accused() for moot in moots for node in moot.nodes.values()]
-    assert any(accused)  # who signs two is caught
+    assert any(accused) or "two successors" not in QUICK[part::PARTS]  # who signs two is caught
     assert {name for names in accused for name in names} <= {who for moot in moots for who in moot.hostile}
 
 
@@ -54,7 +57,7 @@ def test_a_storm_that_fails_says_how_to_play_it_again(monkeypatch: pytest.Monkey
     with pytest.raises(AssertionError) as failure:
         play(3, "forges")
     (note,) = failure.value.__notes__
-    assert note == "storm of seed 3: PYTHONPATH=tests python -m support.network.epoch_storms 3 'forges'"
+    assert note == "storm of seed 3: PYTHONPATH=tests python -m support.network.epoch_storms 3 forges"
 
 
 def test_a_member_that_signs_twice_unseen_would_be_noticed_by_the_promises() -> None:

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, islice, product
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from folkmoot.federated.bits import Bits, places
 
@@ -52,6 +50,9 @@ class Clock:
 
 def _parts(bits: Bits, among: list[int]) -> list[list[int]]:
     """The strongly connected parts of the graph of who names whom among these places."""
+    from scipy.sparse import csr_array  # heavy: every node imports this module, and few search
+    from scipy.sparse.csgraph import connected_components
+
     shift = {place: number for number, place in enumerate(among)}
     rows, columns = [], []
     for number, place in enumerate(among):

@@ -10,6 +10,7 @@ import msgspec
 from folkmoot.network.service.asking import Terms, Voting, Weights
 from folkmoot.network.service.improve.candidates import Report
 from folkmoot.network.storage.account import Account
+from folkmoot.network.storage.invitations import Invited
 from folkmoot.network.wire.forms import Answers
 
 PER_INPUT: Final = (
@@ -34,6 +35,7 @@ class Live(msgspec.Struct, frozen=True):
     held: dict[str, float]  # the same, of what this node holds
     apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
     ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
+    leader: str | None = None  # of the round under way, in a motion with leaders
     refused: dict[str, str] = {}  # who has said that it takes no part, and why
 
 
@@ -61,6 +63,7 @@ class Motions(msgspec.Struct, frozen=True):
     motions: list[Motion]  # type: ignore[valid-type]
     count: int  # of all that are stored
     damaged: list[str]
+    invitations: list[Invited] = []  # of check rows after which no motion was put, the newest first
 
 
 class Input(msgspec.Struct, frozen=True):

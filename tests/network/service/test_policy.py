@@ -165,6 +165,32 @@ def test_the_others_go_on_without_one_that_refuses() -> None:
     assert told[0].refused == told[1].refused
 
 
+@pytest.mark.parametrize("refusing", [3, 5])
+def test_nobody_waits_for_the_deadline_if_so_many_refuse_that_nothing_can_be_decided(refusing: int) -> None:
+    """Four of six must sign the same. The motion has an hour."""
+    hall = Moot(np.zeros((6, 8), dtype=np.int8), 1, labels=dict.fromkeys(range(6 - refusing, 6), ("x", "y")))
+    hall.put(0, seconds=3600.0)
+    hall.network.run(4000.0)
+    ((name, (session, summary)),) = hall.over.items()
+    assert summary["seconds"] < 30.0
+    assert session.verdict().undecided == 8
+    told = account(hall.storages[0], find(hall.storages[0], name.hex()))
+    assert len(told.refused) == refusing
+    for place in range(6 - refusing):  # nor do the others that take part
+        stored = find(hall.storages[place], name.hex())
+        assert stored.closed is not None
+        assert stored.summary["seconds"] < 30.0
+
+
+def test_two_that_refuse_leave_a_quorum_which_decides() -> None:
+    hall = Moot(np.zeros((6, 8), dtype=np.int8), 1, labels=dict.fromkeys((4, 5), ("x", "y")))
+    hall.put(0)
+    hall.network.run(60.0)
+    ((_, (session, summary)),) = hall.over.items()
+    assert session.verdict().decisions.tolist() == [0] * 8
+    assert summary["rounds"] > 5
+
+
 def test_nobody_refuses_for_another() -> None:
     hall = Moot(np.zeros((6, 8), dtype=np.int8), 1)
     hall.put(0)

@@ -14,12 +14,13 @@ import pytest
 from msgspec.structs import replace
 
 from folkmoot.arrays import Colours
+from folkmoot.network.session.leading import LeadTalking
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.packing import pack, unpack
 from folkmoot.protocols import leader_order, leader_sample
-from support.network.one_session import PATIENCE, Table, colours, motion_of
+from support.network.one_session import PATIENCE, SECONDS, Table, colours, motion_of
 
 N, K, ALPHA = 7, 4, 3
 OWN = colours(0, 0, 1)
@@ -50,6 +51,16 @@ class Led(Table):
             self.session.receive(0.0, place, self.reveal(place, self.first[place], salt=salt_of(place)))
 
     @property
+    def leading(self) -> LeadTalking:
+        assert self.session.leading is not None
+        return self.session.leading
+
+    @property
+    def number(self) -> int:
+        """The round that it has come to."""
+        return self.leading.number
+
+    @property
     def held(self) -> list[int]:
         return list(self.session._stance.held.tolist())
 
@@ -61,7 +72,7 @@ class Led(Table):
 
     def own_query(self, answers: Sequence[Colours] = SPLIT, now: float = 0.0) -> None:
         """Those whom it asked in this round answer so."""
-        number = self.session.rounds
+        number = self.number
         asked = [peer for peer, said in self.out() if isinstance(said, m.Ask) and said.round == number]
         for i, peer in enumerate(asked):
             version = (1 << 24) + 100 * number + i
@@ -93,7 +104,7 @@ class Led(Table):
             fits = asks_it is None or (self.place in self.sample(leader)) == asks_it
             if (leader == self.place) == led_by_itself and fits:
                 return number
-            assert self.session.rounds == number
+            assert self.number == number
             self.own_query([OWN] * K)  # a winner on all inputs: nobody is waited for
             if leader == self.place:
                 self.session.tick(self.session.wake)  # shows what it was told: nothing
@@ -104,10 +115,10 @@ def test_where_the_own_query_has_no_winner_the_leader_is_gone_by() -> None:
     table = Led()
     number = table.come_to(asks_it=False)
     table.own_query()
-    assert table.session.rounds == number, "it waits for the leader"
+    assert table.number == number, "it waits for the leader"
     table.receive(table.leader(number), table.show(number))
     assert table.held == SHOWN.tolist()
-    assert table.session.rounds == number + 1
+    assert table.number == number + 1
     (change, *_) = table.session.changes
     assert sorted(peer for peer, _, _ in change.answers) == sorted(table.sample(table.leader(number)))
 
@@ -125,7 +136,7 @@ def test_a_query_with_winners_everywhere_waits_for_nobody() -> None:
     table = Led()
     number = table.come_to(asks_it=False)
     table.own_query([OWN] * K)
-    assert table.session.rounds == number + 1
+    assert table.number == number + 1
 
 
 class TestWhatIsNotBelieved:
@@ -134,11 +145,11 @@ class TestWhatIsNotBelieved:
     def assert_ignored(self, table: Led, number: int, sender: int, show: m.Show) -> None:
         table.own_query()
         table.receive(sender, show)
-        if table.session.rounds == number:  # it still waits
+        if table.number == number:  # it still waits
             assert table.session.wake <= PATIENCE
             table.session.tick(table.session.wake)
         assert table.held == OWN.tolist()
-        assert table.session.rounds == number + 1
+        assert table.number == number + 1
         assert not table.session.cheats
 
     def test_from_somebody_who_does_not_lead(self) -> None:
@@ -212,7 +223,7 @@ class TestWhatIsNotBelieved:
         number = table.come_to(asks_it=False)
         later = number + early
         table.receive(table.leader(later), table.show(later))
-        assert not table.session.leading._shows  # type: ignore[union-attr]
+        assert not table.leading._shows
 
     def test_too_late(self) -> None:
         table = Led()
@@ -232,7 +243,7 @@ def test_leaving_answers_out_helps_no_other_label_and_is_no_evidence() -> None:
     table.receive(leader, whole)  # the first counts
     table.own_query()
     assert table.held == OWN.tolist()
-    assert table.session.rounds == number + 1
+    assert table.number == number + 1
     assert not table.session.cheats
 
 
@@ -244,16 +255,16 @@ def test_a_silent_leader_costs_one_wait() -> None:
     now = table.session.wake
     assert 0.0 < now <= PATIENCE
     table.session.tick(now)
-    assert table.session.rounds == number + 1
-    while table.session.rounds < number + N:
-        at = table.session.rounds
+    assert table.number == number + 1
+    while table.number < number + N:
+        at = table.number
         table.own_query([OWN] * K, now)
         if table.leader(at) == table.place:
             now = table.session.wake
             table.session.tick(now)
     table.own_query(now=now)
     assert table.leader(number + N) == leader
-    assert table.session.rounds == number + N + 1, "it is not waited for again"
+    assert table.number == number + N + 1, "it is not waited for again"
 
 
 class TestLeading:
@@ -282,7 +293,7 @@ class TestLeading:
         table = Led()
         number = table.come_to(led_by_itself=True)
         table.own_query([OWN] * K)
-        assert table.session.rounds == number, "it stays until it has shown"
+        assert table.number == number, "it stays until it has shown"
         for node in table.sample(table.place)[silent:]:
             told = table.told(node, number)
             table.receive(node, m.Led(table.name, number, *[getattr(told, x) for x in _LED]))
@@ -291,7 +302,7 @@ class TestLeading:
         table.session.tick(table.session.wake)
         shows = [message for _, message in table.session.minutes.out if isinstance(message, m.Show)]
         assert [len(show.answers) for show in shows] == ([K - silent] * (N - 1) if silent < K else [])
-        assert table.session.rounds == number + 1
+        assert table.number == number + 1
 
     def test_what_is_not_signed_for_the_round_is_not_shown(self) -> None:
         table = Led()
@@ -305,7 +316,7 @@ class TestLeading:
             (stranger, table.told(stranger, number)),
         ):
             table.receive(node, m.Led(table.name, number, *[getattr(told, x) for x in _LED]))
-        assert table.session.leading._told_as_leader == {}  # type: ignore[union-attr]
+        assert table.leading._told_as_leader == {}
 
 
 _LED = ("version", "votes", "signature", "bound")
@@ -359,9 +370,9 @@ class TestBeingAskedByALeader:
             if table.place in table.sample(table.leader(r)) and table.leader(r) != table.place
         )  # fmt: skip
         table.receive(table.leader(later), m.Lead(table.name, later))
-        while table.session.rounds < later:
+        while table.number < later:
             assert not [each for _, each in table.session.minutes.out if isinstance(each, m.Led)]
-            leads = table.leader(table.session.rounds) == table.place
+            leads = table.leader(table.number) == table.place
             table.own_query([OWN] * K)
             if leads:
                 table.session.tick(table.session.wake)
@@ -472,7 +483,31 @@ def test_a_node_that_was_left_behind_goes_on_where_the_others_are(others: list[i
     if table.leader(0) == table.place:
         table.session.tick(table.session.wake)
     table.own_query([OWN] * K)
-    assert table.session.rounds == goes_on_at
+    assert table.number == goes_on_at
+
+
+@pytest.mark.parametrize(
+    ("trust", "askers", "begun"), [(False, 1, False), (False, 2, True), (True, 5, False)]
+)
+def test_it_begins_to_talk_when_more_others_have_than_may_lie(trust: bool, askers: int, begun: bool) -> None:
+    """With trust it waits for first votes, of which it is to learn."""
+    table = Led(reveals=[0, 2, 3, 4], trust=trust)
+    assert table.phase() is Phase.REVEALING
+    for peer in range(2, 2 + askers):
+        table.receive(peer, m.Ask(table.name, 0, None))
+    assert (table.phase() is Phase.TALKING) == begun
+
+
+def test_at_the_end_of_the_talk_what_was_answered_counts_without_the_leader() -> None:
+    table = Led()
+    number = table.come_to(asks_it=False)
+    table.own_query([colours(1, 1, 0), colours(1, 1, 1), colours(1, 0, 1), colours(0, 1, 0)])
+    assert table.number == number, "two of four on the last input"
+    table.leading._lingers_until = 1e9
+    table.session.tick(0.86 * SECONDS)
+    assert table.phase() is Phase.CLOSING
+    own = table.session.closes[table.place]
+    assert unpack(own.decisions, 3, 2).tolist() == [1, 1, OWN[2]]
 
 
 def test_motions_that_leaders_cannot_show_are_refused() -> None:

@@ -20,7 +20,7 @@ def punctuality(n: int = 11) -> tuple[Punctuality, Health]:
 
 def ask(watch: Punctuality, peer: int, number: int, took: float | None, now: float = 0.0) -> None:
     """A round in which a peer is asked, and replies after so long or is late."""
-    watch.asked(peer, number, now)
+    watch.asked([peer], number, now)
     if took is None:
         watch.late([peer])
     else:
@@ -90,7 +90,7 @@ def test_only_who_says_nothing_at_all_is_benched_in_all_motions() -> None:
     watch, health = punctuality()
     for peer in (1, 2, 3):
         ask(watch, peer, 0, None)
-    watch.asks(2, 1.0)
+    watch.word[2] = 1.0
     watch.replied(3, 0, 1.5)
     watch.give_up(PATIENCE - 0.01)
     assert health.benched(PATIENCE) == []

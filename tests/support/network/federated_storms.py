@@ -22,7 +22,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from folkmoot.adversaries import ATTACKS
-from folkmoot.arrays import Colours
 from folkmoot.federated import QuorumSet, QuorumSystem
 from folkmoot.federated.agreement import Statement
 from folkmoot.network.service.node import Node
@@ -35,9 +34,10 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.ballots import contradict, form_of, pack_statement, read_set, unpack_statement
 from support.network.federated_moot import FederatedMoot, any_of, name_of
 from support.network.hostile_members import KINDS, WITH_TRUST, made_hostile
+from support.network.message_faults import meddlers, other_labels
 from support.network.moot_in_memory import HostileKind, Moot
 from support.network.signatures import checked_once
-from support.network.storms import SECONDS, hostile_in, make_trouble, run_through
+from support.network.storms import SECONDS, again, hostile_in, make_trouble, run_through
 
 LIES: Final = tuple(f"lies: {name}" for name in PLAYABLE)
 INPUTS: Final = 4
@@ -73,19 +73,6 @@ class Resigning:
     ) -> Sequence[m.Choice | m.Ballot]:
         """What it says instead; without a signature if it is to be signed."""
         raise NotImplementedError
-
-
-def other_labels(ballot: m.Ballot) -> bytes:
-    """The same statement with the other of two labels everywhere."""
-    statement, classes = unpack_statement(ballot.ballots, ballot.quorum_set)
-
-    def turned(labels: Colours) -> Colours:
-        return np.where(labels >= 0, (labels + 1) % classes, labels).astype(np.int8)
-
-    told = Statement(
-        statement.quorum_set, turned(statement.said), statement.counter, turned(statement.wanted)
-    )
-    return pack_statement(told, classes)
 
 
 class TwoFaced(Resigning):
@@ -213,7 +200,7 @@ class AsksForAll:
         node.received = received  # type: ignore[method-assign]
 
 
-OWN: Final[dict[str, Callable[[], HostileKind]]] = {
+OWN: Final[dict[str, Callable[[], HostileKind]]] = meddlers("federated") | {
     "two-faced": TwoFaced,
     "two quorum sets": TwoSets,
     "speaks with another set": SpeaksWithAnother,
@@ -225,6 +212,8 @@ OWN: Final[dict[str, Callable[[], HostileKind]]] = {
 }
 CAUGHT: Final = ("two-faced", "two quorum sets", "speaks with another set", "takes back")  # if they are seen
 DRAWN: Final = (*LIES, *(kind for kind in KINDS if kind not in WITH_TRUST), *OWN)
+ANY: Final = "any"  # whoever is drawn
+QUICK: Final = (*DRAWN, *[ANY] * 26)  # a storm against each kind, and some more
 
 
 # ---- storms --------------------------------------------------------------------------------------
@@ -246,25 +235,25 @@ class Tally:
 
 
 @checked_once()
-def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
-    """One storm, and its promises."""
+def play(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: bool = False) -> Tally:
+    """One storm, and its promises; or the same with its hostile members switched off."""
     try:
-        moot = stormy(seed, n, kinds)
+        moot = stormy(seed, n, kinds, switched_off=switched_off)
         watch(moot)
         run_through(moot)
         return assert_promises_hold(moot)
     except Exception as error:
-        error.add_note(f"PYTHONPATH=tests python -m support.network.federated_storms {seed} {n}")
+        error.add_note(again("federated_storms", seed, n, *(() if kinds is DRAWN else kinds)))
         raise
 
 
-def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> FederatedMoot:
+def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: bool = False) -> FederatedMoot:
     """Quorum sets, hostile members, losses, delays, crashes, a partition, and a motion: all from the seed."""
     rng, generator = random.Random(f"federated storm {seed}"), np.random.default_rng(seed)
-    sets = quorum_sets(rng, n)
     bad = rng.sample(range(n), rng.randint(1, max(1, (n - 1) // 3))) if seed % 3 else []
-    while bad and not intact_without(sets, bad):
-        bad.pop()
+    sets = quorum_sets(rng, n)
+    while not intact_without(sets, bad):
+        bad, sets = bad[:1], quorum_sets(rng, n)
     drawn = {place: rng.choice(kinds) for place in bad}
     honest = [place for place in range(n) if place not in drawn]
     votes = (generator.random((n, INPUTS)) < rng.choice([0.5, 0.7, 0.9])).astype(np.int8)
@@ -276,6 +265,9 @@ def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> FederatedMoot:
         votes, seed, sets, weather=weather, hostile=hostile,
         adversaries={place: ATTACKS[name]() for place, name in lies.items()},
     )  # fmt: skip
+    if switched_off:
+        for place in drawn:
+            moot.crash(place)
     may_ask = [place for place in honest if sets[place] is not None]
     moot.put(rng.choice(may_ask), at=rng.uniform(0, 4), seconds=SECONDS)
     make_trouble(moot, rng, honest)

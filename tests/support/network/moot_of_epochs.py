@@ -52,6 +52,8 @@ Interference = Callable[["MootOfEpochs", str, Assembly, World[bytes]], None]
 class MootOfEpochs:
     """Processes by name, each with a database that outlives it."""
 
+    policy = ANYTHING
+
     def __init__(
         self,
         first: Iterable[str],
@@ -64,6 +66,7 @@ class MootOfEpochs:
     ) -> None:
         """``later`` are those that may join; ``votes`` are by name, without generation."""
         self.first, self.votes, self.seed = list(first), dict(votes), seed
+        self.inputs = next(iter(self.votes.values())).size  # that are asked about
         self.root = Roster(map(person, self.first))
         self.everybody = [*self.first, *later]
         self.hostile = dict(hostile or {})
@@ -93,7 +96,7 @@ class MootOfEpochs:
             fingerprints = [bytes.fromhex(each.fingerprint) for each in roster]
             seat = Seat(place, key, keys, fingerprints, incarnation)
             parts = Parts(seat, roster, storage, places, ChunkVotes(self.votes[name]), rng)
-            return Node(parts, policy=ANYTHING, lasting=lasting)
+            return Node(self.furnished(parts, name), policy=self.policy, lasting=lasting)
 
         chronicle = Chronicle(storage, self.roots[who], world.clock())
         self.logs.setdefault(who, io.StringIO())
@@ -103,6 +106,10 @@ class MootOfEpochs:
         if who in self.hostile:
             self.hostile[who](self, who, assembly, world)
         assembly.start()
+
+    def furnished(self, parts: Parts, _name: str) -> Parts:
+        """What the node of a member has besides, by name."""
+        return parts
 
     def crash(self, who: str) -> None:
         """The process is gone; its database stays."""
@@ -142,23 +149,26 @@ class MootOfEpochs:
 
         def put() -> None:
             node = self.nodes.get(who)
-            if node is None or not node.present:
-                return
-            self.asked += 1
-            batch = Batch(np.arange(next(iter(self.votes.values())).size, dtype="<i4")[:, None])
-            n = node.seat.n
-            k = min(n - 1, 5)
-            settings: dict[str, Any] = {
-                "moot": bytes.fromhex(node.roster.digest), "asker": node.seat.place,
-                "nonce": hashlib.sha256(repr((self.seed, self.asked)).encode()).digest()[:16],
-                "created": 1e9 + self.network.time, "seconds": 8.0, "protocol": "slush", "k": k,
-                "alpha": k // 2 + 1, "beta": 20, "rounds": 10, "pace": 0.02, "weighted": False,
-                "trust": False, "labels": ("a", "b"), "inputs": len(batch), "columns": batch.columns,
-                "dtype": batch.dtype, "chunk_rows": batch.chunk_rows, "chunks": batch.digests(),
-            } | changes  # fmt: skip
-            node.propose(Motion(**settings), InMemory(list(batch.chunks())), self._over)
+            if node is not None and node.present:
+                node.propose(*self.motion(node, **changes), self._over)
 
         self.network.at(at, put)
+
+    def motion(self, node: Assembly, **changes: Any) -> tuple[Motion, InMemory]:
+        """A motion under the newest roster of a node, on the inputs that are asked about."""
+        self.asked += 1
+        batch = Batch(np.arange(self.inputs, dtype="<i4")[:, None])
+        n = node.seat.n
+        k = min(n - 1, 5)
+        settings: dict[str, Any] = {
+            "moot": bytes.fromhex(node.roster.digest), "asker": node.seat.place,
+            "nonce": hashlib.sha256(repr((self.seed, self.asked)).encode()).digest()[:16],
+            "created": 1e9 + self.network.time, "seconds": 8.0, "protocol": "slush", "k": k,
+            "alpha": k // 2 + 1, "beta": 20, "rounds": 10, "pace": 0.02, "weighted": False,
+            "trust": False, "labels": ("a", "b"), "inputs": len(batch), "columns": batch.columns,
+            "dtype": batch.dtype, "chunk_rows": batch.chunk_rows, "chunks": batch.digests(),
+        } | changes  # fmt: skip
+        return Motion(**settings), InMemory(list(batch.chunks()))
 
     def _over(self, session: Session, summary: dict[str, Any]) -> None:
         self.over[session.name] = (session, summary)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Final
 
@@ -28,10 +28,19 @@ from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.number_verdict import NumberVerdict
 from support.network.hostile_members import KINDS, WITH_TRUST, made_hostile
-from support.network.moot_in_memory import Moot
+from support.network.message_faults import meddlers, of_family
+from support.network.moot_in_memory import HostileKind, Moot
 from support.network.number_moot import NumberMoot
 from support.network.signatures import checked_once
-from support.network.storms import SECONDS, hostile_in, hostile_kinds, make_trouble, run_through
+from support.network.storms import (
+    SECONDS,
+    again,
+    assert_agree,
+    hostile_in,
+    hostile_kinds,
+    make_trouble,
+    run_through,
+)
 
 LIES: Final = tuple(f"lies: {name}" for name in NUMBER_ATTACKS)
 TWO_CLOSES: Final = "two closes"
@@ -115,10 +124,12 @@ class Forges:
         world.send = sent  # type: ignore[method-assign]
 
 
-OWN: Final[dict[str, type[TwoInOneVersion | Mangles | Forges]]] = {
+OWN: Final[dict[str, Callable[[], HostileKind]]] = meddlers("numbers") | {
     "two in one version": TwoInOneVersion, "mangles": Mangles, "forges": Forges,
 }  # fmt: skip
 DRAWN: Final = (*LIES, TWO_CLOSES, *(kind for kind in KINDS if kind not in WITH_TRUST), *OWN)
+
+FAULTY: Final = tuple(of_family("numbers"))  # a storm for each fault of an answer or a close
 
 
 @checked_once()
@@ -134,7 +145,7 @@ def play(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, compare: bool = Tru
         run_through(quiet)
         return found, assert_promises_hold(quiet), moot.values.shape[1]
     except Exception as error:
-        error.add_note(f"PYTHONPATH=tests python -m support.network.number_storms {seed} {n}")
+        error.add_note(again("number_storms", seed, n, *(() if kinds is DRAWN else kinds)))
         raise
 
 
@@ -211,11 +222,7 @@ def assert_promises_hold(moot: NumberMoot) -> int:
     claimed = np.zeros(moot.values.shape[1], dtype=bool)
     for found in verdicts.values():
         for one, other in combinations(found, 2):
-            apart = np.abs(one.claims - other.claims)
-            rounding = 4e-16 * np.abs(one.claims)
-            assert (np.isnan(apart) | (apart <= one.tol + rounding)).all(), "two claims are too far apart"
-            same = (one.decisions == other.decisions) | (one.decisions < 0) | (other.decisions < 0)
-            assert same.all(), "two honest nodes claim different labels"
+            assert_agree(one, other)
         claimed |= np.any([each.claimed for each in found], axis=0)
     return int(claimed.sum())
 

@@ -10,8 +10,8 @@ numbers two claims of honest nodes differ by at most tol, and lie in the honest 
 
 from __future__ import annotations
 
+import dataclasses
 import random
-import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -29,8 +29,10 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.number_verdict import NumberVerdict
 from folkmoot.network.wire.review import claims_form
+from support.network.message_faults import BY_ASKER, Meddling, of_family
 from support.network.review_moot import ReviewMoot
 from support.network.signatures import checked_once
+from support.network.storms import again
 
 NODES: Final = 7
 SECONDS: Final = 10.0
@@ -167,19 +169,30 @@ KINDS: Final[dict[str, Callable[..., Change]]] = {
     "stalls": stalls,
 }
 LIES: Final = "lies"
+MEDDLING: Final = of_family("check rows")
+DRAWN: Final = (*KINDS, LIES, *MEDDLING)
+QUICK: Final = (*DRAWN, *DRAWN[:18])  # a storm against each kind, and some more
 
 
 @checked_once()
-def play(seed: int, kind: str | None = None, motions: int = 2, answers: Answers = "labels") -> Counter[str]:
-    """One storm and its promises; returns what happened."""
+def play(
+    seed: int,
+    kind: str | None = None,
+    motions: int = 2,
+    answers: Answers = "labels",
+    *,
+    switched_off: bool = False,
+) -> Counter[str]:
+    """One storm and its promises, or the same with its hostile member switched off; returns what happened."""
     try:
         moot, bad, early = stormy(seed, kind, motions, answers)
+        if switched_off:
+            moot.crash(bad)
         moot.network.run(until=motions * SECONDS + 8.0)
         return assert_promises_hold(moot, bad, early)
     except Exception as error:
-        these = [] if kind is None else [shlex.quote(kind), answers]
-        again = " ".join(["PYTHONPATH=tests python -m support.network.review_storms", str(seed), *these])
-        error.add_note(f"review storm of seed {seed}: {again}")
+        line = again("review_storms", seed, *([] if kind is None else [kind, answers]))
+        error.add_note(f"review storm of seed {seed}: {line}")
         raise
 
 
@@ -189,13 +202,20 @@ def stormy(
     """A hostile member, losses, delays, crashes, and two motions, all from the seed."""
     rng = random.Random(f"review storm {seed}")
     bad = rng.randrange(NODES)
-    kind = rng.choice([*KINDS, LIES]) if kind is None else kind
+    kind = rng.choice(DRAWN) if kind is None else kind
+    fault, message = MEDDLING.get(kind, (None, None))
     weather = Weather(delay=rng.choice([0.0, 0.005, 0.05]), drop=rng.choice([0.0, 0.0, 0.03, 0.1]))
+    if message is m.Unopened:  # nobody asks for what it has
+        weather = Weather(delay=0.05, drop=0.15)
     liars = {bad: ATTACKS["malicious"]()} if kind == LIES else {}
     moot = ReviewMoot(
         NODES, seed, asked=20, each=2 * SHOWN, shown=SHOWN, accuracy=0.9, classes=rng.choice([2, 3]),
         weather=weather, adversaries=liars, answers=answers,
+        hostile={} if fault is None or message is None else {bad: Meddling(fault, message)},
     )  # fmt: skip
+    if message is m.Refuse:
+        moot.policies[bad] = dataclasses.replace(moot.policies[bad], check_rows=0)
+        moot.start(bad)
     early: list[tuple[int, int]] = []
     for place in range(NODES):
         if place == bad and kind in KINDS:
@@ -205,6 +225,8 @@ def stormy(
     others = [place for place in range(NODES) if place != bad]
     for number in range(motions):
         asker = bad if rng.random() < 0.35 else rng.choice(others)
+        if message is not None and number == 0:  # so that there is something to meddle with
+            asker = bad if message.__name__ in BY_ASKER else rng.choice(others)
         at = number * (SECONDS + 2.0)
         moot.put_review(
             asker,
@@ -277,6 +299,9 @@ def assert_promises_hold(moot: ReviewMoot, bad: int, early: list[tuple[int, int]
                     assert labels.setdefault((stored.name, node), opened.labels) == opened.labels
                     _are_right(moot, node, bad, opened, held.opened[MAP])
             outcome = outcome_of(storage, stored)
+            if stored.motion.asker != bad:
+                found["inputs"] += len(outcome.decisions)
+                found["decided"] += int((outcome.decisions >= 0).sum())
             if isinstance(outcome, NumberVerdict):
                 claims.setdefault(stored.name, []).append(outcome.claims[:, 0])
                 found["claimed"] += int(outcome.claimed.sum())

@@ -34,7 +34,9 @@ from folkmoot.network.session.drill import PLAYABLE
 from folkmoot.network.storage.account import outcome_in
 from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
+from folkmoot.network.wire.number_verdict import NumberVerdict
 from folkmoot.network.wire.statements import proves
+from folkmoot.network.wire.verdict import Verdict
 from support.network.hostile_members import KINDS, WITH_TRUST, made_hostile
 from support.network.moot_in_memory import Listened, Moot
 from support.network.signatures import checked_once
@@ -130,10 +132,16 @@ def play(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, compare: bool = Tru
         told.carried_spread = (told.carried_both - REQUIRED * told.carried_without) ** 2
         return told
     except Exception as error:
-        these = [] if kinds is DRAWN else map(shlex.quote, kinds)
-        again = " ".join([f"PYTHONPATH=tests python -m support.network.storms {seed} {n}", *these])
-        error.add_note(f"storm of seed {seed} among {n} nodes: {again}")
+        line = again("storms", seed, n, *(() if kinds is DRAWN else kinds))
+        error.add_note(f"storm of seed {seed} among {n} nodes: {line}")
         raise
+
+
+def again(module: str, *arguments: object) -> str:
+    """The line that plays a storm again."""
+    return " ".join(
+        [f"PYTHONPATH=tests python -m support.network.{module}", *map(shlex.quote, map(str, arguments))]
+    )
 
 
 def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: bool = False) -> Moot:
@@ -242,6 +250,15 @@ def assert_promises_hold(moot: Moot) -> dict[bytes, Found]:
             decided = np.array([max(column) >= 0 for column in zip(*claims, strict=True)])
             found[name] = Found(decided, sum(seconds[name]) / len(seconds[name]), to_spare[name])
     return found
+
+
+def assert_agree(one: Verdict, other: Verdict) -> None:
+    """Two honest nodes decide no different labels, and claim no numbers that are further apart than tol."""
+    same = (one.decisions == other.decisions) | (one.decisions < 0) | (other.decisions < 0)
+    assert same.all(), "two honest nodes decide different labels"
+    if isinstance(one, NumberVerdict) and isinstance(other, NumberVerdict):
+        apart, rounding = np.abs(one.claims - other.claims), 4e-16 * np.abs(one.claims)
+        assert (np.isnan(apart) | (apart <= one.tol + rounding)).all(), "two claims are too far apart"
 
 
 def assert_heard_the_same(heard: list[Listened]) -> None:

@@ -64,7 +64,7 @@ def ask(
     protocol: Annotated[
         str,
         typer.Option(
-            "--protocol", help="One of: {with leaders}, federated (each decides by its own [quorum_set])."
+            "--protocol", help="One of: {with leaders}, federated (each decides by its own quorum set)."
         ),
     ] = "slush",
     k: KOrAll = None,
@@ -143,8 +143,8 @@ def ask(
         bool,
         typer.Option(
             "--improve",
-            help="The inputs are a pool: nodes with [improve] that list you make a better model of the "
-            "answers.",
+            help="The inputs are a pool: nodes that list you under 'improve' in node.toml make a better "
+            "model of the answers.",
         ),
     ] = False,
     require_decided: Annotated[

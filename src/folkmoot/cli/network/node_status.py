@@ -88,8 +88,9 @@ def status(folder: Folder, json: Json = False) -> None:
 
 
 def _phase(motion: MotionStatus) -> str:
-    """Where a motion stands; of a federated one, too, how far its inputs are."""
+    """Where a motion stands; of a federated one, too, how far its inputs are; of others, who leads."""
     told = ", ".join(f"{count:,} {what}" for what, count in motion.ballots.items())
+    told = f"{motion.leader} leads" if motion.leader else told
     return f"{motion.phase} ({told})" if told else motion.phase
 
 

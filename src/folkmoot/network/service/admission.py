@@ -209,7 +209,9 @@ class Admission:
     def check_own(self, motion: Motion, open_: Sequence[Taken], now: float, clock: float) -> None:
         """ValueError, with what is wrong, unless this node itself may put the motion; it is paid for then."""
         motion.check()
-        if motion.asker != self._seat.place or motion.moot != self._moot:
+        if motion.moot != self._moot:  # check rows were gathered for some seconds, under the old roster
+            raise ValueError("the roster has changed since this motion was made: ask again")
+        if motion.asker != self._seat.place:
             raise ValueError("a motion must be put by this node, to the moot of its roster")
         if sum(taken.asker == self._seat.place for taken in open_) >= MOST_OPEN_EACH:
             raise ValueError(f"this node has {MOST_OPEN_EACH} motions under way: wait until one is over")

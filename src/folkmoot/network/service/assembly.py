@@ -31,8 +31,8 @@ from folkmoot.network.session.session import Session
 from folkmoot.network.storage.chronicle import Chronicle
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.transports.budget import Budget
-from folkmoot.network.transports.places import Places, Way
-from folkmoot.network.transports.transport import Transport
+from folkmoot.network.transports.places import Places
+from folkmoot.network.transports.transport import Transport, Way
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name, read_header

@@ -155,7 +155,7 @@ class Driver:
             last, frame, size, send = None, b"", 0, self._transport.send
             for peer, message in out:
                 if message is not last:  # one query goes to many
-                    last, frame = message, m.encode(message)
+                    last, frame = message, m.encode_frame(message)
                 size += len(frame)
                 send(peer, frame)
             running.sent += size
@@ -347,6 +347,9 @@ class Driver:
         session = running.session
         self._counts["motions_over"] += 1
         self._counts["federated_motions_over"] += session.motion.federated
+        if session.leading is not None:
+            for what in ("shown", "followed", "silent", "refused"):
+                self._counts[f"leaders_{what}"] += session.leading.counts[what]
         self._counts["statements_made" if session.motion.federated else "queries_sent"] += session.queries
         if running.inputs is not None:
             running.inputs.discard()
@@ -376,7 +379,7 @@ class Driver:
 
     def send(self, running: Running, peer: int, message: m.Message) -> None:
         """Send a message of a motion."""
-        frame = m.encode(message)
+        frame = m.encode_frame(message)
         running.sent += len(frame)
         self.transmit(peer, frame)
 

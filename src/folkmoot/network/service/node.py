@@ -221,13 +221,30 @@ class Node:
             running = self._running.get(message.motion)
             if running is not None:
                 running.received += size
-                self._on_ask(running, now, peer, message)
+                if self._drawn[peer].pay(now, running.answer_size):
+                    self.refuse(peer, "drew_too_much")  # it is told so, and does not wait
+                    reply: m.Message | None = m.Unready(message.motion, message.round)
+                else:
+                    session = running.session
+                    reply = session.asked(now, peer, message)
+                    if session.minutes.due:
+                        session.minutes.due = False
+                        session.tick(now)
+                        self._driver.settle(running)
+                    elif session.minutes.saves:
+                        self._driver.settle(running)
+                if reply is not None:
+                    self._driver.send(running, peer, reply)
                 return
         elif type(message) is Answer:
             running = self._running.get(message.motion)
             if running is not None:
                 running.received += size
-                if running.session.answered(now, peer, message) or running.session.minutes.saves:
+                session = running.session
+                if session.answered(now, peer, message):
+                    session.tick(now)
+                    self._driver.settle(running)
+                elif session.minutes.saves:
                     self._driver.settle(running)
                 return
         if isinstance(message, m.Announce):
@@ -239,7 +256,7 @@ class Node:
         if running is None:
             self._on_stranger(peer, message)
             return
-        running.received += len(frame)
+        running.received += size
         if isinstance(message, m.Fetch):
             self._on_fetch(running, peer, message)
         elif isinstance(message, m.Unknown):
@@ -247,18 +264,6 @@ class Node:
         elif not isinstance(message, m.Wanting) or self._favour(peer, relayed_size(running.session)):
             running.session.receive(self.transport.now(), peer, message)
             self._driver.settle(running)
-
-    def _on_ask(self, running: Running, now: float, peer: int, message: Ask) -> None:
-        if self._drawn[peer].pay(now, running.answer_size):
-            self.refuse(peer, "drew_too_much")  # it is told so, and does not wait
-            self._driver.send(running, peer, m.Unready(message.motion, message.round))
-            return
-        session = running.session
-        reply = session.asked(now, peer, message)
-        if session.minutes.saves:
-            self._driver.settle(running)
-        if reply is not None:
-            self._driver.send(running, peer, reply)
 
     def reached(self, peer: int) -> None:
         """A peer is there (again): if it was away when this node put a motion, it has not heard of it."""

@@ -46,14 +46,17 @@ class Asking(ABC):
         rng: random.Random,
     ) -> None:
         self.rounds = self.queries = 0
+        self.number = 0  # of the present round, as others are told it
         self.series = Series(patience.began)
         self.latest: tuple[list[int], list[Array]] = ([], [])  # who was asked last, and what was answered
         self.changes: list[OwnChange] = []
         self._minutes, self._patience, self._stance, self._rng = minutes, patience, stance, rng
         motion, seat = minutes.motion, minutes.seat
         self._testimony = Testimony(minutes.name, seat.keys, motion.form)
+        self._most, self._quorum = seat.n - faults(seat.n), quorum(seat.n)
         self._mute: set[int] = set()  # peers who found nobody to trust: there is nothing to hear from them
         self._punctuality = Punctuality(patience, minutes.health, seat.n)
+        self._word = self._punctuality.word
         self._waiting: set[int] = set()
         self._asked: list[int] = []
         self._places = 0  # answers that the round wants
@@ -105,6 +108,8 @@ class Asking(ABC):
         """Whether there is no more time, nothing left to ask, or nobody to be asked."""
         if now >= self._latest(now) or self.rounds >= self._minutes.motion.rounds:
             return True
+        if self._minutes.too_few_are_left():
+            return True
         judgement = self._minutes.chooses
         trusts_nobody = judgement is not None and not (judgement.weights > 0).any()
         return trusts_nobody or not self._stance.asking
@@ -115,8 +120,8 @@ class Asking(ABC):
         A node far away needs longer for its rounds. When all but f have closed it talks for as long again as
         they did, and no longer: they do not wait for its close for ever.
         """
-        seat, patience = self._minutes.seat, self._patience
-        if len(self._minutes.closes) < seat.n - faults(seat.n):
+        patience = self._patience
+        if len(self._minutes.closes) < self._most:
             return patience.talk_by
         if self._most_closed is None:
             self._most_closed = now
@@ -160,9 +165,8 @@ class Asking(ABC):
 
     def _ask(self, peers: list[int], now: float) -> None:
         self._waiting.update(peers)
-        query = m.Ask(self._minutes.name, self.rounds, self._testimony.something(self._rng))
-        for peer in peers:
-            self._punctuality.asked(peer, self.rounds, now)
+        query = m.Ask(self._minutes.name, self.number, self._testimony.something(self._rng))
+        self._punctuality.asked(peers, self.number, now)
         self._minutes.out.extend([(peer, query) for peer in peers])
         self.queries += len(peers)
         self._asked_at, self._all_measured = now, self._minutes.health.knows(self._waiting)
@@ -173,7 +177,7 @@ class Asking(ABC):
         seat = self._minutes.seat
         self._punctuality.give_up(now)
         live, judgement = self._minutes.live_peers(now), self._minutes.chooses
-        if judgement is None and len(live) + 1 < quorum(seat.n):
+        if judgement is None and len(live) + 1 < self._quorum:
             return []  # too few to decide anything, and nobody should change its mind for so few
         live = [peer for peer in self._punctuality.usable(live) if peer not in without]
         if judgement is None:
@@ -188,7 +192,7 @@ class Asking(ABC):
         """What a peer holds; whether the round has ended with it."""
         minutes = self._minutes
         self._punctuality.replied(peer, message.round, now)
-        if minutes.phase is not Phase.TALKING or message.round != self.rounds or peer not in self._waiting:
+        if minutes.phase is not Phase.TALKING or message.round != self.number or peer not in self._waiting:
             return False
         held, evidence = self._testimony.take(peer, message)
         if evidence is not None:
@@ -203,7 +207,7 @@ class Asking(ABC):
     def on_unready(self, now: float, peer: int, message: m.Unready) -> bool:
         """A peer has nothing to tell yet; whether the round has ended with it."""
         self._punctuality.replied(peer, message.round, now)
-        if message.round != self.rounds or peer not in self._waiting:
+        if message.round != self.number or peer not in self._waiting:
             return False
         return self._not_waiting_for(peer, now)
 
@@ -223,6 +227,7 @@ class Asking(ABC):
         self._punctuality.give_up(now)
         self._waiting = set()
         self.rounds += 1
+        self.number += 1
         self._schedule_round(now)
         changed = self._heed()
         if not self.series.full:
@@ -261,7 +266,7 @@ class Asking(ABC):
     def on_ask(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
         """A peer wants to know what we hold; returns what it is told."""
         minutes, heard = self._minutes, message.heard
-        self._punctuality.asks(peer, now)
+        self._word[peer] = now
         self._asked_by[peer] = asked = self._asked_by[peer] + 1
         if asked > self._most_asks:
             return None
@@ -272,7 +277,7 @@ class Asking(ABC):
         self._tells = self._tells or self.may_tell()
         if not self._tells or peer not in minutes.commits:
             return m.Unready(minutes.name, message.round)
-        told = self._stance.told_to(peer)
+        told = self._stance.told or self._stance.told_to(peer)
         return None if told is None else m.Answer(minutes.name, message.round, *told)
 
     def may_tell(self) -> bool:

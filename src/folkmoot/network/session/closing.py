@@ -59,6 +59,7 @@ class Closing:
         minutes, patience = self._minutes, self._patience
         owed = [peer for peer in minutes.live_peers(now) if peer not in minutes.closes]
         enough = not minutes.motion.by_quorum or len(minutes.closes) >= quorum(minutes.seat.n)
+        enough = enough or minutes.too_few_are_left()
         if not owed or (now - self._since > patience.close and enough):
             # A last look at what two others hold: who signed two closes cannot give the same one to all.
             self._want(self._two_of(minutes.live_peers(now)))

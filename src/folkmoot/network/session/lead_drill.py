@@ -40,7 +40,7 @@ class LyingLeadTalking(LeadTalking):
         """Show what it was told, if it leads; it leaves when others do."""
         if self.has_ended(now) or len(self._minutes.closes) > self._minutes.seat.n // 4:
             return Event.TALKED
-        if self._told is not None:
+        if self._told_as_leader is not None:
             if now < self._show_by:
                 return self._show_by
             self._show()
@@ -50,16 +50,21 @@ class LyingLeadTalking(LeadTalking):
         """It does not wait for the talk."""
         return self._minutes.voted is not None
 
-    def on_ask(self, now: float, peer: int, message: m.Ask) -> None:
+    def on_ask(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
         """Lie; and lead the round that the others have come to, if it is its own."""
-        super().on_ask(now, peer, message)
-        number = message.round
-        if number in self._leads or number >= self._minutes.motion.rounds:
-            return
-        if self.salts.leader(number) == self._minutes.seat.place:
+        reply, number = super().on_ask(now, peer, message), message.round
+        fresh = number not in self._leads and number <= self._last_number
+        if fresh and self.salts.leader(number) == self._minutes.seat.place:
             self._leads.add(number)
-            self.rounds = number
+            self.number = number
             self._lead(now)
+            self._minutes.due = True
+        return reply
+
+    def on_lead(self, peer: int, message: m.Lead) -> None:
+        """Lie to the leader of a round, which is the present one to it, whatever it is."""
+        if message.round <= self._last_number:
+            self._tell_leader(peer, message.round)
 
     def _send(self, show: m.Show) -> None:
         form, classes = self._minutes.motion.form, self._minutes.motion.classes

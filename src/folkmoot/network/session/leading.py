@@ -13,8 +13,11 @@ The rule is that of ``folkmoot.protocols.leaders``; here is what it needs of a n
   others. Two answers of one version that differ are evidence against whoever signed them.
 - A round whose own query has a winner on every input ends with it. Else it waits for the leader as long as
   for any answer. A leader that was waited for in vain is not waited for again.
+- The talk begins when all have revealed, or have been waited for; or, unless first votes are learnt from, as
+  soon as more than f others ask. Else whoever reveals to some only would keep the rest a round behind.
 - Rounds are each node's own, at a steady pace. A node that more than f others have left more than two rounds
-  behind, as after a restart, goes on where they are.
+  behind, as after a restart or after waiting for silent leaders, numbers its next round as they do, and asks
+  as often as any other all the same.
 """
 
 from __future__ import annotations
@@ -63,7 +66,7 @@ class LeadTalking(Talking):
         super().__init__(minutes, patience, stance, rng, weights)
         self.counts: Counter[str] = Counter()  # shows, by what became of them
         self.salts = salts
-        self._leader: int | None = None  # of this round
+        self.leader: int | None = None  # of this round
         self._won: Query | None = None  # what this round's own query came to
         self._shown: Query | None = None  # what this round's leader shows
         self._shows: dict[tuple[int, int], m.Show] = {}  # by round and sender
@@ -77,6 +80,7 @@ class LeadTalking(Talking):
         self._forgotten = -1  # the last round of which that is not known any more
         self._early: dict[int, int] = {}  # by leader: the round for which it asked before its time
         self._others_at = [0] * minutes.seat.n  # rounds in which peers asked us
+        self._last_number = 2 * minutes.motion.rounds  # more than any honest node comes to
 
     # ---- rounds ------------------------------------------------------------------------------
 
@@ -91,26 +95,26 @@ class LeadTalking(Talking):
 
     def _begin_round(self, now: float) -> bool:
         self._catch_up()
-        if self.rounds >= self._minutes.motion.rounds or not super()._begin_round(now):
+        if not super()._begin_round(now):
             return False
         self.salts.ask_for_lacking(now, self._patience.grace)
         self._won = self._shown = self._told_as_leader = None
-        self._leader = self.salts.leader(self.rounds)
-        self._shows = {at: show for at, show in self._shows.items() if at[0] >= self.rounds}
+        self.leader = self.salts.leader(self.number)
+        self._shows = {at: show for at, show in self._shows.items() if at[0] >= self.number}
         for peer, number in sorted(self._early.items()):
-            if number <= self.rounds:
+            if number <= self.number:
                 del self._early[peer]
                 self._tell_leader(peer, number)
-        if self._leader == self._minutes.seat.place:
+        if self.leader == self._minutes.seat.place:
             self._lead(now)
         return True
 
     def _catch_up(self) -> None:
         others = sorted(self._others_at, reverse=True)
         reached = others[min(faults(len(others)), len(others) - 1)]  # by one that is honest, at least
-        if reached > self.rounds + _BEHIND:
-            self.counts["skipped"] += reached - self.rounds
-            self.rounds = reached
+        if reached > self.number + _BEHIND:
+            self.counts["skipped"] += reached - self.number
+            self.number = reached
 
     def tick(self, now: float) -> Event | float:
         """Show what was told, end a round that waited for its leader long enough, and go on."""
@@ -133,12 +137,22 @@ class LeadTalking(Talking):
             self._waiting = set()
             self._won = self._own_query()
             self._lingers = True
+            self._hurry()
         if self._awaits(now):
-            self._lingers_until = self._round_deadline if self._told_as_leader is None else self._show_by
             return
         self._lingers = False
         self._shown = self._what_is_shown()
         super()._end_round(now)
+
+    def _hurry(self) -> None:
+        """Wait no longer than is usual, now that those who answered were measured."""
+        whom = [] if self.leader is None else [self.leader]
+        if self._told_as_leader is not None:
+            whom = list(self._asked_as_leader)
+        seconds = self._punctuality.seconds(whom)
+        self._show_by = min(self._show_by, self._asked_at + seconds / 2)
+        latest = min(self._round_deadline, self._asked_at + seconds)
+        self._lingers_until = latest if self._told_as_leader is None else self._show_by
 
     def _own_query(self) -> Query | None:
         """What the own query came to; None if every input was won by what is held already."""
@@ -153,16 +167,16 @@ class LeadTalking(Talking):
 
     def _awaits(self, now: float) -> bool:
         """Whether the round goes on until its leader has shown what it was told."""
-        leader, minutes = self._leader, self._minutes
-        if leader is None:
+        leader, minutes = self.leader, self._minutes
+        if leader is None or now >= self._latest(now):
             return False
         if leader == minutes.seat.place:
             return self._told_as_leader is not None
-        if (self.rounds, leader) in self._shows or not self._is_open():
+        if (self.number, leader) in self._shows or not self._is_open():
             return False
         if leader in self._silent or leader in minutes.cheats or not minutes.health.live(leader, now):
             return False
-        if now < self._round_deadline:
+        if now < self._lingers_until:
             return True
         self._silent.add(leader)
         self.counts["silent"] += 1
@@ -208,7 +222,7 @@ class LeadTalking(Talking):
         """A leader shows what it was told; whether this round waits for that."""
         minutes, at = self._minutes, (message.round, peer)
         early = minutes.phase in BEFORE_THE_TALK
-        timely = self.rounds <= message.round <= self.rounds + _AHEAD
+        timely = self.number <= message.round <= self.number + _AHEAD
         if not timely or not (early or minutes.phase is Phase.TALKING):
             self.counts["late"] += 1
             return False
@@ -216,12 +230,12 @@ class LeadTalking(Talking):
             self.counts["refused"] += 1
             return False
         self._shows[at] = message
-        return self._lingers and at == (self.rounds, self._leader)
+        return self._lingers and at == (self.number, self.leader)
 
     def _what_is_shown(self) -> Query | None:
         """What the leader of this round shows, if this node needs it and something of it counts."""
-        minutes, leader = self._minutes, self._leader
-        show = None if leader is None else self._shows.get((self.rounds, leader))
+        minutes, leader = self._minutes, self.leader
+        show = None if leader is None else self._shows.get((self.number, leader))
         if leader is None or show is None or leader in minutes.cheats or not self._is_open():
             return None
         heard = self._read(show, self.salts.sample(leader))
@@ -262,7 +276,7 @@ class LeadTalking(Talking):
 
     def _counted(self, nodes: list[int], answers: list[Colours]) -> list[bool]:
         """Whose answers count for this node: with trust, those of the trusted that are like what it holds."""
-        judgement, place = self._minutes.judgement, self._minutes.seat.place
+        judgement, place = self._minutes.chooses, self._minutes.seat.place
         if judgement is None:
             return [True] * len(nodes)
         trusted = trust_weights(judgement.weights, place) > 0
@@ -279,13 +293,13 @@ class LeadTalking(Talking):
         self._told_as_leader = {}
         self._show_by = now + self._punctuality.seconds(self._asked_as_leader) / 2
         for peer in self._asked_as_leader:
-            self._minutes.tell(peer, m.Lead(self._minutes.name, self.rounds))
+            self._minutes.tell(peer, m.Lead(self._minutes.name, self.number))
         self.queries += len(self._asked_as_leader)
 
     def on_led(self, peer: int, message: m.Led) -> bool:
         """One of those asked by this leader tells what it holds; whether all have."""
         told = self._told_as_leader
-        if told is None or message.round != self.rounds or peer in told or peer not in self._asked_as_leader:
+        if told is None or message.round != self.number or peer in told or peer not in self._asked_as_leader:
             return False
         if self._checked(peer, message.round, message) is None:
             return False
@@ -299,8 +313,8 @@ class LeadTalking(Talking):
         """Show all others what was told."""
         told, self._told_as_leader = self._told_as_leader, None
         if told:
-            show = m.Show(self._minutes.name, self.rounds, tuple(told[p] for p in sorted(told)))
-            self._shows[self.rounds, self._minutes.seat.place] = show
+            show = m.Show(self._minutes.name, self.number, tuple(told[p] for p in sorted(told)))
+            self._shows[self.number, self._minutes.seat.place] = show
             self._send(show)
             self.counts["shown"] += 1
 
@@ -309,17 +323,19 @@ class LeadTalking(Talking):
 
     # ---- being asked -------------------------------------------------------------------------
 
-    def on_ask(self, now: float, peer: int, message: m.Ask) -> None:
+    def on_ask(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
         """A peer wants to know what we hold, and tells with it how far it is."""
-        self._others_at[peer] = max(self._others_at[peer], min(message.round, self._minutes.motion.rounds))
-        super().on_ask(now, peer, message)
+        self._others_at[peer] = max(self._others_at[peer], min(message.round, self._last_number))
+        self._minutes.talking.add(peer)
+        self._minutes.due = self._minutes.phase is Phase.REVEALING  # the talk may have begun
+        return super().on_ask(now, peer, message)
 
     def on_lead(self, peer: int, message: m.Lead) -> None:
         """The leader of a round wants to know what we hold; it is told when we have come to that round."""
         minutes = self._minutes
-        if message.round >= minutes.motion.rounds:
+        if message.round > self._last_number:
             return
-        not_yet = minutes.phase is Phase.TALKING and message.round > self.rounds
+        not_yet = minutes.phase is Phase.TALKING and message.round > self.number
         if minutes.phase in BEFORE_THE_TALK or not_yet:
             self._early[peer] = message.round
         else:

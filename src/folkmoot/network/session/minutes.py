@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from folkmoot.arrays import Array, Ints
+from folkmoot.network.membership.roster import quorum
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
@@ -106,6 +107,8 @@ class Minutes:
         self.checked: CheckRows | None = None  # what was opened of their rows, to learn from
         self.owners: OwnerMap | None = None  # whose rows are where, once that is opened
         self.shown: Array | None = None  # first votes of all, once they are revealed
+        self.due = False  # with leaders: somebody asks, and there is more to do than to reply
+        self.talking: set[int] = set()  # in a motion with leaders: who has asked something in the talk
         self.reveals: dict[int, m.Reveal] = {}  # in a motion with leaders: by whom, as they were signed
 
     @property
@@ -157,6 +160,11 @@ class Minutes:
             return False
         self.refusals[peer] = message.reason
         return True
+
+    def too_few_are_left(self) -> bool:
+        """Whether so many take no part that no quorum can sign the same: there is nothing to wait for."""
+        gone = self.refusals.keys() - self.commits.keys()
+        return self.motion.by_quorum and self.seat.n - len(gone) < quorum(self.seat.n)
 
     def opens(self, place: int, salt: bytes, first: bytes) -> bool:
         """Whether these are the first votes to which a participant has committed."""

@@ -24,9 +24,10 @@ class Punctuality:
 
     def __init__(self, patience: Patience, health: Health, n: int) -> None:
         self.slow: set[int] = set()  # not asked any more in this motion
-        self._patience, self._health, self._n = patience, health, n
+        self._patience, self._health = patience, health
+        self._faults, self._quorum = faults(n), quorum(n)
         self._asked: list[dict[int, float]] = [{} for _ in range(n)]  # rounds that each owes, asked when
-        self._word = [float("-inf")] * n  # when each last asked us something
+        self.word = [float("-inf")] * n  # when each last asked us: it is there, and what it owes may be lost
         self._late: set[int] = set()  # of those asked last
         self._history = [0] * n  # a bit for each of the last ten rounds in which it was asked: 1 is late
 
@@ -35,10 +36,11 @@ class Punctuality:
         usual = MEDIANS * self._health.latency(waiting)
         return min(max(usual, SHORTEST), self._patience.answer)
 
-    def asked(self, peer: int, number: int, now: float) -> None:
-        """It was asked in this round."""
-        self._asked[peer][number] = now
-        self._late.discard(peer)
+    def asked(self, peers: Iterable[int], number: int, now: float) -> None:
+        """They were asked in this round."""
+        for peer in peers:
+            self._asked[peer][number] = now
+        self._late.difference_update(peers)
 
     def replied(self, peer: int, number: int, now: float) -> None:
         """It has replied in this round, or to one that is over: latency is that of late ones too.
@@ -57,10 +59,6 @@ class Punctuality:
         took = now - when
         self._health.measured(peer, took if took < self._patience.answer else self._patience.answer)
 
-    def asks(self, peer: int, now: float) -> None:
-        """It asks us something, so it is there: what it owes may be lost."""
-        self._word[peer] = now
-
     def late(self, peers: Iterable[int]) -> None:
         """The round has waited for these long enough.
 
@@ -72,18 +70,18 @@ class Punctuality:
                 continue
             self._late.add(peer)
             self._history[peer] = (self._history[peer] << 1 | 1) & _LAST_TEN
-            if self._history[peer].bit_count() >= MOST_LATE and len(self.slow) < faults(self._n):
+            if self._history[peer].bit_count() >= MOST_LATE and len(self.slow) < self._faults:
                 self.slow.add(peer)
 
     def give_up(self, now: float) -> None:
         """Bench, in all motions, whoever has been silent for as long as any answer may take."""
         for peer in sorted(self._late):
             owed = self._asked[peer]
-            if owed and now - max(min(owed.values()), self._word[peer]) >= self._patience.answer:
+            if owed and now - max(min(owed.values()), self.word[peer]) >= self._patience.answer:
                 owed.clear()
                 self._patience.give_up(peer, now)
 
     def usable(self, live: Sequence[int]) -> list[int]:
         """Those of the live peers to be asked: not the slow ones, unless too few are left for a quorum."""
         punctual = [peer for peer in live if peer not in self.slow]
-        return punctual if len(punctual) + 1 >= quorum(self._n) else list(live)
+        return punctual if len(punctual) + 1 >= self._quorum else list(live)

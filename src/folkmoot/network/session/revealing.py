@@ -68,7 +68,9 @@ class Revealing:
             owed = [peer for peer in owed if peer in asked]
         most = 1 + len(live) - len(owed) >= minutes.seat.n - faults(minutes.seat.n)
         by = patience.last_by(patience.reveal_by, now, most=most)
-        if owed and now < by:
+        learns = minutes.motion.trust or minutes.motion.review is not None
+        begun = not learns and len(minutes.talking) > faults(minutes.seat.n)
+        if owed and now < by and not begun:
             return min(patience.next_try, by)
         minutes.late |= self._comparing.late_elsewhere() - minutes.refusals.keys()
         self._prepare_study()
@@ -81,7 +83,7 @@ class Revealing:
         self._listening = True
         peers = [form.first_colours(shown[place]) for place in minutes.others()]
         self._stance.settle_threshold(peers)
-        if not minutes.motion.trust and minutes.motion.review is None:  # nobody learns whom to believe
+        if not learns:
             return Event.JUDGED
         minutes.study = shown.copy()
         minutes.study[sorted(minutes.late)] = nothing  # who may have copied is not learnt from

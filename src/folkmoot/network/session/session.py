@@ -86,6 +86,10 @@ class Session:
         self._opening = Opening(header, self.minutes, shown)
         self._opening.remember(known.opened)
         self._take_places(alpha, weights)
+        # Nine messages of ten are questions and answers, which drivers bring here: what a peer that asks is
+        # to be told, and whether a tick is due after an answer. Either may find something to be saved; with
+        # leaders the minutes may say, after a question, that a tick is ``due``.
+        self.asked, self.answered = self._talking.on_ask, self._talking.on_answer
         self._parts: dict[Phase, Part] = {
             Phase.VOTING: self._voting,
             Phase.GATHERING: self._gathering,
@@ -199,6 +203,7 @@ class Session:
             apart=self._talking.apart(),
             protocol=motion.protocol,
             ballots={} if self.ballots is None else dict(Counter(self.ballots.phases())),
+            leader=self.leading.leader if self.leading is not None and self.phase is Phase.TALKING else None,
         )
 
     def played(self) -> Rounds:
@@ -234,19 +239,6 @@ class Session:
 
     # ---- what a driver tells -----------------------------------------------------------------
 
-    def asked(self, now: float, peer: int, message: m.Ask) -> m.Message | None:
-        """What a peer that asks is to be told. It changes nothing else that a driver would have to do, unless
-        there is something to be saved: in it is proved who lies.
-        """
-        return self._talking.on_ask(now, peer, message)
-
-    def answered(self, now: float, peer: int, message: m.Answer) -> bool:
-        """A peer has answered; whether there is anything for a driver to do."""
-        due = self._talking.on_answer(now, peer, message)
-        if due:
-            self.tick(now)
-        return due
-
     def tick(self, now: float) -> None:
         """Do what is due, and say when to be woken next."""
         if self.phase is not Phase.OVER and now >= self.end:
@@ -277,11 +269,12 @@ class Session:
         due = False
         match message:
             case m.Answer():
-                self.answered(now, peer, message)
+                due = self.answered(now, peer, message)
             case m.Ask():
-                reply = self._talking.on_ask(now, peer, message)
+                reply = self.asked(now, peer, message)
                 if reply is not None:
                     self.minutes.tell(peer, reply)
+                due, self.minutes.due = self.minutes.due, False
             case m.Commit():
                 if message.node == peer:
                     due = self._gathering.on_commit(peer, message)

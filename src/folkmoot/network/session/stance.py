@@ -43,7 +43,7 @@ class Holding(ABC):
         form = minutes.motion.form
         self._held: Array = form.opening(form.nothing(form.inputs))
         self._version = minutes.seat.incarnation * _INCARNATION
-        self._told: Told | None = None
+        self.told: Told | None = None  # what all are told, if somebody has asked since it changed
 
     @property
     def held(self) -> Array:
@@ -78,19 +78,14 @@ class Holding(ABC):
 
     def change_to(self, held: Array) -> None:
         """Tell something else from now on."""
-        self._held, self._told = held, None
+        self._held, self.told = held, None
         self._version += 1
 
     def told_to(self, peer: int) -> Told | None:  # noqa: ARG002 (whoever asks is told the same)
         """What a peer is told, signed; None is silence."""
-        if self._told is None:
-            self._told = self._sign(self._held)
-        return self._told
-
-    @property
-    def told(self) -> Told | None:
-        """What all peers are told at present, if any of them has asked since it changed."""
-        return self._told
+        if self.told is None:
+            self.told = self._sign(self._held)
+        return self.told
 
     def _sign(self, held: Array) -> Told:
         minutes = self._minutes

@@ -207,7 +207,7 @@ def read_export(text: str) -> tuple[list[Entry], dict[str, Any]]:
     """The entries and the foot of an export; TamperedError if it is none, or not whole."""
     lines = text.split("\n")
     try:
-        if lines.pop() != "" or json.loads(lines[0]) != {"format": FORMAT}:
+        if not text or lines.pop() != "" or json.loads(lines[0]) != {"format": FORMAT}:
             raise TamperedError(f"it is not a whole export of an audit log ({FORMAT})")
         found = [json.loads(line) for line in lines[1:]]
         foot = found.pop()

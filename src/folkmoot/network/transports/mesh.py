@@ -25,7 +25,7 @@ from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.transports.budget import Budget
 from folkmoot.network.transports.tls import Connection, Limits, contexts
-from folkmoot.network.transports.transport import Receiver, Result
+from folkmoot.network.transports.transport import Receiver, Result, Way
 from folkmoot.network.transports.worker import Worker
 from folkmoot.network.wire import messages as m
 
@@ -74,7 +74,7 @@ class Mesh:
         self.counts: Counter[str] = Counter()
         self._moots = [bytes.fromhex(roster.digest)]  # that we have gone through, the newest first
         self._peers: dict[bytes, _Peer] = {}
-        self._ways: dict[bytes, Callable[[bytes], None]] = {}  # what sends, on each one's newest connection
+        self.ways: dict[bytes, Way] = {}  # what sends, on each one's newest connection
         self._listening = False
         self._sources: dict[str, Budget] = {}  # what each address may still open
         self._anybody = Budget(10 * self.limits.accepts, 3 * self._burst)
@@ -110,7 +110,7 @@ class Mesh:
         )
         for gone in [peer for peer in self._peers if peer not in members]:
             state = self._peers.pop(gone)
-            self._ways.pop(gone, None)
+            self.ways.pop(gone, None)
             if state.dialling is not None:
                 state.dialling.cancel()
             for connection in list(state.connections):
@@ -136,7 +136,7 @@ class Mesh:
 
     def send(self, peer: bytes, frame: bytes) -> None:
         """Over the newest connection; or wait a little for one."""
-        way = self._ways.get(peer)
+        way = self.ways.get(peer)
         if way is not None:
             way(frame)
             return
@@ -372,7 +372,7 @@ class Mesh:
             self._warn(f"skew {name}", "clocks differ", peer=name, seconds=round(state.skew))
         connection.ready = True
         state.connections.append(connection)
-        self._ways[connection.peer] = connection.send
+        self.ways[connection.peer] = connection.send
         for extra in state.connections[:-MOST_CONNECTIONS_EACH]:
             extra.drop("too many connections")
         state.wait, state.not_before = SHORTEST, 0.0
@@ -400,9 +400,9 @@ class Mesh:
             self._warn(f"{name} {why}", "connection refused", peer=name, address=connection.address, why=why)
         if state is not None and connection in state.connections:
             state.connections.remove(connection)
-            self._ways.pop(state.fingerprint, None)
+            self.ways.pop(state.fingerprint, None)
             if state.connections:
-                self._ways[state.fingerprint] = state.connections[-1].send
+                self.ways[state.fingerprint] = state.connections[-1].send
             if connection.expected is not None:
                 self._dial(connection.expected)
 

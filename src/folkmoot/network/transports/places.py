@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeAlias
 
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.transports.transport import Receiver, Result, Transport
-
-Way: TypeAlias = Callable[[bytes], None]  # where a frame goes
+from folkmoot.network.transports.transport import Connected, Receiver, Result, Transport, Way
 
 
 class Places:
@@ -27,7 +24,7 @@ class Places:
         self._places = {fingerprint: place for place, fingerprint in enumerate(self._fingerprints)}
         self._attach = transport.attach if attach is None else attach
         self._receiver: Receiver[int] | None = None
-        self._send = transport.send
+        self._outward: Mapping[bytes, Way] = transport.ways if isinstance(transport, Connected) else {}
         self.now: Callable[[], float] = (
             transport.now
         )  # asked at every frame: the transport's own, no step between
@@ -39,7 +36,12 @@ class Places:
 
     def send(self, peer: int, frame: bytes) -> None:
         """Send a frame to a place."""
-        self._send(self._fingerprints[peer], frame)
+        fingerprint = self._fingerprints[peer]
+        way = self._outward.get(fingerprint)
+        if way is not None:
+            way(frame)
+        else:
+            self._transport.send(fingerprint, frame)
 
     def clock(self) -> float:
         """The time of day."""

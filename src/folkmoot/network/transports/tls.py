@@ -19,6 +19,7 @@ import socket
 import ssl
 import struct
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
@@ -85,12 +86,16 @@ class Connection(asyncio.Protocol):
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         dialled = expected is not None
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=not dialled)
+        # What is below: the same read and write, with one call less.
+        engine: Any = getattr(self._tls, "_sslobj", self._tls)
+        self._decrypt, self._encrypt = engine.read, engine.write
         self._dialled = dialled
         self._secure = False
         self._early = 0  # bytes before the handshake was done
         self._buffer = bytearray()
         self._budget = Budget(limits.rate, limits.burst)  # its own until we know whose it is
         self._throttled = False
+        self._hear: Callable[[bytes, bytes], None]  # once it is known whom
         self._socket: asyncio.Transport | None = None
         self._loop = asyncio.get_running_loop()
         self._now = self._loop.time
@@ -153,7 +158,7 @@ class Connection(asyncio.Protocol):
             self.drop("is somebody else")
         else:
             self._secure = True
-            self._budget = self._hub.budget(self.peer)
+            self._budget, self._hear = self._hub.budget(self.peer), self._hub.frame
             self.send(self._hub.hello())
 
     def _flush(self) -> None:
@@ -170,7 +175,7 @@ class Connection(asyncio.Protocol):
             self.drop("does not read")
             return
         try:
-            self._tls.write(_LENGTH.pack(len(frame)) + frame)
+            self._encrypt(_LENGTH.pack(len(frame)) + frame)
         except ssl.SSLError as error:
             self.drop(f"TLS failed: {_reason(error)}")
             return
@@ -179,17 +184,43 @@ class Connection(asyncio.Protocol):
     # ---- frames ------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Take frames while there are any and the budget lasts."""
-        incoming, read, buffer = self._incoming, self._tls.read, self._buffer
-        while not self.over and not self._throttled:
+        """Take frames while there are any and the budget lasts.
+
+        Mostly a record is a frame, which then needs no buffer.
+        """
+        incoming, buffer, peer = self._incoming, self._buffer, self.peer
+        data: bytes | bytearray = b""
+        while True:
             if buffer:
-                del buffer[: self._take_frames(buffer)]
-                if self.over or self._throttled:
+                buffer += data
+                data = buffer
+            start, end = 0, len(data)
+            while (begin := start + 4) <= end and not self.over:
+                (length,) = _length_at(data, start)
+                if length > _HELLO_BYTES and (length > m.MOST_BYTES or not self.ready):
+                    self.drop(f"frame too long: {length} bytes")
                     break
-            if not incoming.pending:  # a record is read as a whole, so OpenSSL holds nothing back
+                if begin + length > end:
+                    break
+                wait = self._budget.pay(self._now(), 1.0 + length / 16384)
+                if wait:
+                    self._pause(wait)
+                    break
+                start = begin + length
+                if self.ready and peer is not None:
+                    self._hear(peer, bytes(data[begin:start]))
+                else:
+                    self._greet(bytes(data[begin:start]))
+            if data is buffer:
+                del buffer[:start]
+                self.incomplete_since = None if start else self.incomplete_since
+            elif start < end and not self.over:
+                buffer += data[start:]
+            # A record is read as a whole, so OpenSSL holds nothing back.
+            if self.over or self._throttled or not incoming.pending:
                 break
             try:
-                data = read(_RECORD)
+                data = self._decrypt(_RECORD)
             except ssl.SSLWantReadError:  # part of a record
                 self._flush()
                 break
@@ -199,40 +230,10 @@ class Connection(asyncio.Protocol):
             if not data:
                 self.drop("closed")
                 return
-            if buffer:
-                buffer += data
-                continue
-            used = self._take_frames(data)  # mostly whole frames, which need no buffer
-            if used < len(data):
-                buffer += data[used:]
         if not buffer:
             self.incomplete_since = None
         elif self.incomplete_since is None and not self._throttled:
-            self.incomplete_since = self._loop.time()
-
-    def _take_frames(self, data: bytes | bytearray) -> int:
-        """Hand on the whole frames that ``data`` begins with; returns how many bytes they were."""
-        start, end, peer, hear = 0, len(data), self.peer, self._hub.frame
-        while (begin := start + 4) <= end:
-            (length,) = _length_at(data, start)
-            if length > _HELLO_BYTES and (length > m.MOST_BYTES or not self.ready):
-                self.drop(f"frame too long: {length} bytes")
-                break
-            if begin + length > end:
-                break
-            wait = self._budget.pay(self._now(), 1.0 + length / 16384)
-            if wait:
-                self._pause(wait)
-                break
-            start = begin + length
-            self.incomplete_since = None
-            if self.ready and peer is not None:
-                hear(peer, bytes(data[begin:start]))
-            else:
-                self._greet(bytes(data[begin:start]))
-            if self.over:
-                break
-        return start
+            self.incomplete_since = self._now()
 
     def _greet(self, frame: bytes) -> None:
         try:

@@ -10,12 +10,13 @@ counts places in one roster; ``places.py`` stands between.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 Result = TypeVar("Result")
 Peer = TypeVar("Peer")  # how peers are known: int (a place) or bytes (a fingerprint)
 Heard = TypeVar("Heard", contravariant=True)
+Way: TypeAlias = Callable[[bytes], None]  # where a frame goes
 
 
 class Receiver(Protocol[Heard]):
@@ -54,3 +55,10 @@ class Transport(Protocol[Peer]):
 
         Returns what cancels it: a job that has not begun is not run.
         """
+
+
+@runtime_checkable
+class Connected(Protocol):
+    """A transport by fingerprints that has connections, and says what sends on each at once."""
+
+    ways: Mapping[bytes, Way]  # of each with whom there is a connection now

@@ -418,7 +418,9 @@ class Decoding(Protocol[_Read]):
 _Kind = TypeVar("_Kind", bound=Message)
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _DECODER: Final = msgspec.msgpack.Decoder(AnyMessage)
-decode_frame: Final = _DECODER.decode  # ``decode`` for who asks often, and catches RecursionError too
+# ``encode`` and ``decode`` with a call less, for who needs them often, and catches RecursionError.
+encode_frame: Final = _ENCODER.encode
+decode_frame: Final = _DECODER.decode
 
 
 def encode(message: Message) -> bytes:
