@@ -144,8 +144,8 @@ def test_a_candidate_is_made_adopted_and_undone_beside_a_running_node(nodes: Nod
     # Another model in node.toml: what is adopted beside it counts when the node is started with it.
     settings = (home / "node.toml").read_text()
     (home / "node.toml").write_text(settings.replace("model1.skops", "model2.skops"))
-    other = run("node", "adopt", home)
-    assert (other.returncode, "was started with another model" in other.stderr) == (0, True), other.stderr
+    warned = run("node", "adopt", home)
+    assert (warned.returncode, "was started with another model" in warned.stderr) == (0, True), warned.stderr
     assert Asker(home).status().model == ""
     assert "was started with another" not in run("node", "adopt", home, "--undo").stderr
     storage = Storage(home / DATABASE)
