@@ -20,7 +20,7 @@ def test_the_promises_hold_while_rosters_change(part: int) -> None:
     def one(seed: int, kind: str) -> MootOfEpochs:
         return play(seed, None if kind == ANY else kind)
 
-    moots = played(QUICK[part::PARTS], 600 * part, one)
+    moots = played(QUICK[part::PARTS], 1200 * part, one)
     epochs = [max(node.chronicle.tip.epoch for node in moot.nodes.values()) for moot in moots]
     assert sum(epochs) >= len(moots)  # the storms leave something to change
     sessions = [(moot, session) for moot in moots for session, _ in moot.over.values()]

@@ -23,7 +23,7 @@ def test_the_promises_hold_in_federated_storms(part: int) -> None:
     def one(seed: int, kind: str) -> Tally:
         return play(seed, 5 + seed // 3 % 3, DRAWN if kind == ANY else [kind])
 
-    whole = total(played(QUICK[part::PARTS], 600 * part, one))
+    whole = total(played(QUICK[part::PARTS], 1200 * part, one))
     assert whole.in_vain == 0
     assert whole.confirmed > whole.intact / 2, "the storms leave something to agree on"
 

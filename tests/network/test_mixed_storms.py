@@ -20,7 +20,7 @@ PARTS = 2
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_rosters_change_in_the_middle_of_every_kind_of_motion(part: int) -> None:
-    found = sum(played(QUICK[part::PARTS], 600 * part, play), Counter[str]())
+    found = sum(played(QUICK[part::PARTS], 1200 * part, play), Counter[str]())
     assert_all_get_on(found, len(QUICK) // PARTS)
 
 

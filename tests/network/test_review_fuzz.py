@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from folkmoot.network.wire import messages as m
-from support.network.decoders import messages
+from support.network.decoders.messages import messages
 from support.network.mutated import mutated
 from support.network.review_moot import ReviewMoot
 

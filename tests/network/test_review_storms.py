@@ -15,7 +15,7 @@ PARTS = 4
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_what_is_promised_of_check_rows_holds_in_storms(part: int) -> None:
-    found = played(QUICK[part::PARTS], 600 * part, lambda seed, kind: play(seed, kind, motions=1))
+    found = played(QUICK[part::PARTS], 1200 * part, lambda seed, kind: play(seed, kind, motions=1))
     assert all(each["motions"] > 0 for each in found)
     whole = sum(found, Counter[str]())
     assert whole["learnt from"] > whole["motions"] / 3, "the storms leave something to learn from"

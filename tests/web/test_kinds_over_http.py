@@ -163,6 +163,16 @@ def test_a_federated_motion_under_way_says_who_refused_and_what_is_decided(tmp_p
     assert told["decided"] == sum(line["decision"] is not None for line in told["lines"])
 
 
+def test_an_invitation_in_vain_is_listed_with_why(tmp_path: Path) -> None:
+    """Nobody shows rows: nothing is put, the asker is told, and it can be read later."""
+    moot = ReviewMoot(5, 10, asked=20, shown=0)
+    refused = moot.put_review(0, rounds=8)
+    moot.network.run(60.0)
+    told = served(moot, 0, tmp_path, lambda paged: dict(paged.get("/v1/motions")))
+    (found,) = told["invitations"]
+    assert (told["motions"], found["inputs"], [found["why"]]) == ([], 20, refused)
+
+
 def certificate_of(moot: Moot, folder: Path) -> Reply:
     """The certificate that a page gives of the one motion."""
     moot.network.run(60.0)

@@ -297,6 +297,9 @@ def test_a_pool_makes_a_model_that_is_adopted_and_undone(browser: Browser, own: 
         assert (client.adopt()["votes"], client.undo(pool)["votes"]) == (pool, "")
         log = own.send("GET", "/v1/audit")
         assert own.send("GET", "/v1/audit", token=own.read_token).status == 403
+    logged = [json.loads(line) for line in (own.folder / "log.jsonl").read_text().splitlines()]
+    changes = [(each["votes"], each["former"]) for each in logged if each["event"] == "another model votes"]
+    assert changes == [(pool, ""), ("", pool)] * 2
     storage = Storage(own.folder / DATABASE)
     entries = storage.check_audit()
     storage.close()

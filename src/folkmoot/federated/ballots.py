@@ -144,11 +144,16 @@ class Ballots:
         return new
 
     def _rules(self, counter: int, label: int, quorum: Evidence, block: Evidence) -> Iterator[Bools]:
-        at = counter, label
-        yield self.decide(label, quorum("committed", *at))
-        yield self.accept_committed(*at, quorum("commit", *at) | block("committed", *at))
-        yield self.vote_commit(*at, quorum("prepared", *at))
-        yield self.accept_prepared(*at, quorum("prepare", *at) | block("prepared", *at))
+        at, (_, prepared, commit, committed) = (counter, label), self.said[:, counter - 1]
+        # Evidence takes long, and is looked for only where somebody has not said so yet.
+        if (self.decided == NONE).any():
+            yield self.decide(label, quorum("committed", *at))
+        if (committed == NONE).any():
+            yield self.accept_committed(*at, quorum("commit", *at) | block("committed", *at))
+        if ((commit == NONE) & (prepared == label)).any():
+            yield self.vote_commit(*at, quorum("prepared", *at))
+        if (prepared == NONE).any():
+            yield self.accept_prepared(*at, quorum("prepare", *at) | block("prepared", *at))
 
     # ---- votes to prepare ----------------------------------------------------------------------
 

@@ -33,7 +33,14 @@ from folkmoot.network.wire.motion import FEDERATED
 from folkmoot.network.wire.verdict import first_votes, last_votes
 from folkmoot.protocols import Slush
 from folkmoot.runs.local_page import ANY, LocalPage
-from folkmoot.runs.processes import Nodes, ask_while_some_fail, check_shown_rows, name_of, prepare
+from folkmoot.runs.processes import (
+    Nodes,
+    ask_while_some_fail,
+    check_members,
+    check_shown_rows,
+    name_of,
+    prepare,
+)
 from folkmoot.votes import UNCOLOURED, Votes
 
 PLAYED: Final = "slush"  # without quorum sets
@@ -61,16 +68,7 @@ class LocalMoot:
 
     def check(self) -> None:
         """ValueError, with what is wrong."""
-        if not 3 <= checks.integer("nodes", self.nodes) <= 300:
-            raise ValueError(f"--nodes must satisfy 3 <= nodes <= 300: got nodes={self.nodes}")
-        for name in ("byzantine", "kill", "pause"):
-            checks.integer(f"--{name}", getattr(self, name), least=0)
-        faulty = self.byzantine + self.kill + self.pause
-        if faulty > self.nodes - 2:
-            raise ValueError(
-                "--byzantine, --kill and --pause must leave two honest nodes, one of which asks: "
-                f"got {faulty} of {self.nodes}"
-            )
+        check_members(self.nodes, 300, byzantine=self.byzantine, kill=self.kill, pause=self.pause)
         adversary_of(self.attack)
         check_shown_rows(self.check_rows)
         if self.check_rows and self.trust:

@@ -22,7 +22,14 @@ from folkmoot.network.session.number_drill import number_adversary_of
 from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.number_verdict import NumberVerdict
-from folkmoot.runs.processes import Nodes, ask_while_some_fail, check_shown_rows, name_of, prepare
+from folkmoot.runs.processes import (
+    Nodes,
+    ask_while_some_fail,
+    check_members,
+    check_shown_rows,
+    name_of,
+    prepare,
+)
 from folkmoot.simulation import agree
 
 MOST_INPUTS = 142  # of the 442 patients; the others are shared out
@@ -46,16 +53,14 @@ class LocalNumbers:
 
     def check(self) -> None:
         """ValueError, with what is wrong."""
-        if not 3 <= checks.integer("nodes", self.nodes) <= 50:
-            raise ValueError(f"--nodes must satisfy 3 <= nodes <= 50 with --regression: got {self.nodes}")
-        for name in ("byzantine", "kill", "pause"):
-            checks.integer(f"--{name}", getattr(self, name), least=0)
-        faulty = self.byzantine + self.kill + self.pause
-        if faulty > self.nodes - 2:
-            raise ValueError(
-                "--byzantine, --kill and --pause must leave two honest nodes, one of which asks: "
-                f"got {faulty} of {self.nodes}"
-            )
+        check_members(
+            self.nodes,
+            50,
+            byzantine=self.byzantine,
+            kill=self.kill,
+            pause=self.pause,
+            note=" with --regression",
+        )
         if self.attack not in PLAYABLE_IN_NUMBERS:
             raise ValueError(
                 f"--attack must be one that a node can play with --regression, "

@@ -188,6 +188,20 @@ def prepare(
     return Nodes(folder, roster, settings, ports, [None] * len(models))
 
 
+def check_members(nodes: int, most: int, *, byzantine: int, kill: int, pause: int, note: str = "") -> None:
+    """ValueError unless so many nodes can be started, and two honest ones are left of them."""
+    if not 3 <= checks.integer("nodes", nodes) <= most:
+        raise ValueError(f"--nodes must satisfy 3 <= nodes <= {most}{note}: got {nodes}")
+    for name, many in (("byzantine", byzantine), ("kill", kill), ("pause", pause)):
+        checks.integer(f"--{name}", many, least=0)
+    faulty = byzantine + kill + pause
+    if faulty > nodes - 2:
+        raise ValueError(
+            "--byzantine, --kill and --pause must leave two honest nodes, one of which asks: "
+            f"got {faulty} of {nodes}"
+        )
+
+
 def check_shown_rows(rows: int) -> None:
     """ValueError unless each node may show so many check rows in a motion; 0 is none."""
     if not 0 <= checks.integer("--check-rows", rows) <= MOST_CHECK_ROWS:

@@ -23,6 +23,7 @@ from folkmoot.network.session.view import shares_of
 from folkmoot.network.storage.account import decisions_table
 from folkmoot.network.storage.audit import export_log
 from folkmoot.network.storage.certificate import has_certificate, write_certificate
+from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.storage import DATABASE, Storage, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import motion_protocols
@@ -178,7 +179,7 @@ class Api:
                 found.append(await self._told(self._ledger.motion(name)))
             except RefusalError:
                 damaged.append(name.hex())
-        return json_of(shapes.Motions(found, storage.count(), damaged))
+        return json_of(shapes.Motions(found, storage.count(), damaged, Invitations(storage).in_vain()))
 
     async def _motion(self, request: Request) -> Response:
         wait = _whole(request, "wait", 0, least=0, most=int(LONGEST_WAIT))

@@ -94,6 +94,10 @@ class Models:
 
         async with self._one:
             adopted = await asyncio.to_thread(done)
+        name = self._shown.node.roster[self._shown.node.seat.place].name
+        self._shown.log.write(
+            "info", "another model votes", node=name, votes=adopted.votes, former=adopted.former, by="page"
+        )
         self._changed()
         return adopted
 

@@ -10,6 +10,7 @@ import msgspec
 from folkmoot.network.service.asking import Terms, Voting, Weights
 from folkmoot.network.service.improve.candidates import Report
 from folkmoot.network.storage.account import Account
+from folkmoot.network.storage.invitations import Invited
 from folkmoot.network.wire.forms import Answers
 
 PER_INPUT: Final = (
@@ -62,6 +63,7 @@ class Motions(msgspec.Struct, frozen=True):
     motions: list[Motion]  # type: ignore[valid-type]
     count: int  # of all that are stored
     damaged: list[str]
+    invitations: list[Invited] = []  # of check rows after which no motion was put, the newest first
 
 
 class Input(msgspec.Struct, frozen=True):

@@ -235,10 +235,10 @@ class Tally:
 
 
 @checked_once()
-def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
-    """One storm, and its promises."""
+def play(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: bool = False) -> Tally:
+    """One storm, and its promises; or the same with its hostile members switched off."""
     try:
-        moot = stormy(seed, n, kinds)
+        moot = stormy(seed, n, kinds, switched_off=switched_off)
         watch(moot)
         run_through(moot)
         return assert_promises_hold(moot)
@@ -247,7 +247,7 @@ def play(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> Tally:
         raise
 
 
-def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> FederatedMoot:
+def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: bool = False) -> FederatedMoot:
     """Quorum sets, hostile members, losses, delays, crashes, a partition, and a motion: all from the seed."""
     rng, generator = random.Random(f"federated storm {seed}"), np.random.default_rng(seed)
     bad = rng.sample(range(n), rng.randint(1, max(1, (n - 1) // 3))) if seed % 3 else []
@@ -265,6 +265,9 @@ def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN) -> FederatedMoot:
         votes, seed, sets, weather=weather, hostile=hostile,
         adversaries={place: ATTACKS[name]() for place, name in lies.items()},
     )  # fmt: skip
+    if switched_off:
+        for place in drawn:
+            moot.crash(place)
     may_ask = [place for place in honest if sets[place] is not None]
     moot.put(rng.choice(may_ask), at=rng.uniform(0, 4), seconds=SECONDS)
     make_trouble(moot, rng, honest)

@@ -34,7 +34,7 @@ from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.number_verdict import NumberVerdict
 from support.network import epoch_storms
 from support.network.epoch_storms import CALM, END, LATER, NAMES, ROUNDS, make_trouble, meddling, weather
-from support.network.message_faults import MESSAGES, of_family
+from support.network.message_faults import of_family
 from support.network.moot_of_epochs import MootOfEpochs, address
 from support.network.signatures import checked_once
 from support.network.storms import again, assert_agree
@@ -42,11 +42,11 @@ from support.network.storms import again, assert_agree
 Asked: TypeAlias = Literal["labels", "numbers", "check rows", "federated"]
 ASKED: Final[tuple[Asked, ...]] = ("labels", "numbers", "check rows", "federated")
 KINDS: Final = epoch_storms.KINDS | {
-    name: meddling(*each) for family in MESSAGES for name, each in of_family(family).items()
+    name: meddling(*each) for family in (*ASKED[1:], "rosters") for name, each in of_family(family).items()
 }
 QUICK: Final = (
-    "two successors", "floods", "forged: Successor", "two-faced: Ballot", "withheld: Choice",
-    "two-faced: Labels", "late: Rows", "oversized: Answer",
+    "two successors", "two-faced: Ballot", "two-faced: Labels", "oversized: Answer", "withheld: Choice",
+    "forged: Successor",
 )  # fmt: skip
 INPUTS, SHOWN, OWN = 6, 6, 12  # that are asked about; check rows of each in a motion, and in all
 EVERYBODY: Final = (*NAMES, "hugo", "iris")

@@ -175,10 +175,19 @@ QUICK: Final = (*DRAWN, *DRAWN[:18])  # a storm against each kind, and some more
 
 
 @checked_once()
-def play(seed: int, kind: str | None = None, motions: int = 2, answers: Answers = "labels") -> Counter[str]:
-    """One storm and its promises; returns what happened."""
+def play(
+    seed: int,
+    kind: str | None = None,
+    motions: int = 2,
+    answers: Answers = "labels",
+    *,
+    switched_off: bool = False,
+) -> Counter[str]:
+    """One storm and its promises, or the same with its hostile member switched off; returns what happened."""
     try:
         moot, bad, early = stormy(seed, kind, motions, answers)
+        if switched_off:
+            moot.crash(bad)
         moot.network.run(until=motions * SECONDS + 8.0)
         return assert_promises_hold(moot, bad, early)
     except Exception as error:
@@ -290,6 +299,9 @@ def assert_promises_hold(moot: ReviewMoot, bad: int, early: list[tuple[int, int]
                     assert labels.setdefault((stored.name, node), opened.labels) == opened.labels
                     _are_right(moot, node, bad, opened, held.opened[MAP])
             outcome = outcome_of(storage, stored)
+            if stored.motion.asker != bad:
+                found["inputs"] += len(outcome.decisions)
+                found["decided"] += int((outcome.decisions >= 0).sum())
             if isinstance(outcome, NumberVerdict):
                 claims.setdefault(stored.name, []).append(outcome.claims[:, 0])
                 found["claimed"] += int(outcome.claimed.sum())

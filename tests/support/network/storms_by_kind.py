@@ -2,6 +2,9 @@
 
     PYTHONPATH=tests python -m support.network.storms_by_kind SEEDS NODES [KIND...]
 
+    PYTHONPATH=tests python -m support.network.storms_by_kind federated STORMS
+    PYTHONPATH=tests python -m support.network.storms_by_kind check-rows STORMS
+
 A line for each kind, over the storms of seeds 0 to SEEDS - 1 that have hostile members. Two members that are
 not hostile at all are beside them, since a participant more changes what is decided, whoever it is: one that
 is honest, and one that is honest but for its first votes, which are the opposite of what its model says.
@@ -10,14 +13,16 @@ is honest, and one that is honest but for its first votes, which are the opposit
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
 
 from folkmoot.network.service.node import Node
 from folkmoot.network.transports.memory import World
-from support.network import storms
+from support.network import federated_storms, review_storms, storms
 from support.network.hostile_members import KINDS
+from support.network.message_faults import BY_ASKER, FAULTS, MESSAGES
 from support.network.moot_in_memory import ChunkVotes, Moot
 
 
@@ -31,6 +36,39 @@ def votes_otherwise(moot: Moot, place: int, node: Node, _world: World[int]) -> N
     node._driver._votes = ChunkVotes(np.where(votes < 0, votes, 1 - votes).astype(np.int8))
 
 
+def of_messages(family: str, play: Callable[[int, str, bool], tuple[int, int]], storms: int) -> None:
+    """A line for each fault, in as many storms over the messages of a kind of motion in turn, and for a liar.
+
+    ``play`` says how many inputs honest nodes have decided in all, and of how many.
+    """
+    messages = [each.__name__ for each in MESSAGES[family] if each.__name__ not in BY_ASKER]
+    print("| the seventh member | storms | decided | with it switched off |")
+    print("|---|---|---|---|")
+    seeds = [seed for seed in range(20_000, 20_000 + 2 * storms) if seed % 3][:storms]
+    for fault in (*FAULTS, "lies"):
+        found = [[0, 0], [0, 0]]
+        for number, seed in enumerate(seeds):
+            kind = "lies" if fault == "lies" else f"{fault}: {messages[number % len(messages)]}"
+            for off in (False, True):
+                decided, inputs = play(seed, kind, off)
+                found[off][0] += decided
+                found[off][1] += inputs
+        shown = [f"{decided} of {inputs}" for decided, inputs in found]
+        print("|", " | ".join([fault, str(storms), *shown]), "|", flush=True)
+
+
+def _federated(seed: int, kind: str, switched_off: bool) -> tuple[int, int]:
+    kinds = ["lies: malicious" if kind == "lies" else kind]
+    tally = federated_storms.play(seed, 7, kinds, switched_off=switched_off)
+    return tally.confirmed, tally.intact
+
+
+def _check_rows(seed: int, kind: str, switched_off: bool) -> tuple[int, int]:
+    found = review_storms.play(seed, kind, 1, switched_off=switched_off)
+    return found["decided"], found["inputs"]
+
+
+OF_MESSAGES: Final = {"federated": ("federated", _federated), "check-rows": ("check rows", _check_rows)}
 CONTROLS: Final = {"honest": honest, "honest, votes otherwise": votes_otherwise}
 
 
@@ -60,5 +98,7 @@ def table(seeds: int, n: int, kinds: list[str]) -> None:
         print("|", " | ".join(map(str, told)), "|", flush=True)
 
 
-if __name__ == "__main__":
+if __name__ == "__main__" and sys.argv[1] in OF_MESSAGES:
+    of_messages(*OF_MESSAGES[sys.argv[1]], int(sys.argv[2]))
+elif __name__ == "__main__":
     table(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

@@ -53,6 +53,7 @@ class Asking(ABC):
         self._minutes, self._patience, self._stance, self._rng = minutes, patience, stance, rng
         motion, seat = minutes.motion, minutes.seat
         self._testimony = Testimony(minutes.name, seat.keys, motion.form)
+        self._most, self._quorum = seat.n - faults(seat.n), quorum(seat.n)
         self._mute: set[int] = set()  # peers who found nobody to trust: there is nothing to hear from them
         self._punctuality = Punctuality(patience, minutes.health, seat.n)
         self._word = self._punctuality.word
@@ -119,8 +120,8 @@ class Asking(ABC):
         A node far away needs longer for its rounds. When all but f have closed it talks for as long again as
         they did, and no longer: they do not wait for its close for ever.
         """
-        seat, patience = self._minutes.seat, self._patience
-        if len(self._minutes.closes) < seat.n - faults(seat.n):
+        patience = self._patience
+        if len(self._minutes.closes) < self._most:
             return patience.talk_by
         if self._most_closed is None:
             self._most_closed = now
@@ -176,7 +177,7 @@ class Asking(ABC):
         seat = self._minutes.seat
         self._punctuality.give_up(now)
         live, judgement = self._minutes.live_peers(now), self._minutes.chooses
-        if judgement is None and len(live) + 1 < quorum(seat.n):
+        if judgement is None and len(live) + 1 < self._quorum:
             return []  # too few to decide anything, and nobody should change its mind for so few
         live = [peer for peer in self._punctuality.usable(live) if peer not in without]
         if judgement is None:

@@ -24,7 +24,8 @@ class Punctuality:
 
     def __init__(self, patience: Patience, health: Health, n: int) -> None:
         self.slow: set[int] = set()  # not asked any more in this motion
-        self._patience, self._health, self._n = patience, health, n
+        self._patience, self._health = patience, health
+        self._faults, self._quorum = faults(n), quorum(n)
         self._asked: list[dict[int, float]] = [{} for _ in range(n)]  # rounds that each owes, asked when
         self.word = [float("-inf")] * n  # when each last asked us: it is there, and what it owes may be lost
         self._late: set[int] = set()  # of those asked last
@@ -69,7 +70,7 @@ class Punctuality:
                 continue
             self._late.add(peer)
             self._history[peer] = (self._history[peer] << 1 | 1) & _LAST_TEN
-            if self._history[peer].bit_count() >= MOST_LATE and len(self.slow) < faults(self._n):
+            if self._history[peer].bit_count() >= MOST_LATE and len(self.slow) < self._faults:
                 self.slow.add(peer)
 
     def give_up(self, now: float) -> None:
@@ -83,4 +84,4 @@ class Punctuality:
     def usable(self, live: Sequence[int]) -> list[int]:
         """Those of the live peers to be asked: not the slow ones, unless too few are left for a quorum."""
         punctual = [peer for peer in live if peer not in self.slow]
-        return punctual if len(punctual) + 1 >= quorum(self._n) else list(live)
+        return punctual if len(punctual) + 1 >= self._quorum else list(live)

@@ -55,6 +55,8 @@ class Talking(Asking):
             self._mute.add(peer)
 
     def _prepare_to_react(self) -> None:
+        if self._minutes.local is None:  # there is no threshold to be settled
+            return
         first = [held for peer, held in self._answers.items() if peer in self._unmoved]
         self._stance.settle_threshold(first or list(self._answers.values()))
 

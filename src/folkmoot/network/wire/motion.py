@@ -311,6 +311,11 @@ def motion_protocols() -> tuple[str, ...]:
 def check_protocol_name(name: str) -> None:
     """ValueError unless a motion about labels may be played by the protocol of this name."""
     known = motion_protocols()
+    if name == "hierarchy":
+        raise ValueError(
+            f"protocol must be one of {', '.join(known)}: got 'hierarchy', which is for simulations; put the "
+            "motion to a moot of each team, and then to a moot of their delegates"
+        )
     if name not in known:
         raise ValueError(f"protocol must be one of {', '.join(known)}: got {name!r}")
 

@@ -179,6 +179,7 @@ const Ask = (() => {
         await state.follow(told.motion);
       } catch (error) {
         complain(error.message);
+        if (invites) state.lookAtMotions().catch(() => {}); // it is kept that nothing was put, and why
       }
     }
 

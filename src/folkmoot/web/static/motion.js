@@ -163,6 +163,8 @@ const Motion = (() => {
       ]);
     });
     fresh(document.getElementById("motions"), rows.length ? [head("motion", "inputs", "state", "asked by", "when"), html("tbody", {}, rows)] : []);
+    fresh(document.getElementById("in-vain"), state.inVain.slice(0, 3).map((each) =>
+      html("p", { class: "soft small", text: `Not put, ${clock(each.created)}: ${many(each.inputs, "input")} by peer review. ${bare(each.why)}.` })));
     const more = state.count - rows.length;
     document.getElementById("follow").hidden = !state.pinned;
     document.getElementById("motions-note").textContent = rows.length

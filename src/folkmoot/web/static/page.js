@@ -7,7 +7,7 @@ const Page = (() => {
   const LISTED = 40; // motions
   const LOOKED = 1000; // milliseconds between two looks at what events do not tell of a motion under way
 
-  const state = { access: null, moot: null, model: null, motions: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
+  const state = { access: null, moot: null, model: null, motions: [], inVain: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
   let link = null;
   let due = false;
   let timer = 0;
@@ -103,6 +103,11 @@ const Page = (() => {
     changed();
   };
 
+  state.lookAtMotions = async () => {
+    state.inVain = (await Link.get(`/v1/motions?last=1`)).invitations;
+    changed();
+  };
+
   async function motion(name) {
     keep(await Link.get(`/v1/motions/${name}`));
     changed();
@@ -111,7 +116,7 @@ const Page = (() => {
   async function refresh() {
     const [access, listed, evidence, records, model] = await Promise.all(
       ["/v1/access", `/v1/motions?last=${LISTED}`, "/v1/evidence", "/v1/records", "/v1/model"].map((path) => Link.get(path)));
-    Object.assign(state, { access, model, motions: [], count: listed.count, accusations: evidence.evidence, records: records.records });
+    Object.assign(state, { access, model, motions: [], inVain: listed.invitations, count: listed.count, accusations: evidence.evidence, records: records.records });
     state.live.clear();
     state.under = null;
     listed.motions.forEach(keep);

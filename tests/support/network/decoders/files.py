@@ -1,0 +1,168 @@
+"""What is in files: rosters, quorum sets, certificates, audit logs, kept rounds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from folkmoot.federated.agreement import Statement
+from folkmoot.federated.quorum_set import QuorumSet
+from folkmoot.network.membership.quorum_choice import read_quorum_set
+from folkmoot.network.membership.roster import Member, Roster
+from folkmoot.network.session.series import Rounds, Series, read_series
+from folkmoot.network.storage.account import account_of
+from folkmoot.network.storage.audit import check_export, export_log
+from folkmoot.network.storage.certificate import read_certificate, write_certificate
+from folkmoot.network.wire.ballots import form_of, pack_statement, read_set, unpack_statement
+from folkmoot.network.wire.succession import Succession
+from folkmoot.network.wire.succession_file import read_succession, write_succession
+from support.network.decoders.reader import Reader
+from support.network.epochs import member, roster_of, signatures
+from support.network.federated_moot import FederatedMoot
+from support.network.moot_in_memory import Moot
+from support.network.number_moot import NumberMoot
+
+NAMES = ("anna", "bert", "cleo", "dora", "emil")
+
+
+def rosters(folder: Path) -> Iterator[Reader]:
+    """Rosters: in a frame, in files, and a member's line."""
+    old = roster_of(NAMES)
+    successions = [
+        Succession.after(old, [*old, member("fred")]),
+        Succession.after(old, [*old][1:]),
+        Succession.after(old, [member("anna", 1), *old][:1] + [*old][1:], ["anna"]),
+    ]
+    contents = [each.content for each in successions]
+    plain, signed = folder / "roster.toml", folder / "next.toml"
+    two = roster_of(NAMES[:2])  # to read a certificate takes long
+    two.write(plain)
+    texts = []
+    for members in ([*two, member("fred")], [member("anna", 1), two[1]]):
+        follower = Succession.after(two, members, ["anna"] if len(members) == 2 else [])
+        write_succession(signed, follower, two, signatures(follower, two, ["bert"]))
+        texts.append(signed.read_bytes())
+
+    def in_file(path: Path, read: Callable[[Path], Any]) -> Callable[[bytes], Any]:
+        def written(data: bytes) -> Any:
+            path.write_bytes(data)
+            return read(path)
+
+        return written
+
+    def follows(data: bytes, found: Succession) -> None:
+        assert found.content == data
+        assert found.roster.previous == old.digest
+
+    def a_roster(_data: bytes, found: Roster) -> None:
+        assert len(found.digest) == 64
+
+    def with_signatures(_data: bytes, found: tuple[Succession, dict[int, bytes]]) -> None:
+        succession, told = found
+        assert succession.standing(two, told).signed == tuple(sorted(told))
+
+    def a_member(_data: bytes, found: Member) -> None:
+        assert Member.parse(found.line()) == found
+
+    line = ("membership.roster:Member.parse", "membership.fields:parse_toml")
+    yield Reader("contents of rosters", lambda data: Succession.read(data, old), contents, follows,
+                 ("wire.succession:_DECODER", "wire.succession:Succession.read"), quick=600)  # fmt: skip
+    yield Reader("roster files", in_file(plain, Roster.read), [plain.read_bytes(), *texts], a_roster,
+                 ("membership.roster:Roster.read", "membership.fields:read_toml"), quick=150)  # fmt: skip
+    yield Reader("succession files", in_file(signed, lambda path: read_succession(path, two)), texts,
+                 with_signatures, ("wire.succession_file:read_succession",), quick=150)  # fmt: skip
+    yield Reader("lines of members", lambda data: Member.parse(data.decode(errors="surrogateescape")),
+                 [each.line().encode() for each in old], a_member, line, quick=300)  # fmt: skip
+
+
+def ballots(folder: Path) -> Iterator[Reader]:
+    """Statements of federated motions, and quorum sets in files."""
+    rng = np.random.default_rng(5)
+    pool = []
+    for classes in (2, 3, 10):
+        for counters in (0, 1, 3):
+            said = rng.integers(-1, classes, (4, counters, 6)).astype(np.int8)
+            wanted, at = rng.integers(-1, classes, 6).astype(np.int8), rng.integers(0, 17, 6)
+            pool.append(pack_statement(Statement("", said, at, wanted), classes))
+
+    def one_encoding(data: bytes, found: tuple[Statement, int]) -> None:
+        statement, classes = found
+        assert pack_statement(statement, classes) == data
+        assert -1 <= statement.said.min(initial=0) <= statement.said.max(initial=0) < classes
+        assert 0 <= statement.counter.min() <= statement.counter.max() <= 16
+
+    path = folder / "mine.toml"
+    texts = [
+        b'threshold = 2\nmembers = ["a", "b"]\n[[inner]]\nthreshold = 1\nmembers = ["c"]\n',
+        b'name = "x"\n[quorum_set]\nthreshold = 1\nmembers = ["a"]\n',
+        b'{"threshold": 2, "validators": ["a"], "innerQuorumSets": [{"threshold": 1, "validators": ["b"]}]}',
+    ]
+
+    def read(data: bytes) -> QuorumSet:
+        path.write_bytes(data)
+        return read_quorum_set(path)
+
+    def satisfiable(_data: bytes, found: QuorumSet) -> None:
+        assert found.satisfiable
+        assert read_set(form_of(found)).digest() == found.digest()
+
+    yield Reader("ballots", lambda data: unpack_statement(data[:2000], bytes(32)), pool, one_encoding,
+                 ("wire.ballots:unpack_statement",), quick=3000)  # fmt: skip
+    yield Reader("quorum set files", read, texts, satisfiable,
+                 ("membership.quorum_choice:read_quorum_set",), quick=300)  # fmt: skip
+
+
+def played() -> Iterator[Reader]:
+    """Certificates, audit logs and kept rounds of motions that were played."""
+    values = np.tile(np.arange(4.0), (7, 1))
+    federated = FederatedMoot(np.ones((7, 2), np.int8), 1)
+    halls = [Moot(np.ones((7, 4), np.int8), 1, two_faced=[2]), NumberMoot(values, 1), federated]
+    certificates, exports, rounds = [], [], []
+    for hall in halls:
+        hall.put(0, rounds=3)
+        hall.network.run(40.0)
+        for place in (0, 1):
+            storage = hall.storages[place]
+            (stored,) = storage.motions()
+            held = storage.held(stored.name)
+            certificates.append(write_certificate(stored, held))
+            own = hall.roster[place]
+            log = export_log([*storage.audit.entries()], own.name, own.fingerprint, hall.keys[place])
+            exports.append(log.encode())
+    series = Series(began=0.0)
+    for at in range(5):
+        series.add(float(at), [1, 2], {1: bytes([at // 2] * 8)}, changed=at)
+    rounds.append(series.packed())
+    roster = halls[0].roster
+
+    def as_it_was(pool: list[bytes]) -> Callable[[bytes, Any], None]:
+        def whole(data: bytes, _found: Any) -> None:
+            assert data in pool, "not a character can be changed"
+
+        return whole
+
+    def of_what_was_signed(data: bytes, _found: Any) -> None:
+        """Some of the closes may be left out, as the certificate itself says, but none be changed."""
+        told, known = json.loads(data), [json.loads(each) for each in certificates]
+        for part in ("closes", "evidence"):
+            assert all(any(each in other[part] for other in known) for each in told[part])
+        assert any(
+            all(told[key] == other[key] for key in ("header", "signature", "motion")) for other in known
+        )
+
+    yield Reader("certificates", lambda data: account_of(*read_certificate(data, roster)), certificates,
+                 of_what_was_signed,
+                 ("storage.certificate:_DECODER", "storage.certificate:read_certificate"),
+                 quick=500)  # fmt: skip
+    yield Reader("audit logs", lambda data: check_export(data.decode(), roster), exports, as_it_was(exports),
+                 ("storage.audit:check_export", "storage.audit:read_export"), quick=500)  # fmt: skip
+
+    def of_rounds(_data: bytes, found: Rounds) -> None:
+        assert all(isinstance(each.asked, tuple) and isinstance(each.at, float) for each in found.rounds)
+
+    yield Reader("kept rounds", read_series, rounds, of_rounds,
+                 ("session.series:_DECODER", "session.series:read_series"))  # fmt: skip
