@@ -43,6 +43,8 @@ def all_kinds(folder: Path) -> Iterator[Nodes]:
             quorum_set=QuorumSet(3, [name_of(each) for each in range(N)]),
         )  # fmt: skip
     improve = improving_settings(nodes.settings[0].folder, *data.rows[0], []).improve
+    if improve is not None:
+        improve = replace(improve, adopt_by_page=True)
     nodes.settings[0] = replace(nodes.settings[0], improve=improve, refit=candidate_of)
     with (nodes.settings[0].folder / "node.toml").open("a") as file:  # for folkmoot node adopt
         file.write(f'roster = "../roster.toml"\nmodel = "../{models[0].name}"\n')
