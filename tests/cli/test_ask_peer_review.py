@@ -173,6 +173,7 @@ def test_a_local_moot_of_each_kind(kind: str) -> None:
         assert found["apart"] <= 20
         assert found["error"] < 80
         assert found["without_review"] < 80
+        assert set(found["check_rows"].values()) == {10}
         return
     assert found["contradictions"] == 0
     assert found["consensus"] > 0.7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,15 @@ from folkmoot.protocols import leader_order, leader_sample
 from folkmoot.protocols.many import winners
 from support.network.leading_storms import RevealsInTheTalk, RevealsToHalf, ShowsToHalf
 from support.network.moot_in_memory import Moot
+from support.network.signatures import checked_once
 
 N, K, ALPHA, INPUTS = 7, 4, 4, 40
+
+
+@pytest.fixture(autouse=True)
+def _checked_once() -> Iterator[None]:
+    with checked_once():
+        yield
 
 
 def votes_of(seed: int = 1) -> Any:
@@ -101,7 +109,7 @@ def test_who_reveals_to_some_only_keeps_nobody_from_agreeing_on_the_leaders(kind
 
 def test_a_node_that_was_started_again_finds_its_place() -> None:
     moot = Moot(votes_of(), 3, weather=Weather(delay=0.003))
-    moot.put(0, seconds=40.0, protocol="leaders", k=K, alpha=ALPHA, rounds=60, pace=0.05)
+    moot.put(0, seconds=40.0, protocol="leaders", k=K, alpha=ALPHA, rounds=40, pace=0.05)
     moot.at(1.0, lambda: moot.crash(5))
     moot.at(1.3, lambda: moot.start(5))
     moot.network.run(60.0)

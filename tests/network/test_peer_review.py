@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,9 @@ from msgspec.structs import replace
 
 from folkmoot.adversaries import ATTACKS, Adversary
 from folkmoot.network.service.check_rows import ALL_SHOWN, NONE_SHOWN, LabelledRows
+from folkmoot.network.service.control import propose, with_check_rows
 from folkmoot.network.service.holdout import Holdout
+from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.storage.account import Account, account
@@ -22,7 +26,7 @@ from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.batch import Batch
-from folkmoot.network.wire.motion import motion_name
+from folkmoot.network.wire.motion import Motion, motion_name
 from folkmoot.network.wire.packing import pack, unpack
 from folkmoot.network.wire.review import Review
 from folkmoot.network.wire.statements import proves
@@ -196,6 +200,47 @@ def test_a_motion_that_was_put_is_no_lost_invitation_though_the_node_stops_at_on
     assert Invitations(storage).in_vain() == []
     moot.network.run(60.0)
     assert storage.motions()[0].closed is not None
+
+
+def test_an_asker_that_leaves_while_check_rows_come_has_put_nothing_and_it_is_said() -> None:
+    moot = ReviewMoot(5, 4)
+    node = moot.nodes[0]
+    assert node is not None
+
+    async def leaves() -> None:
+        draft, inputs = moot.motion(0, Batch(np.arange(60, dtype="<i4")[:, None]), **moot.terms())
+        waiting = asyncio.create_task(with_check_rows(node, draft, inputs))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with suppress(asyncio.CancelledError):
+            await waiting
+        moot.network.run(10.0)
+
+    asyncio.run(leaves())
+    (lost,) = Invitations(moot.storages[0]).in_vain()
+    assert lost.why == "whoever asked did not wait for check rows, and nothing was put"
+    assert moot.storages[0].count() == 0
+
+
+def test_check_rows_of_a_motion_that_its_own_node_refuses_were_shown_in_vain() -> None:
+    moot = ReviewMoot(5, 4)
+    node = moot.nodes[0]
+    assert node is not None
+    refused: list[str] = []
+
+    def ready(motion: Motion | str, inputs: Inputs) -> None:
+        assert isinstance(motion, Motion)
+        moot.storages[0].has_room = False
+        try:
+            propose(node, motion, inputs, lambda *_: None)
+        except ValueError as error:
+            refused.append(str(error))
+
+    draft, inputs = moot.motion(0, Batch(np.arange(60, dtype="<i4")[:, None]), **moot.terms())
+    node.reviews.invite(draft, inputs, ready)
+    moot.network.run(10.0)
+    assert [each.why for each in Invitations(moot.storages[0]).in_vain()] == refused
+    assert "the disk of this node is nearly full" in refused[0]
 
 
 def test_only_so_many_invitations_are_kept() -> None:

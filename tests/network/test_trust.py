@@ -195,3 +195,15 @@ def test_a_large_batch_is_heard_in_part_and_decided_whole(monkeypatch: pytest.Mo
     assert part.start.shape == whole.start.shape == (8 * INPUTS,)
     assert (part.start == np.tile(truth, 8)).mean() > 0.9
     assert (part.start == whole.start).mean() > 0.97
+
+
+def test_who_is_away_has_not_voted_late() -> None:
+    """Others did not hold its commitment either, which says of those that have one that it came late."""
+    votes = np.zeros((7, 60), dtype=np.int8)
+    moot = Moot(votes, 1, holdouts=dict.fromkeys(range(7), GOOD))
+    for place in (5, 6):
+        moot.crash(place)
+    moot.put(0, k=4, alpha=3, rounds=5, trust=True)
+    moot.network.run(until=60.0)
+    _, told = decisions_of(moot, 0)
+    assert (told.silent, told.late) == (["p005", "p006"], [])

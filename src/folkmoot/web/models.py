@@ -54,8 +54,13 @@ class Models:
                 pools_of=None if settings.improve is None else list(settings.improve.askers),
                 pools=[name.hex() for name in Pools(models.candidates.folder).names()],
                 candidates=models.candidates.reports(),
+                adopt_by_page=self._may_change(),
             )
         )
+
+    def _may_change(self) -> bool:
+        improve = self._shown.settings.improve
+        return improve is not None and improve.adopt_by_page
 
     async def _adopt(self, request: Request) -> Response:
         wanted = await _which(request)
@@ -82,6 +87,12 @@ class Models:
 
     async def _change(self, change: Callable[[Storage], shapes.Adopted]) -> shapes.Adopted:
         """In a thread, with a connection of its own to the database: a model takes time to load."""
+        if not self._may_change():
+            raise RefusalError(
+                403,
+                "models are adopted at the prompt: folkmoot node adopt FOLDER [MOTION]; with "
+                "adopt_by_page = true in [improve] of node.toml they are here, too",
+            )
 
         def done() -> shapes.Adopted:
             storage = Storage(self._shown.folder / DATABASE)

@@ -258,6 +258,7 @@ class Model(msgspec.Struct, frozen=True):
     pools_of: list[str] | None  # whose pools better models are made of; None: there is no [improve]
     pools: list[str]  # motions whose pools are kept: under way, or to be fitted to
     candidates: list[Report]  # models that were made of pools, the oldest first
+    adopt_by_page: bool = False  # whether one can be adopted here, and that undone; else at the prompt alone
 
 
 class Which(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

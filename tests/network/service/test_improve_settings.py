@@ -97,6 +97,7 @@ def run_json_failing(*arguments: object) -> Any:
         ({"most_rows": 0}, "most_rows in [improve] must be a whole number from 1 to 100,000: got 0"),
         ({"most_seconds": 1.5}, "most_seconds in [improve] must be a whole number from 1 to 86,400: got 1.5"),
         ({"pools_a_day": 10_000}, "pools_a_day in [improve] must be a whole number from 1 to 1,000: got"),
+        ({"adopt_by_page": "yes"}, "adopt_by_page in [improve] must be true or false: got 'yes'"),
     ],
 )
 def test_lines_that_cannot_be_read_are_refused_in_a_line(

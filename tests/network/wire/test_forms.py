@@ -132,3 +132,12 @@ def test_mutated_numbers_are_what_pack_makes_or_refused(frames: int) -> None:
             read += 1
             assert pack(found) == bytes(damaged), "one encoding each"
     assert read > 500
+
+
+def test_a_signalling_nan_is_refused_without_a_warning() -> None:
+    """Any peer can send one; arithmetic with it would warn on the node's screen."""
+    signalling = bytes([1, 0, 0, 0, 0, 0, 0xF0, 0x7F])
+    with pytest.raises(ValueError, match="in the one right way"):
+        NumberForm(1).unpack(signalling)
+    assert NumberForm(1).pack(np.frombuffer(signalling)[:, None]) == NumberForm(1).pack(np.array([[np.nan]]))
+    assert NumberForm(1).pack(np.array([[-0.0]])) == bytes(8)

@@ -1,6 +1,6 @@
 """A moot of real processes that can do all: check rows, pools, quorum sets, probabilities; one has a page.
 
-Five members with small models of digits. The first has the page and improves by pools of its own; the last
+Four members with small models of digits. The first has the page and improves by pools of its own; the last
 shows no check rows.
 """
 
@@ -22,7 +22,7 @@ from folkmoot.skops_files import write_skops
 from support.network.improving_moot import ESTIMATOR, digits, improving_settings
 from support.network.ports import held_port
 
-N = 5
+N = 4
 
 
 @contextmanager
@@ -40,9 +40,11 @@ def all_kinds(folder: Path) -> Iterator[Nodes]:
         np.savez(path, X=test[held], y=truth[held])
         nodes.settings[place] = replace(
             nodes.settings[place], holdout=path, policy=Policy(check_rows=20 if place < N - 1 else 0),
-            quorum_set=QuorumSet(4, [name_of(each) for each in range(N)]),
+            quorum_set=QuorumSet(3, [name_of(each) for each in range(N)]),
         )  # fmt: skip
     improve = improving_settings(nodes.settings[0].folder, *data.rows[0], []).improve
+    if improve is not None:
+        improve = replace(improve, adopt_by_page=True)
     nodes.settings[0] = replace(nodes.settings[0], improve=improve, refit=candidate_of)
     with (nodes.settings[0].folder / "node.toml").open("a") as file:  # for folkmoot node adopt
         file.write(f'roster = "../roster.toml"\nmodel = "../{models[0].name}"\n')

@@ -250,10 +250,13 @@ def play(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: bool 
 def stormy(seed: int, n: int, kinds: Sequence[str] = DRAWN, *, switched_off: bool = False) -> FederatedMoot:
     """Quorum sets, hostile members, losses, delays, crashes, a partition, and a motion: all from the seed."""
     rng, generator = random.Random(f"federated storm {seed}"), np.random.default_rng(seed)
-    bad = rng.sample(range(n), rng.randint(1, max(1, (n - 1) // 3))) if seed % 3 else []
     sets = quorum_sets(rng, n)
-    while not intact_without(sets, bad):
-        bad, sets = bad[:1], quorum_sets(rng, n)
+    bad = rng.sample(range(n), rng.randint(1, max(1, (n - 1) // 3))) if seed % 3 else []
+    first, others = bad[:1], random.Random(f"federated sets {seed}")
+    while bad and not intact_without(sets, bad):
+        bad.pop()
+    while not intact_without(sets, bad := bad or first):  # there is somebody hostile, and somebody intact
+        sets = quorum_sets(others, n)
     drawn = {place: rng.choice(kinds) for place in bad}
     honest = [place for place in range(n) if place not in drawn]
     votes = (generator.random((n, INPUTS)) < rng.choice([0.5, 0.7, 0.9])).astype(np.int8)

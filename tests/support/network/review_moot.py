@@ -80,7 +80,8 @@ class ReviewMoot(Moot):
             labels = [str(float(self.numbers[i])) for i in numbers]
         return LabelledRows(numbers[:, None].astype(float), labels)
 
-    def _terms(self) -> dict[str, Any]:
+    def terms(self) -> dict[str, Any]:
+        """How a motion is put unless something else is said."""
         of_labels = {"trust": True, "labels": LABELS[: self.classes], "k": min(5, self.n - 1)}
         if self.answers == "labels":
             return of_labels
@@ -105,7 +106,7 @@ class ReviewMoot(Moot):
             node = self.nodes[asker]
             if node is not None:
                 batch = Batch(np.arange(self.asked, dtype="<i4")[:, None])
-                motion, inputs = self.motion(asker, batch, **self._terms() | changes)
+                motion, inputs = self.motion(asker, batch, **self.terms() | changes)
                 node.reviews.invite(motion, inputs, ready)
 
         self.network.at(at, put)

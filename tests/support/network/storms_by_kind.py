@@ -13,7 +13,7 @@ is honest, and one that is honest but for its first votes, which are the opposit
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import numpy as np
@@ -45,16 +45,21 @@ def of_messages(family: str, play: Callable[[int, str, bool], tuple[int, int]], 
     print("| the seventh member | storms | decided | with it switched off |")
     print("|---|---|---|---|")
     seeds = [seed for seed in range(20_000, 20_000 + 2 * storms) if seed % 3][:storms]
+    off = ""
     for fault in (*FAULTS, "lies"):
-        found = [[0, 0], [0, 0]]
-        for number, seed in enumerate(seeds):
-            kind = "lies" if fault == "lies" else f"{fault}: {messages[number % len(messages)]}"
-            for off in (False, True):
-                decided, inputs = play(seed, kind, off)
-                found[off][0] += decided
-                found[off][1] += inputs
-        shown = [f"{decided} of {inputs}" for decided, inputs in found]
-        print("|", " | ".join([fault, str(storms), *shown]), "|", flush=True)
+        kinds = [
+            "lies" if fault == "lies" else f"{fault}: {messages[number % len(messages)]}"
+            for number in range(storms)
+        ]
+        if fault in (FAULTS[0], "lies"):  # without its member a storm is the same whatever the fault
+            off = _summed(play(seed, kind, True) for seed, kind in zip(seeds, kinds, strict=True))
+        found = _summed(play(seed, kind, False) for seed, kind in zip(seeds, kinds, strict=True))
+        print("|", " | ".join([fault, str(storms), found, off]), "|", flush=True)
+
+
+def _summed(counts: Iterable[tuple[int, int]]) -> str:
+    decided, inputs = map(sum, zip(*counts, strict=True))
+    return f"{decided} of {inputs}"
 
 
 def _federated(seed: int, kind: str, switched_off: bool) -> tuple[int, int]:

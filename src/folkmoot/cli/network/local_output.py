@@ -35,6 +35,11 @@ def _signers(account: Account) -> dict[str, Any]:
     }
 
 
+def _reviewed(account: Account) -> dict[str, Any]:
+    """What was learnt from, for --json."""
+    return {"check_rows": account.check_rows, "vanished": account.vanished, "anchored": account.anchored}
+
+
 def _cost(result: LocalResult | LocalNumbersResult) -> dict[str, Any]:
     """What it took, for --json."""
     account = result.account
@@ -58,6 +63,7 @@ def numbers_as_dict(result: LocalNumbersResult) -> dict[str, Any]:
         "undecided": account.undecided,
         "apart": result.apart,
         **_signers(account),
+        **_reviewed(account),
         **_cost(result),
     }
 
@@ -129,9 +135,7 @@ def as_dict(result: LocalResult) -> dict[str, Any]:
         **_signers(account),
         "trust": account.trust,
         "by_trust": result.by_trust,
-        "check_rows": account.check_rows,
-        "vanished": account.vanished,
-        "anchored": account.anchored,
+        **_reviewed(account),
         **_cost(result),
         "participant_table": result.participants.to_list(),
     }

@@ -75,7 +75,8 @@ class Terms:
     peer_review : bool
         Whether the participants are invited to send check rows, labelled rows of their own that are mixed
         into the batch. Once all votes are fixed their labels are opened, and each node learns from them whom
-        to believe on what.
+        to believe on what. Probabilities that are handed in are weighed, and the talk is about labels then;
+        with ``regression`` a node opens the talk with what it makes of all numbers.
 
     Examples
     --------

@@ -306,7 +306,7 @@ class Driver:
                 "bytes_sent": running.sent,
                 "bytes_received": running.received,
                 "seconds": round(self._transport.now() - running.started, 6),
-                "late": sorted(session.late),
+                "late": sorted(session.late & session.commits.keys()),
                 "refused": {str(place): why for place, why in sorted(session.refusals.items())},
             }
             | self._learnt(session.judgement)

@@ -194,7 +194,7 @@ class Session:
             committed=tuple(sorted(self.commits)),
             closed=tuple(sorted(self.closes)),
             accused=tuple(sorted(self.cheats)),
-            late=tuple(sorted(self.late)),
+            late=tuple(sorted(self.late & self.commits.keys())),
             refused=self.refusals,
             asked=tuple(asked),
             heard=len(answers),

@@ -149,7 +149,7 @@ class NumberForm(Form):
 
     def pack(self, held: Array) -> bytes:
         """Eight bytes a number, little-endian; minus zero is zero, and no number is one NaN."""
-        return np.where(np.isnan(held), np.nan, held + 0.0).astype("<f8").tobytes()
+        return (np.where(np.isnan(held), np.nan, held) + 0.0).astype("<f8").tobytes()
 
     def unpack(self, data: bytes) -> Floats:
         """Numbers within the bounds; an input has all of its numbers, or none."""

@@ -49,7 +49,9 @@ const Models = (() => {
     if (report.why !== null) parts.push(html("p", { class: "bad", text: `Refused: ${bare(report.why)}.` }));
     else {
       parts.push(html("p", { class: "limits", text: `${plain(report.asker)} chose the inputs of the pool. A model can answer your rows well and still hold a backdoor: adopt it only if you trust who chose them.` }));
-      if (state.access.may === "ask" && report.motion !== told.votes)
+      if (!told.adopt_by_page && report.motion !== told.votes)
+        parts.push(html("p", { class: "soft" }, ["To let it vote, type ", html("code", { text: `folkmoot node adopt FOLDER ${short(report.motion)}` }), ". With adopt_by_page = true in [improve] of node.toml it can be done here."]));
+      else if (state.access.may === "ask" && report.motion !== told.votes)
         parts.push(button("Adopt: let it vote", () => change(state, "adopt", report.motion), { class: "main adopt", "data-key": `adopt ${report.motion}` }));
     }
     return html("details", { class: "evidence candidate", "data-motion": report.motion, open: open ? "" : null }, [
@@ -78,7 +80,7 @@ const Models = (() => {
     const open = new Set([...where.querySelectorAll("details[open]")].map((each) => each.dataset.motion));
     const latest = told.adopted.at(-1);
     const parts = [html("p", {}, [html("b", { text: bare(`${named(told.votes, told)} votes`).replace(/^t/, "T") }), " from the next motion on."])];
-    if (latest && state.access.may === "ask")
+    if (latest && told.adopt_by_page && state.access.may === "ask")
       parts.push(html("p", {}, [button("Undo the latest adoption", () => change(state, "undo", latest), { class: "small-button undo", "data-key": "undo" }), html("span", { class: "soft small", text: ` of the pool ${short(latest)}` })]));
     if (told.pools.length) parts.push(html("p", { class: "soft", text: `${many(told.pools.length, "pool")} (${list(told.pools.map(short), 4)}) ${told.pools.length === 1 ? "waits" : "wait"} for the end of the motion, or for a model to be fitted.` }));
     parts.push(...[...told.candidates].reverse().map((report) => candidate(state, told, report, open.has(report.motion))));

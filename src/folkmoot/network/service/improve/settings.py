@@ -52,6 +52,9 @@ class Improve:
         How much memory a refit may take; then it fails, and the node goes on.
     pools_a_day : int, default 10
         How many pools it takes in 24 hours.
+    adopt_by_page : bool, default False
+        Whether the page and the HTTP API may adopt a model and undo that. Else whoever has their token, and
+        may ask, could put a pool of its own choice and let what comes of it vote.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Improve:
     most_seconds: int = 300
     most_megabytes: int = 4096
     pools_a_day: int = 10
+    adopt_by_page: bool = False
 
     @classmethod
     def read(cls, table: object, folder: Path) -> Improve:
@@ -86,6 +90,9 @@ class Improve:
             value = table.get(key, "label")
             if not isinstance(value, str) or not value:
                 raise ValueError(f"{key} in [improve] must be text: got {value!r}")
+        by_page = table.get("adopt_by_page", False)
+        if not isinstance(by_page, bool):
+            raise ValueError(f"adopt_by_page in [improve] must be true or false: got {by_page!r}")
         estimator = table["estimator"]
         if not is_function(estimator) and Path(estimator).suffix.lower() != ".skops":
             raise ValueError(f"estimator must be FILE.skops or package.module:factory: got {estimator!r}")
@@ -94,6 +101,7 @@ class Improve:
             estimator if is_function(estimator) else str(folder / estimator),
             table.get("target", "label"),
             _askers(table.get("askers", [])),
+            adopt_by_page=by_page,
             **{name: _whole(name, table[name]) for name in _BOUNDS if name in table},
         )
 
