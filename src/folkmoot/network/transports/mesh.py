@@ -199,9 +199,11 @@ class Mesh:
         await asyncio.gather(*self._accepting_tasks, return_exceptions=True)
         for listener in self._listeners:
             listener.close()
+        dialling = [state.dialling for state in self._peers.values() if state.dialling is not None]
+        for task in dialling:
+            task.cancel()
+        await asyncio.gather(*dialling, return_exceptions=True)
         for state in self._peers.values():
-            if state.dialling is not None:
-                state.dialling.cancel()
             for connection in list(state.connections):
                 connection.drop("leaving")
         for connection in list(self._pending):
@@ -313,6 +315,9 @@ class Mesh:
                     await self._loop.create_connection(lambda c=connection: c, host, port)  # type: ignore[misc]
                     while not connection.ready and not connection.over:
                         await connection.changed()
+            except asyncio.CancelledError:  # nobody else knows of a handshake under way
+                connection.abort()
+                raise
             except TimeoutError:
                 connection.abort()
                 wrong.append(f"{address}: no answer")
