@@ -163,6 +163,7 @@ def test_truths_that_come_later_are_learnt_from() -> None:
 HEART = Path(__file__).parents[3] / "shared" / "data" / "heart"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HEART.is_dir(), reason="the heart-disease data are not beside the project")
 def test_no_hospital_is_worse_off_on_its_own_patients() -> None:
     """At most one standard error of the paired difference over splits (20 in docs/peer-review.md, 6 here)."""

@@ -329,6 +329,7 @@ def test_eight_bits_lose_nothing() -> None:
     assert changed <= 3  # of 513
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not HEART.is_dir(), reason="needs the files of ../shared/data")
 def test_four_hospitals() -> None:
     soft, labels = [], []
