@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: help demo test test-slow check bench $(PARTS) docs clean
+.PHONY: help demo test test-slow check lint bench $(PARTS) docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,10 +35,12 @@ $(VENV)/dev: $(VENV)/base
 demo: $(VENV)/base
 	@$(BIN)/folkmoot demo --out $(DEMO)
 
-check: $(VENV)/dev
+check: lint
+	$(BIN)/mypy
+
+lint: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_docstrings.py
 	$(BIN)/codespell
@@ -47,10 +49,13 @@ check: $(VENV)/dev
 # tests, which share what they set up, and helps the others when it is done.
 WORKERS = $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)')
 
-# Beside the checks, what every worker would else do at the same time: tests and kernels are compiled.
+# Beside the checks, what every worker would else do at the same time: tests and kernels are compiled. Types take a
+# minute of one core, so the tests do not wait for them; both are told in the end.
 test: $(VENV)/dev
-	@{ $(BIN)/pytest --collect-only -q >/dev/null; PYTHONPATH=tests $(BIN)/python -m support.compile_kernels; } & \
-	$(MAKE) --no-print-directory check && wait && $(BIN)/pytest -n $(WORKERS) --dist worksteal
+	@$(BIN)/mypy >$(VENV)/mypy.log 2>&1 & types=$$!; \
+	{ $(BIN)/pytest --collect-only -q >/dev/null; PYTHONPATH=tests $(BIN)/python -m support.compile_kernels; } & ready=$$!; \
+	$(MAKE) --no-print-directory lint && { wait $$ready; $(BIN)/pytest -n $(WORKERS) --dist worksteal; }; tests=$$?; \
+	wait $$types; typed=$$?; cat $(VENV)/mypy.log; [ $$tests -eq 0 ] && [ $$typed -eq 0 ]
 
 $(VENV)/slow: $(VENV)/dev $(VENV)/docs
 	@$(INSTALL) --editable '.[dev,ray,torch]'

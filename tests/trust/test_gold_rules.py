@@ -88,7 +88,7 @@ def accuracies(kind: str, seeds: range, lie: str, gold: int) -> tuple[float, flo
         *((kind, lie) for kind in ("sparse", "sparse of four") for lie in ("nobody", "always wrong")),
     ],
 )
-@pytest.mark.parametrize("gold", [11, 22])
+@pytest.mark.parametrize("gold", [11, pytest.param(22, marks=pytest.mark.slow)])
 def test_the_better_of_two_rules_less_a_point(kind: str, gold: int, lie: str) -> None:
     """Means of ten dense or four sparse crowds, of seeds (30 and up) that nothing was chosen on.
 

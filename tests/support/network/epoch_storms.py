@@ -202,7 +202,7 @@ KINDS: Final[dict[str, Interference]] = {
 } | {name: meddling(*each) for name, each in of_family("rosters").items()}
 
 ANY: Final = "any"  # whoever is drawn
-QUICK: Final = (*[*KINDS] * 3, *[ANY] * 10)  # three storms against each kind, and some more
+QUICK: Final = (*[*KINDS] * 2, *[ANY] * 10)  # two storms against each kind, and some more
 
 
 def address_of(each: Member) -> bytes:

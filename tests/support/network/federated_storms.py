@@ -213,7 +213,7 @@ OWN: Final[dict[str, Callable[[], HostileKind]]] = meddlers("federated") | {
 CAUGHT: Final = ("two-faced", "two quorum sets", "speaks with another set", "takes back")  # if they are seen
 DRAWN: Final = (*LIES, *(kind for kind in KINDS if kind not in WITH_TRUST), *OWN)
 ANY: Final = "any"  # whoever is drawn
-QUICK: Final = (*DRAWN, *[ANY] * 26)  # a storm against each kind, and some more
+QUICK: Final = (*DRAWN, *[ANY] * 10)  # a storm against each kind, and some more
 
 
 # ---- storms --------------------------------------------------------------------------------------
