@@ -190,3 +190,23 @@ def one_column(page: Page) -> bool:
     assert boxes[0] is not None
     assert boxes[1] is not None
     return boxes[0]["x"] == boxes[1]["x"]
+
+
+def test_the_first_word_of_the_stream_may_come_last(browser: Browser, address: str) -> None:
+    """Everything else is known by then; what is drawn needs both."""
+    streams: list[str] = []
+
+    def cut(route: Route) -> None:
+        streams.append(route.request.url)
+        if len(streams) == 1:  # it ends before a word
+            route.fulfill(body=":\n\n", content_type="text/event-stream")
+        else:
+            route.continue_()
+
+    with opened(browser, address) as page:
+        ready(page)
+        page.route("**/v1/events*", cut)
+        page.goto(address)  # the open page takes the token, and begins again
+        page.wait_for_selector("#link.gone")
+        ready(page)
+    assert len(streams) == 2

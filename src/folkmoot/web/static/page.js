@@ -133,7 +133,7 @@ const Page = (() => {
       if (state.access && data.two_successors.some((name) => !known.has(name)))
         Link.get("/v1/evidence").then(({ evidence }) => { state.accusations = evidence; changed(); }).catch(() => {});
       const models = (told) => JSON.stringify([told.model, told.candidates]);
-      if (state.model && models(state.moot) !== models(data)) state.lookAtModel().catch(() => {});
+      if (state.model && state.moot && models(state.moot) !== models(data)) state.lookAtModel().catch(() => {});
       state.moot = data;
       state.heard = Date.now();
     },
