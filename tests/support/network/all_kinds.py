@@ -21,6 +21,7 @@ from folkmoot.runs.refitting import candidate_of
 from folkmoot.skops_files import write_skops
 from support.network.improving_moot import ESTIMATOR, digits, improving_settings
 from support.network.ports import held_port
+from support.network.real_moot import started
 
 N = 4
 
@@ -48,15 +49,10 @@ def all_kinds(folder: Path) -> Iterator[Nodes]:
     nodes.settings[0] = replace(nodes.settings[0], improve=improve, refit=candidate_of)
     with (nodes.settings[0].folder / "node.toml").open("a") as file:  # for folkmoot node adopt
         file.write(f'roster = "../roster.toml"\nmodel = "../{models[0].name}"\n')
-    try:
-        with held_port() as port:
-            nodes.pages[0] = f"127.0.0.1:{port}"
-            for place in range(N):
-                nodes.start(place)
-            nodes.wait(range(N), 60.0)
+    with held_port() as port:
+        nodes.pages[0] = f"127.0.0.1:{port}"
+        with started(nodes):
             yield nodes
-    finally:
-        nodes.stop()
 
 
 def table_of(start: int, stop: int) -> str:

@@ -50,11 +50,19 @@ def real_moot(
     nodes.pages.update(pages or {})
     if change is not None:
         change(nodes)
-    try:
-        for place in range(n):
-            nodes.start(place)
-        nodes.wait(range(n), 60.0)
+    with started(nodes):
         yield nodes
+
+
+@contextmanager
+def started(nodes: Nodes) -> Iterator[None]:
+    """All of them run and are connected; none is left at the end."""
+    everybody = range(len(nodes.settings))
+    try:
+        for place in everybody:
+            nodes.start(place)
+        nodes.wait(everybody, 60.0)
+        yield
     finally:
         nodes.stop()
 
