@@ -17,6 +17,7 @@ import numpy.typing as npt
 from folkmoot.arrays import Floats
 
 DEFAULT_K: Final = 10  # the paper's
+MOST_PARTICIPANTS: Final = 10_000_000  # a table with a row for each must fit into the memory of any machine
 
 
 class ByzantineThresholdWarning(UserWarning):
@@ -77,8 +78,10 @@ def default_query(participants: int, k: int | None = None, alpha: int | None = N
 
 
 def population(n: object, byzantine: object) -> tuple[int, int]:
-    """Participants in all and how many of them are Byzantine, with 0 <= byzantine < n."""
+    """Participants in all and how many of them are Byzantine, with 0 <= byzantine < n <= MOST_PARTICIPANTS."""
     everyone = integer("n", n, least=1)
+    if everyone > MOST_PARTICIPANTS:
+        raise ValueError(f"n must satisfy n <= {MOST_PARTICIPANTS:,}: got n={everyone}")
     liars = integer("byzantine", byzantine)
     if not 0 <= liars < everyone:
         raise ValueError(f"byzantine must satisfy 0 <= byzantine < n: got byzantine={liars}, n={everyone}")

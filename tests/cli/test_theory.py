@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -196,7 +198,8 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
             "theory accuracy --n 100 --p 0.6 --delta 50",
             "floor(n/2) + 1 + delta <= n: got --delta 50, --n 100",
         ),
-        ("theory absorption --n 10000000000000", "not enough memory"),
+        ("theory absorption --n 10000001", "--n must satisfy n <= 10,000,000: got --n 10000001"),
+        ("theory accuracy --n 10000000000000 --p 0.6 --alpha local", "n <= 10,000,000: got"),
         ("theory accuracy --n 11 --k 5 --p half", "--p must be a number, a list"),
         ("theory accuracy --n 11 --k 5 --p 0.5 --alpha many", "--alpha must be a whole number or 'local'"),
         ("theory accuracy --n 11 --k 5 --p 3x0.5 --alpha local", "n - byzantine = 11"),
@@ -214,6 +217,32 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
 )
 def test_bad_input_is_one_line_and_a_nonzero_exit(arguments: str, message: str) -> None:
     assert_refused(message, *arguments.split())
+
+
+SHORT_OF_MEMORY = """
+import resource
+from pathlib import Path
+
+from folkmoot.cli.main import main
+from folkmoot.theory import SlushChain
+
+SlushChain(11, k=5, alpha=3).blue  # all of its imports
+mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+most = mapped + (256 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+main()
+"""
+
+
+def test_too_little_memory_is_one_line() -> None:
+    """The process may have 256 MB beside its imports; each array of ten million participants takes 80 MB."""
+    command = ["theory", "absorption", "--n", "10000000"]
+    result = subprocess.run(
+        [sys.executable, "-c", SHORT_OF_MEMORY, *command], capture_output=True, text=True, timeout=120
+    )
+    assert (result.returncode, result.stdout) == (2, "")
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("folkmoot: not enough memory: Unable to allocate 76.3 MiB")
 
 
 def test_a_plot_that_cannot_be_written(tmp_path: Path) -> None:

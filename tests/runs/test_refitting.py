@@ -55,13 +55,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 from sklearn.naive_bayes import GaussianNB
 
 
 class Eating(GaussianNB):
     def fit(self, X, y):
         Path(__file__).with_name("eaten").touch()
-        rows = [bytearray(1 << 24) for _ in range(200)]
+        rows = [np.zeros(1 << 28, np.uint8) for _ in range(40)]  # 10 GB of addresses; no page is written to
         return super().fit(X, y)
 
 
@@ -145,8 +146,8 @@ def test_an_estimator_that_eats_memory_ends_its_own_process_with_one_line(
 ) -> None:
     (tmp_path / "eating_estimators.py").write_text(EATING)
     monkeypatch.syspath_prepend(tmp_path)
-    job = job_for(tmp_path, estimator="eating_estimators:eating", most_megabytes=512)
-    with pytest.raises(ValueError, match=r"^the refit needs more memory than most_megabytes, 512 MB$"):
+    job = job_for(tmp_path, estimator="eating_estimators:eating")
+    with pytest.raises(ValueError, match=r"^the refit needs more memory than most_megabytes, 1,024 MB$"):
         refit_apart(job)
     assert (tmp_path / "eaten").exists(), "it was the estimator that took it"
     assert list(Path(job.out).iterdir()) == []

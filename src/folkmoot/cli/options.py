@@ -47,6 +47,8 @@ def real_number(text: str) -> float:
 
 def parse_accuracies(text: str) -> float | list[float]:
     """``0.6``; ``0.7,0.6,0.5``; or ``60x0.7,41x0.6``, which is 60 times 0.7 and 41 times 0.6."""
+    from folkmoot.checks import MOST_PARTICIPANTS
+
     values: list[float] = []
     for part in text.split(","):
         times, _, value = part.strip().rpartition("x")
@@ -56,8 +58,9 @@ def parse_accuracies(text: str) -> float | list[float]:
             raise ValueError(
                 f"--p must be a number, a list such as 0.7,0.6 or groups such as 60x0.7,41x0.6: got {text!r}"
             ) from None
-        if not 1 <= count <= 10**7:
-            raise ValueError(f"--p must name groups of 1 to 10,000,000 participants: got {part.strip()!r}")
+        if not 1 <= count <= MOST_PARTICIPANTS:
+            most = f"{MOST_PARTICIPANTS:,}"
+            raise ValueError(f"--p must name groups of 1 to {most} participants: got {part.strip()!r}")
         values += [accuracy] * count
     return values[0] if "," not in text and "x" not in text else values
 

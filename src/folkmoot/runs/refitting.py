@@ -47,6 +47,7 @@ from folkmoot.votes import UNCOLOURED
 
 _LENGTH: Final = struct.Struct(">I")
 _NICE: Final = 10  # motions come first
+_MAPPED: Final = 4 << 30  # bytes of addresses for what is mapped and not written to: code of libraries
 _MOST_ANSWER: Final = 64 << 20  # bytes of a report
 _THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -353,6 +354,7 @@ def _limit(job: Job) -> None:
     memory, seconds = job.most_megabytes << 20, job.most_seconds + 10
     for what, most in (
         (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_AS, memory + _MAPPED),  # where a kernel counts no RLIMIT_DATA (gVisor)
         (resource.RLIMIT_FSIZE, memory),
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_CORE, 0),

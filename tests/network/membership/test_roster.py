@@ -301,6 +301,7 @@ def test_everything_that_is_wrong_is_said(
         (b"a = " + b"[" * 5000, "a roster must be TOML: it is nested too deeply"),
         (b"a = " + b"9" * 5000, "a roster must be TOML"),
     ],
+    ids=["nothing", "a number", "a broken table", "a broken list", "not UTF-8", "nested", "a long number"],
 )
 def test_what_is_no_roster(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "roster.toml").write_bytes(content)
@@ -328,6 +329,8 @@ def test_unknown_keys_beside_the_participants(tmp_path: Path) -> None:
         ("7", "must be a table"),
         (table_line(entry(addresses=[])), "addresses must name at least one"),
     ],
+    # Certificates are made anew in every process; names of cases must be the same in all.
+    ids=["nothing", "a word", "two participants", "a bracket too many", "a number", "no address"],
 )
 def test_what_is_no_participant_s_line(line: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
