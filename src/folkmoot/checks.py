@@ -78,7 +78,7 @@ def default_query(participants: int, k: int | None = None, alpha: int | None = N
 
 
 def population(n: object, byzantine: object) -> tuple[int, int]:
-    """Participants in all and how many of them are Byzantine, with 0 <= byzantine < n <= MOST_PARTICIPANTS."""
+    """Participants in all, n <= MOST_PARTICIPANTS, and how many of them are Byzantine, 0 <= byzantine < n."""
     everyone = integer("n", n, least=1)
     if everyone > MOST_PARTICIPANTS:
         raise ValueError(f"n must satisfy n <= {MOST_PARTICIPANTS:,}: got n={everyone}")
