@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import re
 from pathlib import Path
 from typing import NamedTuple
@@ -10,10 +9,10 @@ from typing import NamedTuple
 import pytest
 
 from support.command import run, run_script
+from support.printed import LENIENT, OutputChecker
 
 ROOT = Path(__file__).parents[1]
 BETWEEN = "\x1e"  # printed after each block
-LENIENT = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/theorems/*.md")]
 
 # A block of Python, the line above one that takes long, and the plain block that shows what it prints.
@@ -40,7 +39,7 @@ def run_and_compare(blocks: list[Block], folder: Path) -> None:
     printed = result.stdout.split(f"{BETWEEN}\n")
     for block, got in zip(blocks, printed, strict=False):
         if block.shown:
-            assert doctest.OutputChecker().check_output(block.shown, got, LENIENT), (
+            assert OutputChecker().check_output(block.shown, got, LENIENT), (
                 f"shown:\n{block.shown}\nprinted:\n{got}"
             )
 

@@ -59,8 +59,8 @@ def absorption_bound(n: int, b: int) -> float:
     >>> from folkmoot.theory import SlushChain, absorption_bound
     >>> absorption_bound(5, 3)
     0.6
-    >>> print(SlushChain(5, k=1, alpha=1).blue[3], SlushChain(5, k=3, alpha=2).blue[3])
-    0.6 0.71875
+    >>> print(f"{SlushChain(5, k=1, alpha=1).blue[3]:.5f} {SlushChain(5, k=3, alpha=2).blue[3]:.5f}")
+    0.60000 0.71875
     """
     everyone, blue = _blue_majority(n, b)
     return blue / everyone
