@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import signal
 import sqlite3
-import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from folkmoot.skops_files import read_skops, write_skops
 from support.command import assert_refused, run, run_json
 from support.network.improving_moot import ESTIMATOR, LABELS, digits, improving_settings
 from support.network.real_moot import until
-from support.process import start
+from support.process import assert_control_c_says_interrupted
 
 TERMS = Terms(labels=LABELS, k=2, alpha=2, rounds=15, seconds=10.0)
 
@@ -37,31 +35,13 @@ def model_of(place: int) -> Any:
     return clone(ESTIMATOR).fit(X[known], y[known])
 
 
-def opened(pid: int) -> list[str]:
-    """The files that a process has open."""
-    found = []
-    for handle in Path(f"/proc/{pid}/fd").iterdir():
-        with suppress(FileNotFoundError):  # closed meanwhile
-            found.append(str(handle.readlink()))
-    return found
-
-
-def control_c_while_the_database_is_busy(home: Path) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr of ``node adopt`` that is interrupted when all but the change is done."""
-    other = sqlite3.connect(home / DATABASE, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with start("node", "adopt", home) as process:
-        try:
-            until(lambda: DATABASE in {Path(file).name for file in opened(process.pid)}, "it reads", 60.0)
-            time.sleep(1.0)  # the candidate is loaded, and it waits for the database
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.2)
-            other.execute("ROLLBACK")
-            out, err = process.communicate(timeout=60)
-        finally:
-            process.kill()
-            other.close()
-    return process.returncode, out, err
+def assert_control_c_while_the_database_is_busy_says_interrupted(home: Path) -> None:
+    """``node adopt`` is interrupted when all but the change is done."""
+    with closing(sqlite3.connect(home / DATABASE, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert_control_c_says_interrupted(
+            "node", "adopt", home, inside="storage/database.py", then=lambda: other.execute("ROLLBACK")
+        )
 
 
 @pytest.fixture
@@ -120,7 +100,7 @@ def test_a_candidate_is_made_adopted_and_undone_beside_a_running_node(nodes: Nod
     assert (new.predict(data.test[0]) == clone(ESTIMATOR).fit(*both).predict(data.test[0])).all()
     assert voted(nodes, asker.ask(X, TERMS).motion) == old.predict(X).tolist()
 
-    assert control_c_while_the_database_is_busy(home) == (130, "", "folkmoot: interrupted\n")
+    assert_control_c_while_the_database_is_busy_says_interrupted(home)
     assert Asker(home).status().model == ""
     shown = run("node", "adopt", home, "--show")
     assert (shown.returncode, "chose the inputs of the pool" in shown.stdout) == (0, True), shown.stderr

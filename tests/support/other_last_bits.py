@@ -2,9 +2,9 @@
 
     PYTHONPATH=tests pytest -p support.other_last_bits tests/theory
 
-numpy has kernels of its own for processors with AVX-512. Where there are none, this shows which test hangs on the
-last bit: half of the results, by a bit of their own, become the next number. Compiled kernels and BLAS are not
-reached.
+numpy has its own kernels for processors with AVX-512. On any other processor this shows which tests depend on
+the last bit: of the results that are no whole numbers, half (by a bit of each) become the next number.
+Compiled kernels and BLAS are not reached.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-import conftest  # noqa: F401 (says where compiled code is kept, before numba is imported)
 import numpy as np
-from numba.core.registry import cpu_target
+
+import conftest  # noqa: F401 (says where compiled code is kept, before numba is imported)
 
 _UFUNCS = (
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "power", "float_power", "logaddexp", "tanh", "sin", "cos",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "power", "float_power", "logaddexp",
+    "tanh", "sin", "cos",
 )  # fmt: skip
 _FUNCTIONS = ("exp", "expm1", "log", "log2", "log10", "log1p", "pow", "lgamma", "gamma", "tanh", "sin", "cos")
 
@@ -61,9 +62,15 @@ def _otherwise(function: Callable[..., float]) -> Callable[..., float]:
     return changed
 
 
-cpu_target.typing_context.refresh()  # numba knows the functions by what they are: the true ones
-cpu_target.target_context.refresh()
-for _name in _UFUNCS:
-    setattr(np, _name, _Otherwise(getattr(np, _name)))
-for _name in _FUNCTIONS:
-    setattr(math, _name, _otherwise(getattr(math, _name)))
+def _change() -> None:
+    from numba.core.registry import cpu_target
+
+    cpu_target.typing_context.refresh()  # numba knows the functions by identity: it must see the true ones
+    cpu_target.target_context.refresh()
+    for name in _UFUNCS:
+        setattr(np, name, _Otherwise(getattr(np, name)))
+    for name in _FUNCTIONS:
+        setattr(math, name, _otherwise(getattr(math, name)))
+
+
+_change()

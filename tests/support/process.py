@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 # A thread that looks at the others and makes a file once one of them works where it should.
@@ -50,14 +50,24 @@ def start(*arguments: object, new_session: bool = False) -> subprocess.Popen[str
     return _started(["-m", "folkmoot", *map(str, arguments)], new_session)
 
 
-def assert_control_c_says_interrupted(*arguments: object, inside: str, more: Sequence[str] = ()) -> None:
+def assert_control_c_says_interrupted(
+    *arguments: object, inside: str, more: Sequence[str] = (), then: Callable[[], object] = lambda: None
+) -> None:
     """Interrupted while it works in a file of that name, it leaves with 130, and says so in one line."""
     said = "".join(["folkmoot: interrupted", *(f": {what}" for what in more)])
-    assert interrupted(_COMMAND, *arguments, inside=inside) == (130, "", f"{said}\n")
+    assert interrupted(_COMMAND, *arguments, inside=inside, then=then) == (130, "", f"{said}\n")
 
 
-def interrupted(code: str, *arguments: object, inside: str, seconds: float = 60.0) -> tuple[int, str, str]:
+def interrupted(
+    code: str,
+    *arguments: object,
+    inside: str,
+    seconds: float = 60.0,
+    then: Callable[[], object] = lambda: None,
+) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of code that Ctrl-C hits while it works in a file of that name.
+
+    ``then`` is called after Ctrl-C, to let go what the code waits for.
 
     It does when the innermost Python frame of a thread is there, several times in a row: then imports and
     compilation are over, and a compiled kernel that it calls, which has no frame, is under way.
@@ -71,6 +81,7 @@ def interrupted(code: str, *arguments: object, inside: str, seconds: float = 60.
                     assert time.monotonic() < end, f"it was never seen to work in {inside}"
                     time.sleep(0.05)
                 process.send_signal(signal.SIGINT)
+                then()
                 out, err = process.communicate(timeout=30)
             finally:
                 process.kill()  # does nothing if it has ended
