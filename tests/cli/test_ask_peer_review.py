@@ -79,7 +79,6 @@ def test_ask_by_peer_review(moot: tuple[Nodes, Path]) -> None:
         (["--regression", "--tol", "1"], "gives labels, not numbers"),
         (["--voting", "probabilities"], "gives no probabilities"),
         (["--protocol", "federated"], "each node's own quorum set says whom it trusts"),
-        (["--improve"], "give peer review or improve, not both"),
         (["--least-voters", "3"], "--least-voters must not be given with peer review"),
         (["--weights", "mine"], "--weights must be 'equal', 'record' or 'learnt': got 'mine'"),
     ],

@@ -150,13 +150,3 @@ def test_what_is_not_there_is_said_as_at_the_prompt(paged: Paged, name: str) -> 
     assert paged.send("GET", "/v1/motions?last=0").status == 400
     assert paged.send("GET", f"/v1/motions/{name}/inputs?from=41").status == 400
     assert paged.send("GET", f"/v1/motions/{name}/rounds?input=40").status == 400
-
-
-def test_models_are_adopted_at_the_prompt_unless_node_toml_says_otherwise(paged: Paged) -> None:
-    assert paged.get("/v1/model")["adopt_by_page"] is False
-    for what in ("adopt", "undo"):
-        reply = paged.send("POST", f"/v1/model/{what}", {})
-        assert (reply.status, reply.json["detail"][:47]) == (
-            403,
-            "models are adopted at the prompt: folkmoot node",
-        )

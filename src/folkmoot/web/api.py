@@ -32,7 +32,6 @@ from folkmoot.web import files, shapes
 from folkmoot.web.exchange import CSV, JSON, MOST_BODY, body_of, file_of, json_of
 from folkmoot.web.feed import Feed
 from folkmoot.web.ledger import Ledger
-from folkmoot.web.models import Models
 from folkmoot.web.openapi import described
 from folkmoot.web.putting import BODY, Asked, Putting, asked_in_json, asked_in_text
 from folkmoot.web.refusals import RefusalError
@@ -53,7 +52,6 @@ class Api:
         self.feed = Feed(shown.node, shown.look, self._ledger)
         self._putting = Putting(shown)
         self._exporting = asyncio.Lock()  # a log may be long: one at a time
-        self._models = Models(shown, self.feed.stir)
 
     def router(self) -> Router:
         """What is answered where."""
@@ -79,7 +77,6 @@ class Api:
                 Route(f"{one}/evidence/{{name}}", self._evidence, methods=["GET"]),
                 Route(f"{one}/truth", self._truth, methods=["PUT"]),
                 Route("/v1/rosters/{roster}/evidence/{name}", self._roster_evidence, methods=["GET"]),
-                *self._models.routes(),
             ],
             redirect_slashes=False,
         )
@@ -90,7 +87,7 @@ class Api:
         return json_of(described())
 
     async def _access(self, request: Request) -> Response:
-        (model, labels), chosen = self._shown.model(), self._shown.settings.quorum_set
+        model, labels, chosen = self._shown.model, self._shown.labels, self._shown.quorum_set
         columns = [shapes.Column(each.name, each.unit, each.low, each.high) for each in model.schema]
         return json_of(
             shapes.Access(

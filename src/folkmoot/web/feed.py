@@ -105,10 +105,6 @@ class Feed:
         """How the moot is at this moment, as an event after which others follow."""
         return Event(self._serial, self._text("moot", self._serial, as_dict(self._look())))
 
-    def stir(self) -> None:
-        """Something of the node was changed over HTTP: who looks is told soon."""
-        self._settled(None)
-
     # ---- what the node tells -----------------------------------------------------------------
 
     def _settled(self, session: Session | None) -> None:
@@ -246,7 +242,7 @@ class Feed:
 
 
 def _standing(status: Status) -> object:
-    """What clients are told of at once, beside who comes and goes: rosters, models, invitations."""
+    """What clients are told of at once, beside who comes and goes: rosters, invitations."""
     invited = [(each.sent, each.refused, each.owing) for each in status.invitations]
     rosters = status.moot, status.proposals, status.two_successors
-    return rosters, status.model, status.candidates, invited
+    return rosters, invited

@@ -8,7 +8,6 @@ from urllib.parse import quote
 import msgspec
 
 from folkmoot.network.service.asking import Terms, Voting, Weights
-from folkmoot.network.service.improve.candidates import Report
 from folkmoot.network.storage.account import Account
 from folkmoot.network.storage.invitations import Invited
 from folkmoot.network.wire.forms import Answers
@@ -139,7 +138,6 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     voting: Voting = Terms.voting
     regression: bool = False
     tol: float | None = None
-    improve: bool = False
     peer_review: bool = False
 
 
@@ -247,29 +245,3 @@ class Told(msgspec.Struct, frozen=True):
     told: int
     records: dict[str, Record]
     warning: str = ""
-
-
-class Model(msgspec.Struct, frozen=True):
-    """Which model of this node votes, and what pools made of it; motions are named in hexadecimal."""
-
-    votes: str  # the motion of the adopted model that votes from the next motion on; "": that of node.toml
-    named: str  # the model that node.toml names: a file, or a function
-    adopted: list[str]  # the motions of all that were adopted and not undone, the latest last
-    pools_of: list[str] | None  # whose pools better models are made of; None: there is no [improve]
-    pools: list[str]  # motions whose pools are kept: under way, or to be fitted to
-    candidates: list[Report]  # models that were made of pools, the oldest first
-    adopt_by_page: bool = False  # whether one can be adopted here, and that undone; else at the prompt alone
-
-
-class Which(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which model is meant: 4 or more digits of its motion, or 'last'; None: the latest that can be."""
-
-    motion: str | None = None
-
-
-class Adopted(msgspec.Struct, frozen=True):
-    """Another model votes from the next motion on; "" is that of node.toml."""
-
-    votes: str
-    former: str
-    report: Report | None = None

@@ -273,7 +273,6 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
     if account.protocol != "federated":
         rule += f", k={account.k}, "
         rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
-    rule += ", a pool to improve models with" if account.improve else ""
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
     header = ["input", "decision", "agreement", "first votes"]
     if numbers:

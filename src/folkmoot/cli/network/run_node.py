@@ -117,7 +117,6 @@ def run(
     from folkmoot.network.service.node_file import read_node_file
     from folkmoot.network.service.operation import Settings
     from folkmoot.network.service.operation import run as run_node
-    from folkmoot.runs.refitting import refit_apart
 
     most = bytes_of(disk, "--disk")
     faces = _faces(page, page_behind_tls)
@@ -140,8 +139,6 @@ def run(
             told.policy,
             told.chosen_schema(schema),
             told.weights,
-            told.improve,
-            refit_apart,
             quorum_set=told.quorum_set,
         ),
         faces=faces,
@@ -194,7 +191,6 @@ def check(
         schema=told.chosen_schema(schema),
         weights=told.weights,
         policy=told.policy,
-        improve=told.improve,
         quorum_set=told.quorum_set,
         holdout=told.holdout,
     )

@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from folkmoot.network.service.access import Limits, Spent
-from folkmoot.network.service.improve.interfaces import CurrentModel
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import COMMIT_SHARE
@@ -81,8 +80,12 @@ class Admission:
         disk: int = DISK,
         names: Sequence[str] | None = None,
         *,
+        labels: Sequence[str] | None = None,
+        check: Callable[[Motion], None] = lambda _: None,
         has_quorum_set: bool = False,
     ) -> None:
+        """``labels`` are those of the node's model; ``check`` is MismatchError if it cannot take a motion."""
+        self._labels, self._check = labels, check
         self._seat, self._moot, self._policy = seat, moot, policy or Policy()
         self._has_quorum_set = has_quorum_set
         self._names = [str(place) for place in range(seat.n)] if names is None else names
@@ -111,15 +114,10 @@ class Admission:
             return None
         return motion
 
-    def objection(
-        self, motion: Motion, announce: m.Announce, clock: float, model: CurrentModel
-    ) -> Objection | None:
-        """Why this node takes no part in a motion of another, whatever else is under way; None if it may.
-
-        ``model`` is the one that will vote in it.
-        """
+    def objection(self, motion: Motion, announce: m.Announce, clock: float) -> Objection | None:
+        """Why this node takes no part in a motion of another, whatever else is under way; None if it may."""
         name = motion_name(announce.header)
-        why = self._policy.objection(motion, len(announce.header), self._seat.n, model.labels)
+        why = self._policy.objection(motion, len(announce.header), self._seat.n, self._labels)
         if why is not None:
             return Objection(POLICY, self._remembered(self.no(name, why)))
         if motion.federated and not self._has_quorum_set:
@@ -131,7 +129,7 @@ class Admission:
         if why is not None and motion.asker != self._seat.place:
             return Objection(SPENT, self._remembered(self.no(name, why)))
         try:
-            model.check(motion)
+            self._check(motion)
         except MismatchError as error:
             return Objection(COLUMNS, self._remembered(self.no(name, error.why)), str(error))
         return None

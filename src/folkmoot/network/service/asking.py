@@ -69,9 +69,6 @@ class Terms:
         A number is claimed if a quorum has signed numbers that are at most so far apart, in the unit of the
         answers; two claims differ by at most this. It must be given with ``regression``; with probabilities
         None is 0.01.
-    improve : bool
-        Whether the inputs are a pool: nodes whose ``node.toml`` wants it make a better model of what is
-        decided, for their operators to adopt.
     peer_review : bool
         Whether the participants are invited to send check rows, labelled rows of their own that are mixed
         into the batch. Once all votes are fixed their labels are opened, and each node learns from them whom
@@ -107,7 +104,6 @@ class Terms:
     voting: Voting = "labels"
     regression: bool = False
     tol: float | None = None
-    improve: bool = False
     peer_review: bool = False
 
     def __post_init__(self) -> None:
@@ -122,8 +118,6 @@ class Terms:
             object.__setattr__(self, "labels", tuple(self.labels))
         if self.voting not in get_args(Voting):
             raise ValueError(f"voting must be 'labels' or 'probabilities': got {self.voting!r}")
-        if self.improve and self.answers != "labels":
-            raise ValueError(f"improve must be given with labels only: the answers are {self.answers}")
         self._check_review()
         self._check_numbers()
         self._check_federated()
@@ -146,8 +140,6 @@ class Terms:
         if self.trust or self.weights == "record":
             other = "trust" if self.trust else f"weights={self.weights!r}"
             raise ValueError(f"give {what} or {other}, not both: each says whom a node believes")
-        if self.improve and self.peer_review:
-            raise ValueError("give peer review or improve, not both: a pool holds no check rows")
         if self.least_voters is not None and self.talk == "labels":
             raise ValueError(f"least_voters must not be given with {what}: each node decides for itself")
         if self.answers != "labels" and self.weights == "learnt":
@@ -316,5 +308,4 @@ def put_of(batch: Batch, terms: Terms) -> Put:
         schema=batch.schema,
         answers=terms.answers,
         tol=0.0 if labels else TOL if terms.tol is None else terms.tol,
-        improve=terms.improve,
     )

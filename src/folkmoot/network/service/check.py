@@ -15,14 +15,13 @@ from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster, quorum
 from folkmoot.network.service.holdout import read_holdout
-from folkmoot.network.service.improve.settings import Improve
-from folkmoot.network.service.improve.setup import check_improve, labels_of
 from folkmoot.network.service.operation import (
     Settings,
     check_access,
     check_quorum_set,
     check_shown,
     is_running,
+    labels_of,
     model_of,
     place_of,
 )
@@ -68,8 +67,6 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
         check_access(settings.policy, roster, settings.folder)
     except ValueError as error:
         yield Check("policy", False, str(error))
-    if settings.improve is not None and settings.model:
-        yield _improve(settings, settings.improve, roster)
     if settings.policy.check_rows and settings.model:
         yield _check_rows(settings)
     if settings.quorum_set is not None:
@@ -105,15 +102,6 @@ def _model(settings: Settings) -> Check:
     labels = "unknown (give --labels when asking)" if known is None else ", ".join(known[:12])
     named = "checked by name" if model.schema else "unchecked, as they have no names (give --schema)"
     return Check("model", True, f"takes {columns} columns, {named}; labels {labels}")
-
-
-def _improve(settings: Settings, improve: Improve, roster: Roster) -> Check:
-    try:
-        model = model_of(settings)
-        note = check_improve(improve, model, settings.allow, roster, settings.folder)
-    except (ValueError, OSError, ImportError) as error:
-        return Check("improve", False, str(error))
-    return Check("improve", True, note)
 
 
 def _check_rows(settings: Settings) -> Check:

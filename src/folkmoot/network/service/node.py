@@ -25,7 +25,6 @@ from folkmoot.network.service.admission import (
 from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.drawing import Drawing, relayed_size
 from folkmoot.network.service.driver import Driver, Observer
-from folkmoot.network.service.improve.interfaces import CurrentModel
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.inviting import Reviews
 from folkmoot.network.service.parts import Lasting, Parts, Running
@@ -71,10 +70,9 @@ class Node:
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
         self._admission = Admission(
             seat, self._moot, policy, disk, [member.name for member in roster],
-            has_quorum_set=parts.quorum_set is not None,
+            labels=labels, check=parts.votes.check, has_quorum_set=parts.quorum_set is not None,
         )  # fmt: skip
-        only = CurrentModel("", labels, parts.votes.check)
-        self._current_model = parts.choice.current_model if parts.choice is not None else lambda: only
+        self._check = parts.votes.check
         self._driver = Driver(
             parts, health=self.health, counts=self.counts, by_peer=self.by_peer, log=self._log
         )
@@ -88,7 +86,7 @@ class Node:
         self.reviews = Reviews(
             seat, self._moot, self.transport, self.health, self._admission, shows, self.storage,
             self._driver.transmit,
-            parts.rng.randbytes, self._log, self.counts, lambda motion: self._current_model().check(motion),
+            parts.rng.randbytes, self._log, self.counts, self._check,
         )  # fmt: skip
         self.reviews.changed = self._tell_observers
         self._running = self._driver.running
@@ -174,18 +172,15 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
-        model = self._current_model()
         if motion.answers != "labels":  # labels may be such as only others know
-            model.check(motion)
+            self._check(motion)
         self._admission.check_own(motion, self._taken(), self.transport.now(), self.transport.clock())
         header = motion.encoded()
         name = motion_name(header)
         signature = self.seat.key.sign(statements.announcement(name, self.seat.place))
         announce = m.Announce(header, signature, motion.seconds)
         clock = self.transport.clock()
-        self.storage.open_motion(
-            name, header, signature, self._named, clock, clock + motion.seconds, model.id
-        )
+        self.storage.open_motion(name, header, signature, self._named, clock, clock + motion.seconds)
         memory = Memory(opened=self.reviews.opened(name))
         self.storage.save(name, [*memory.opened.values()])
         frame = m.encode(announce)
@@ -307,8 +302,7 @@ class Node:
         if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
             return
-        model = self._current_model()  # asked once: it may change at any moment
-        objection = self._admission.objection(motion, message, self.transport.clock(), model)
+        objection = self._admission.objection(motion, message, self.transport.clock())
         if objection is not None:
             self.refuse(peer, objection.kind)
             self._log(
@@ -340,7 +334,7 @@ class Node:
             return
         clock = self.transport.clock()
         self.storage.open_motion(
-            name, message.header, message.signature, self._named, clock, clock + remaining, model.id
+            name, message.header, message.signature, self._named, clock, clock + remaining
         )
         self._log(
             "info",

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -31,12 +30,9 @@ from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
 from folkmoot.network.service.holdout import Holdout, read_holdout
-from folkmoot.network.service.improve.improving import Refit, World
-from folkmoot.network.service.improve.settings import Improve
-from folkmoot.network.service.improve.setup import NodeModels, check_improve
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
-from folkmoot.network.service.models import Model, ModelFacts, load_model
+from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.parts import Lasting, Parts
 from folkmoot.network.service.past_performance import PastPerformance
@@ -52,7 +48,6 @@ from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.transports.places import Places
-from folkmoot.network.transports.worker import Worker
 from folkmoot.tabular import shortened
 
 LOCK: Final = "lock"
@@ -81,8 +76,6 @@ class Settings:
     policy: Policy = field(default_factory=Policy)  # which motions it plays
     schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
     weights: Path | None = None  # members' past performance on a chain
-    improve: Improve | None = None  # whose pools better models are made of
-    refit: Refit | None = None  # who fits them
     quorum_set: QuorumSet | None = None  # by which it decides in federated motions
 
 
@@ -105,15 +98,11 @@ class Shown:
 
     node: Assembly
     folder: Path
-    models: NodeModels
+    model: Model
+    labels: Sequence[str] | None  # that it may answer with; None: nobody says
+    quorum_set: QuorumSet | None
     look: Callable[[], Status]
     log: Journal
-    settings: Settings
-
-    def model(self) -> tuple[ModelFacts, Sequence[str] | None]:
-        """The model that votes now: columns, with what it can answer; and its labels."""
-        _, facts, labels = self.models.choice.current_facts()
-        return facts, labels
 
 
 class NodeError(RuntimeError):
@@ -137,10 +126,9 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
         check_shown(settings.policy, holdout, settings.folder)
         storage = Storage(settings.folder / DATABASE)
         try:
-            models = NodeModels.of(settings, model, holdout or Holdout(), storage)
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 chronicle = Chronicle(storage, roster, time.time())
-                runner.run(_serve(settings, me, chronicle, models, log, adversary, holdout, faces))
+                runner.run(_serve(settings, me, chronicle, model, log, adversary, holdout, faces))
         except sqlite3.Error as error:
             raise NodeError(_disk_trouble(settings.folder, error)) from None
         finally:
@@ -152,7 +140,7 @@ async def _serve(
     settings: Settings,
     me: Identity,
     chronicle: Chronicle,
-    models: NodeModels,
+    model: Model,
     log: Journal,
     adversary: Adversary | None,
     holdout: Holdout | None,
@@ -164,43 +152,33 @@ async def _serve(
     # Whom a policy names may have left, or joined, since the roster in the file.
     everybody = [member for roster in chronicle.rosters for member in roster]
     check_access(settings.policy, everybody, settings.folder)
-    if settings.improve is not None:
-        check_improve(settings.improve, models.base, settings.allow, everybody, settings.folder)
     check_quorum_set(settings, everybody)
     roster = newest_with(me, chronicle, settings)
     place = place_of(me, roster, settings)
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
     incarnation = chronicle.storage.start(mesh.clock())
     past = None if settings.weights is None else PastPerformance.read(settings.weights, roster)
-    rng, voter, known = random.SystemRandom(), Voter(models.base), holdout or Holdout()
+    rng, voter, known = random.SystemRandom(), Voter(model), holdout or Holdout()
+    labels = labels_of(model, settings)
     lies = number_adversary_of(settings.attack or "")
-    refits = Worker(loop)
-    improving = models.improving(
-        settings, chronicle.storage,
-        World(
-            me.name, mesh.clock, lambda seconds, call: mesh.later(mesh.now() + seconds, call), refits.put,
-            partial(log.write, node=me.name), lambda: models.now(settings),
-        ),
-    )  # fmt: skip
 
     def make(roster: Roster, places: Places, lasting: Lasting) -> Node:
         seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
         chosen = None if settings.quorum_set is None else by_names(settings.quorum_set, roster)
         parts = Parts(
-            seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies, models.choice,
-            improving, known.rows, chosen,
+            seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies,
+            known.rows, chosen,
         )  # fmt: skip
-        return Node(parts, journal=log, policy=settings.policy, disk=settings.disk, lasting=lasting)
+        return Node(
+            parts, journal=log, policy=settings.policy, labels=labels, disk=settings.disk, lasting=lasting
+        )
 
     node = Assembly(chronicle, mesh, me.fingerprint, make, rng=rng, hold=mesh.hold, journal=log)
 
-    if improving is not None:
-        improving.counts = node.counts
-
     def look() -> Status:
-        return status(node, mesh, settings.disk, models)
+        return status(node, mesh, settings.disk, labels)
 
-    door = ControlServer(node, settings.folder, lambda: models.choice.current_model().labels, look)
+    door = ControlServer(node, settings.folder, labels, look)
     servers = []
     opened: list[Face] = []
     delay = LoopDelay()
@@ -214,19 +192,15 @@ async def _serve(
         if settings.metrics is not None:
             host, port = loopback(settings.metrics, "--metrics")
             servers.append(
-                await bound(
-                    serve_metrics(node, mesh, delay, host, port, models), settings.metrics, "--metrics"
-                )
+                await bound(serve_metrics(node, mesh, delay, host, port), settings.metrics, "--metrics")
             )
         log.write(
             "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
             participants=len(roster), model=settings.model, loop=type(loop).__module__.split(".")[0],
         )  # fmt: skip
         node.start()
-        if improving is not None:
-            improving.resume()
         for face in faces:
-            shown = Shown(node, settings.folder, models, look, log, settings)
+            shown = Shown(node, settings.folder, model, labels, settings.quorum_set, look, log)
             opened.append(face)
             where = await bound(face.open(shown), face.address, face.option)
             log.write("info", "page open", node=me.name, address=where)
@@ -247,7 +221,6 @@ async def _serve(
             node.stop()
         for server in servers:
             server.close()
-        refits.close()
         await mesh.close()
         log.write("info", "stopped", node=me.name)
 
@@ -320,6 +293,20 @@ def model_of(settings: Settings) -> Model:
     return load_model(
         settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle, schema=settings.schema
     )
+
+
+def labels_of(model: Model, settings: Settings) -> list[str] | None:
+    """The labels that a node's model knows, as it says itself or its operator does; None if nobody does."""
+    if settings.labels is None:
+        return model.labels
+    known = settings.labels if model.labels is None else model.labels
+    strange = next((label for label in settings.labels if label not in known), None)
+    if strange is not None:
+        raise ValueError(
+            f"labels in {settings.folder / SETTINGS} must be among those of the model, {', '.join(known)}: "
+            f"got {strange!r}"
+        )
+    return list(settings.labels)
 
 
 def newest_with(me: Identity, chronicle: Chronicle, settings: Settings) -> Roster:

@@ -118,8 +118,6 @@ class Account(msgspec.Struct, frozen=True):
         In a federated motion: for each input how many are in the quorum that has accepted the decision.
     columns : list of str
         What the columns of the inputs are called; none if they have no names, and nobody could check them.
-    improve : bool
-        Whether the inputs are a pool, to which nodes may fit their models.
 
     Examples
     --------
@@ -171,7 +169,6 @@ class Account(msgspec.Struct, frozen=True):
     check_rows: dict[str, int] | None = None
     vanished: list[str] = []
     without_rows: dict[str, str] = {}
-    improve: bool = False
     quorum_sets: dict[str, str] = {}
     ballots: list[str] = []
     signers: list[int] = []
@@ -234,7 +231,6 @@ def account_of(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
         check_rows=_check_rows(names, said),
         vanished=[names[place] for place in said.get("vanished", [])],
         without_rows={names[int(place)]: why for place, why in said.get("without_rows", {}).items()},
-        improve=motion.improve,
         quorum_sets={names[place]: str(read_set(each.quorum_set)) for place, each in held.choices.items()},
         ballots=outcome.phases if isinstance(outcome, FederatedVerdict) else [],
         signers=outcome.signed.tolist() if isinstance(outcome, FederatedVerdict) else [],

@@ -119,12 +119,8 @@ class Storage:
         members: Sequence[tuple[str, str]],
         opened: float,
         ends: float,
-        model: str = "",
     ) -> None:
-        """A motion has been put; ``members`` are the fingerprints and names of its moot.
-
-        ``model`` is the adopted model that votes in it, until its end; "" is that of ``node.toml``.
-        """
+        """A motion has been put; ``members`` are the fingerprints and names of its moot."""
         with self._db.writing():
             people = json.dumps(list(members))
             self._db.change(
@@ -132,8 +128,6 @@ class Storage:
                 name, header, signature, people, opened, ends,
             )  # fmt: skip
             self._db.seal(name)
-            if model:
-                self._db.add("models", name, model)
             self._note_asked(name, header, members, opened)
 
     def prolong(self, name: bytes, ends: float) -> None:
@@ -196,10 +190,9 @@ class Storage:
             for entry in entries:
                 details = entry.details
                 told.setdefault(details.get("motion", ""), set()).add(details.get("event", ""))
-            begun = self._db.one("SELECT value FROM meta WHERE key = 'audit since'")
-            since = float("-inf") if begun is None else begun[0]
+            since = float("-inf")
             if self.audit.base()[0] > 1 and entries:  # what was let go told of older ones
-                since = max(since, entries[0].details.get("at", float("inf")))
+                since = entries[0].details.get("at", float("inf"))
             stored = self._db.all("SELECT name, opened, closed FROM motions")
         for name, opened, closed in stored:
             missing = {"asked", *(["over"] if closed is not None else [])} - told.get(name.hex(), set())

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-VERSION: Final = "folkmoot/2"  # negotiated in the TLS handshake (ALPN)
+VERSION: Final = "folkmoot/3"  # negotiated in the TLS handshake (ALPN)
 MOST_BYTES: Final = 1 << 20  # of a frame
 
 Digest: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]

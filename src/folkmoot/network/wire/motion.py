@@ -69,7 +69,6 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     schema: Schema = ()  # what the columns are; empty: they have no names
     answers: Answers = "labels"
     tol: float = 0.0  # of probabilities and numbers: how far apart the closes of a quorum may be
-    improve: bool = False  # a pool: nodes that want to may fit their models again to what is decided
     review: Review | None = None  # of rows whose truth becomes known, if there are any
 
     def encoded(self) -> bytes:
@@ -180,8 +179,6 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(
                 f"a motion with a review about {self.answers} must have check rows, and learn from them alone"
             )
-        if self.review.asked and self.improve:
-            raise ValueError("a pool to improve models with must hold no check rows")
         self.review.check(self.inputs)
 
     def _check_answers(self) -> None:
@@ -190,8 +187,6 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             check_labels(self.labels)
         elif self.labels:
             raise ValueError(f"a motion about numbers must name no labels: got {len(self.labels)}")
-        if self.improve and self.answers != "labels":
-            raise ValueError(f"a pool to improve models with must be about labels: got {self.answers}")
         if self.is_labels:
             if self.tol != 0.0:
                 raise ValueError(f"tol must be 0 in a motion about labels: got tol={self.tol:g}")

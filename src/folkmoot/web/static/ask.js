@@ -75,7 +75,6 @@ const Ask = (() => {
         about(choice("weights", Object.entries(WEIGHTS)), "answers weigh", () => true),
         about(box("trust"), "learn whom to trust first", labels),
         about(review, "peer review: invite check rows", () => true),
-        about(box("improve"), "a pool, to improve models with", () => true),
       ],
       more: [
         about(number("k", { min: 1, placeholder: "10" }), "peers asked a round (k)", rounds),

@@ -147,7 +147,7 @@ const Motion = (() => {
   }
 
   const about = (motion) =>
-    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : `${motion.answers === "probabilities" ? "probabilities of " : ""}${many(motion.labels.length, "label")}`}${motion.tol ? ` within ${motion.tol}` : ""}.${motion.improve ? " A pool: nodes whose operators want it make better models of the answers." : ""}` });
+    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : `${motion.answers === "probabilities" ? "probabilities of " : ""}${many(motion.labels.length, "label")}`}${motion.tol ? ` within ${motion.tol}` : ""}.` });
 
   function drawList(state) {
     const rows = [...state.motions].reverse().slice(0, 40).map((motion) => {
@@ -156,7 +156,6 @@ const Motion = (() => {
       const pick = button(short(motion.motion), () => state.choose(motion.motion), { class: "pick", "data-key": motion.motion, "aria-pressed": String(chosen), "aria-label": `look at motion ${short(motion.motion)}` });
       const stands = live ? `${live.phase}, ${federated(motion) ? "counter" : "round"} ${live.round}` : motion.state === "open" ? "open" : motion.undecided ? `${motion.decided} decided, ${motion.undecided} not` : "all decided";
       const words = [`${stands} `];
-      if (motion.improve) words.push(html("b", { class: "tag", text: "pool" }));
       if (Object.keys(motion.evidence).length) words.push(html("b", { class: "bad", text: " evidence" }));
       return html("tr", { class: chosen ? "chosen" : "" }, [
         cell(pick), cell(motion.inputs.toLocaleString("en"), { class: "number" }), cell(words), cell(plain(motion.asker)), cell(clock(motion.created), { class: "number" }),

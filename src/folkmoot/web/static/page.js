@@ -7,7 +7,7 @@ const Page = (() => {
   const LISTED = 40; // motions
   const LOOKED = 1000; // milliseconds between two looks at what events do not tell of a motion under way
 
-  const state = { access: null, moot: null, model: null, motions: [], inVain: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
+  const state = { access: null, moot: null, motions: [], inVain: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
   let link = null;
   let due = false;
   let timer = 0;
@@ -24,7 +24,6 @@ const Page = (() => {
       Moot.draw(state);
       Motion.draw(state);
       Ask.draw(state);
-      Models.draw(state);
       Rosters.draw(state);
     });
   }
@@ -97,12 +96,6 @@ const Page = (() => {
     return live;
   }
 
-  // Models change with what the stream says of them: which votes, which candidates there are.
-  state.lookAtModel = async () => {
-    state.model = await Link.get("/v1/model");
-    changed();
-  };
-
   state.lookAtMotions = async () => {
     state.inVain = (await Link.get(`/v1/motions?last=1`)).invitations;
     changed();
@@ -114,9 +107,9 @@ const Page = (() => {
   }
 
   async function refresh() {
-    const [access, listed, evidence, records, model] = await Promise.all(
-      ["/v1/access", `/v1/motions?last=${LISTED}`, "/v1/evidence", "/v1/records", "/v1/model"].map((path) => Link.get(path)));
-    Object.assign(state, { access, model, motions: [], inVain: listed.invitations, count: listed.count, accusations: evidence.evidence, records: records.records });
+    const [access, listed, evidence, records] = await Promise.all(
+      ["/v1/access", `/v1/motions?last=${LISTED}`, "/v1/evidence", "/v1/records"].map((path) => Link.get(path)));
+    Object.assign(state, { access, motions: [], inVain: listed.invitations, count: listed.count, accusations: evidence.evidence, records: records.records });
     state.live.clear();
     state.under = null;
     listed.motions.forEach(keep);
@@ -132,8 +125,6 @@ const Page = (() => {
       const known = new Set(state.accusations.filter((each) => each.roster).map((each) => each.participant));
       if (state.access && data.two_successors.some((name) => !known.has(name)))
         Link.get("/v1/evidence").then(({ evidence }) => { state.accusations = evidence; changed(); }).catch(() => {});
-      const models = (told) => JSON.stringify([told.model, told.candidates]);
-      if (state.model && state.moot && models(state.moot) !== models(data)) state.lookAtModel().catch(() => {});
       state.moot = data;
       state.heard = Date.now();
     },
@@ -155,7 +146,6 @@ const Page = (() => {
     },
     over(data) {
       motion(data.motion).catch(state.failed);
-      if (state.model && state.model.pools_of) state.lookAtModel().catch(() => {}); // its pool waits now
       state.tell(`Motion ${short(data.motion)} is over: ${data.inputs - data.undecided} of ${many(data.inputs, "input")} decided.`);
     },
   };
@@ -193,7 +183,7 @@ const Page = (() => {
   function lookAtOne(prefix) {
     end();
     Link.through(prefix);
-    Object.assign(state, { access: null, moot: null, model: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false });
+    Object.assign(state, { access: null, moot: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false });
     Motion.forget();
     Ask.forget();
     $("all").hidden = true;
