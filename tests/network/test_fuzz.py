@@ -182,23 +182,6 @@ def test_a_node_gets_mutated_frames_in_a_federated_motion_and_finishes_it() -> N
         assert found.cheats <= {5}, "nobody is accused of what p5 made up"
 
 
-def test_a_node_gets_mutated_frames_in_a_motion_with_leaders_and_finishes_it() -> None:
-    rng, votes = random.Random(41), np.tile(np.arange(8, dtype=np.int8) % 2, (6, 1))
-    hall = Moot(votes, 42)
-    thrown = pelt(hall, 900, rng)
-    hall.put(0, protocol="leaders", k=4, alpha=3, rounds=12)
-    hall.network.run(60.0)
-    assert len(thrown) == 6000
-    assert {27, 28, 29} <= {frame[1] for frame in thrown if len(frame) > 1}
-    (name,) = hall.over
-    for node in hall.nodes[:5]:
-        session = None if node is None else node.session(name)
-        assert session is not None
-        assert session.phase.value == "over"
-        assert session.verdict().decisions.tolist() == votes[0].tolist()
-        assert session.cheats <= {5}, "nobody is accused of what p5 made up"
-
-
 def test_the_decoder_refuses_what_is_large_before_it_is_made() -> None:
     """A frame of a few bytes that promises four billion items costs nothing."""
     for data in (

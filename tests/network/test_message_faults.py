@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from folkmoot.network.wire import messages as m
-from support.network import epoch_storms, federated_storms, leading_storms, number_storms, review_storms
+from support.network import epoch_storms, federated_storms, number_storms, review_storms
 from support.network.message_faults import FAULTS, MESSAGES, Meddling, of_family, played
 
 # Those of the hardened node, whose faults are in hostile_members.py, test_hostile.py and test_fuzz.py.
@@ -20,7 +20,6 @@ PLAYED = {
     "rosters": epoch_storms.QUICK,
     "check rows": review_storms.QUICK,
     "federated": federated_storms.QUICK,
-    "leaders": tuple(leading_storms.OWN),
 }
 
 

@@ -214,7 +214,6 @@ class Api:
             held=view.held,
             apart=view.apart,
             ballots=view.ballots,
-            leader=None if view.leader is None else names[view.leader],
             refused={names[place]: why for place, why in view.refused.items()},
         )
 

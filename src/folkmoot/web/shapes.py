@@ -34,7 +34,6 @@ class Live(msgspec.Struct, frozen=True):
     held: dict[str, float]  # the same, of what this node holds
     apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
     ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
-    leader: str | None = None  # of the round under way, in a motion with leaders
     refused: dict[str, str] = {}  # who has said that it takes no part, and why
 
 

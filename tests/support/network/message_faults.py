@@ -35,7 +35,6 @@ MESSAGES: Final[dict[str, tuple[type[m.Message], ...]]] = {
     "rosters": (m.Held, m.Successor),
     "check rows": (m.Invite, m.Rows, m.Owners, m.Labels, m.Unopened, m.Refuse),
     "federated": (m.Choice, m.Ballot, m.Lacking),
-    "leaders": (m.Lead, m.Led, m.Show, m.Unseen, m.Seen),
 }
 BY_ASKER: Final = ("Invite", "Owners")  # nobody else sends them at first
 _LONG, _MOST_LONG, _MOST_AGAIN = 400_000, 12, 300
@@ -193,11 +192,6 @@ class Liar:
             case m.Answer():
                 digest = hashlib.sha256(message.votes).digest()
                 said = statements.state(message.motion, self.place, message.version, digest)
-            case m.Led():
-                digest = hashlib.sha256(message.votes).digest()
-                said = statements.state(message.motion, self.place, message.version, digest)
-                bound = statements.led(message.motion, self.place, message.round, message.version, digest)
-                message = replace(message, bound=self.key.sign(bound))
             case m.Rows():
                 what = message.contribution
                 digest = hashlib.sha256(message.data).digest()
@@ -222,14 +216,8 @@ class Liar:
                 bare = replace(message, quorum_set=form_of(QuorumSet(1, ["somebody else"])))
             case m.Ballot():
                 bare = replace(message, ballots=other_labels(message))
-            case m.Lacking() | m.Unopened() | m.Unseen():
+            case m.Lacking() | m.Unopened():
                 return replace(message, have=bytes(len(message.have)))
-            case m.Lead():
-                return replace(message, round=message.round + 1)
-            case m.Show():
-                return replace(message, answers=message.answers[:1])
-            case m.Seen():
-                return replace(message, first=message.first[::-1])
             case m.Owners():
                 bare = replace(message, seed=self.rng.randbytes(32))
             case m.Labels():
@@ -241,7 +229,7 @@ class Liar:
             case m.Invite():
                 told = read_invitation(message.header)
                 bare = replace(message, header=replace(told, nonce=self.rng.randbytes(16)).encoded())
-            case m.Answer() | m.Led():
+            case m.Answer():
                 bare = replace(message, votes=bytes(len(message.votes)))
             case m.Rows():
                 size = len(message.data) // message.contribution.rows
@@ -273,16 +261,8 @@ class Liar:
                 ]
             case m.Held():
                 return [m.Held((bytes(32),), ((noise(32), b"\xff" * 512),))]
-            case m.Lacking() | m.Unopened() | m.Unseen():
+            case m.Lacking() | m.Unopened():
                 return [replace(message, have=noise(48)), replace(message, motion=noise(32))]
-            case m.Lead():
-                return [replace(message, motion=noise(32)), replace(message, round=message.round + 1000)]
-            case m.Led():
-                return [replace(message, votes=message.votes[::-1]), replace(message, bound=noise(64))]
-            case m.Show():
-                shown = [replace(each, node=(each.node + 1) % self.n) for each in message.answers]
-                false = [replace(each, bound=noise(64)) for each in message.answers]
-                return [replace(message, answers=tuple(each)) for each in (shown, false)]
             case m.Invite():
                 told = replace(read_invitation(message.header), asker=someone)
                 return [replace(message, signature=noise(64)), replace(message, header=told.encoded())]
@@ -307,24 +287,8 @@ class Liar:
                 return [self.signed(replace(message, ballots=each)) for each in (long, message.ballots * 50)]
             case m.Lacking():
                 return [replace(message, have=bytes(size)) for size in (1 << 16, (1 << 16) + 1)]
-            case m.Unopened() | m.Unseen():
+            case m.Unopened():
                 return [replace(message, have=b"\xff" * size) for size in (512, 513, 100_000)]
-            case m.Lead():
-                return [replace(message, round=each) for each in ((1 << 62) - 1, 1 << 62)]
-            case m.Led():
-                return [self.signed(replace(message, votes=each)) for each in (long, message.votes * 2)]
-            case m.Show():
-                many_shown = message.answers * (m.MOST_SHOWN // len(message.answers) + 2)
-                one = replace(message.answers[0], votes=long)
-                return [
-                    *(
-                        replace(message, answers=many_shown[:size])
-                        for size in (m.MOST_SHOWN, m.MOST_SHOWN + 1)
-                    ),
-                    replace(message, answers=(one,)),
-                ]
-            case m.Seen():
-                return [replace(message, first=long)]
             case m.Owners():
                 many = message.owned * (4097 // max(1, len(message.owned)) + 1)
                 return [self.signed(replace(message, owned=many[:size])) for size in (400, 4096, 4097)]

@@ -64,7 +64,7 @@ def ask(
     protocol: Annotated[
         str,
         typer.Option(
-            "--protocol", help="One of: {with leaders}, federated (each decides by its own quorum set)."
+            "--protocol", help="One of: {protocols}, federated (each decides by its own quorum set)."
         ),
     ] = "slush",
     k: KOrAll = None,

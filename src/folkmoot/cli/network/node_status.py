@@ -87,9 +87,8 @@ def status(folder: Folder, json: Json = False) -> None:
 
 
 def _phase(motion: MotionStatus) -> str:
-    """Where a motion stands; of a federated one, too, how far its inputs are; of others, who leads."""
+    """Where a motion stands; of a federated one, too, how far its inputs are."""
     told = ", ".join(f"{count:,} {what}" for what, count in motion.ballots.items())
-    told = f"{motion.leader} leads" if motion.leader else told
     return f"{motion.phase} ({told})" if told else motion.phase
 
 

@@ -18,7 +18,6 @@ from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.motion import FEDERATED, LOCAL, TRIMMED_MEAN, check_protocol_name, check_tol
-from folkmoot.protocols import LED
 
 Weights: TypeAlias = Literal["equal", "record", "learnt"]
 Voting: TypeAlias = Literal["labels", "probabilities"]
@@ -32,8 +31,7 @@ class Terms:
     Parameters
     ----------
     protocol : str
-        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``; "leaders": Slush in which the leader
-        of a round, found by a hash of all salts, shows its query to all; or "federated": each node decides by
+        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``; or "federated": each node decides by
         the quorum set in its ``node.toml``, and ``k``, ``alpha``, ``beta``, ``rounds`` and ``least_voters``
         have no meaning.
     k : int or None
@@ -48,7 +46,7 @@ class Terms:
     seconds : float
         The deadline, from now.
     pace : float
-        Mean seconds between two rounds of a participant; with leaders, the same for all.
+        Mean seconds between two rounds of a participant.
     weights : {"equal", "record", "learnt"}
         Whether answers weigh by the track record that each node keeps; "learnt": each node learns from the
         truths that it was told of former motions whom to believe on what, by the rule of peer review. First
@@ -121,11 +119,6 @@ class Terms:
         self._check_review()
         self._check_numbers()
         self._check_federated()
-        if self.protocol in LED and self.weights == "record":
-            raise ValueError(
-                f"weights must be 'equal' or 'learnt' with protocol {self.protocol!r}: a leader is the same "
-                "for all, and a record is one node's own; got 'record'"
-            )
 
     @property
     def answers(self) -> Answers:

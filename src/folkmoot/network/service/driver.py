@@ -333,9 +333,6 @@ class Driver:
         session = running.session
         self._counts["motions_over"] += 1
         self._counts["federated_motions_over"] += session.motion.federated
-        if session.leading is not None:
-            for what in ("shown", "followed", "silent", "refused"):
-                self._counts[f"leaders_{what}"] += session.leading.counts[what]
         self._counts["statements_made" if session.motion.federated else "queries_sent"] += session.queries
         if running.inputs is not None:
             running.inputs.discard()

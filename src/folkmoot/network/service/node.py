@@ -222,11 +222,7 @@ class Node:
                 else:
                     session = running.session
                     reply = session.asked(now, peer, message)
-                    if session.minutes.due:
-                        session.minutes.due = False
-                        session.tick(now)
-                        self._driver.settle(running)
-                    elif session.minutes.saves:
+                    if session.minutes.saves:
                         self._driver.settle(running)
                 if reply is not None:
                     self._driver.send(running, peer, reply)

@@ -48,7 +48,6 @@ class MotionStatus(msgspec.Struct, frozen=True):
     epoch: int = 0  # of that roster
     protocol: str = ""
     ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
-    leader: str = ""  # of the round under way, in a motion with leaders
 
 
 class InvitationStatus(msgspec.Struct, frozen=True):
@@ -147,8 +146,7 @@ def status(node: AnyNode, mesh: Mesh, disk: int, labels: Sequence[str] | None = 
                 participants=session.seat.n,
                 epoch=node.roster_of(session.motion.moot).epoch,
                 protocol=session.motion.protocol,
-                ballots=(view := session.view()).ballots,
-                leader="" if view.leader is None else node.roster_of(session.motion.moot)[view.leader].name,
+                ballots=session.view().ballots,
             )
             for session in sessions
         ],

@@ -19,7 +19,6 @@ from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.federated_drill import LyingFederatedStance, LyingFederating
 from folkmoot.network.session.gathering import Gathering
-from folkmoot.network.session.lead_drill import LyingLeadTalking
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.number_drill import (
     ListeningTalking,
@@ -31,7 +30,6 @@ from folkmoot.network.session.number_drill import (
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import WITHOUT_TRUST, Event
 from folkmoot.network.session.revealing import Revealing
-from folkmoot.network.session.salts import Salts
 from folkmoot.network.session.session import Session
 from folkmoot.network.session.stance import Stance, Told
 from folkmoot.network.session.talking import Talking
@@ -106,7 +104,6 @@ class LyingSession(Session):
         self._table = WITHOUT_TRUST
         self._gathering = Gathering(minutes, patience)
         self._comparing = Comparing(minutes, self._secrets)
-        self._salts = Salts(minutes, self._comparing, self._rng)
         self._revealing = None
         if not self.motion.is_labels:
             self._take_number_places(fetching)
@@ -116,12 +113,8 @@ class LyingSession(Session):
             return
         stance = self._stance = _LyingStance(minutes, self.motion.rule(alpha), liar, fetching)
         self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
-        shows = self._revealing = Revealing(minutes, patience, stance, self._comparing)
-        talk: tuple[Any, ...] = (minutes, patience, stance, self._rng, weights)
-        if self.motion.led:
-            self._talking = LyingLeadTalking(stance.lie_to, shows, *talk, self._salts)
-        else:
-            self._talking = _OnlyAnswering(*talk)
+        self._revealing = Revealing(minutes, patience, stance, self._comparing)
+        self._talking = _OnlyAnswering(minutes, patience, stance, self._rng, weights)
         self._closing = _LyingClosing(minutes, patience, stance, self._rng)
 
     def _take_federated_places(self, fetching: Fetching, weights: Sequence[float] | None) -> None:

@@ -107,9 +107,6 @@ class Minutes:
         self.checked: CheckRows | None = None  # what was opened of their rows, to learn from
         self.owners: OwnerMap | None = None  # whose rows are where, once that is opened
         self.shown: Array | None = None  # first votes of all, once they are revealed
-        self.due = False  # with leaders: somebody asks, and there is more to do than to reply
-        self.talking: set[int] = set()  # in a motion with leaders: who has asked something in the talk
-        self.reveals: dict[int, m.Reveal] = {}  # in a motion with leaders: by whom, as they were signed
 
     @property
     def own(self) -> Voted:

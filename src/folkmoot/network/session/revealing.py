@@ -37,11 +37,6 @@ class Revealing:
         self._comparing.freeze()
         self._patience.begin(now)
         self._revealed[self._minutes.seat.place] = self._own_first()
-        self.show_own()
-
-    def show_own(self) -> None:
-        """The salt of this node is one of those by which leaders are found."""
-        self._minutes.reveals[self._minutes.seat.place] = self._reveal(want=False)
 
     def tick(self, now: float) -> Event | float:
         """Show ours, remind those who owe us theirs or their marks, then have them all listened to."""
@@ -69,8 +64,7 @@ class Revealing:
         most = 1 + len(live) - len(owed) >= minutes.seat.n - faults(minutes.seat.n)
         by = patience.last_by(patience.reveal_by, now, most=most)
         learns = minutes.motion.trust or minutes.motion.review is not None
-        begun = not learns and len(minutes.talking) > faults(minutes.seat.n)
-        if owed and now < by and not begun:
+        if owed and now < by:
             return min(patience.next_try, by)
         minutes.late |= self._comparing.late_elsewhere() - minutes.refusals.keys()
         self._prepare_study()
@@ -122,8 +116,7 @@ class Revealing:
         if peer not in minutes.commits or not minutes.motion.reveals:
             return False
         wanted = peer not in self._revealed and not self._too_late(peer)
-        # Who leads follows from all salts, also of those whose first votes are not listened to any more.
-        if wanted or (minutes.motion.led and peer not in minutes.reveals):
+        if wanted:
             said = statements.revealed(message, peer)
             if not statements.holds(minutes.seat.keys[peer], message.signature, said):
                 return False
@@ -135,11 +128,8 @@ class Revealing:
                 votes = minutes.motion.form.unpack_first(message.first)
             except ValueError:
                 return False
-            if minutes.motion.led:
-                minutes.reveals[peer] = message
-            if wanted:
-                self._revealed[peer] = votes
-            if wanted and self._listening and minutes.shown is not None and peer not in minutes.cheats:
+            self._revealed[peer] = votes
+            if self._listening and minutes.shown is not None and peer not in minutes.cheats:
                 minutes.shown[peer] = votes
         if message.want:
             # Only who has all commitments it will wait for shows its votes. Who had not committed by then

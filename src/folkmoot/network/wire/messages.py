@@ -22,7 +22,6 @@ MOST_PROPOSALS: Final = 64  # for the next one
 MOST_CHECK_ROWS: Final = 1000  # that a participant shows in a motion
 LONGEST_REASON: Final = 300  # characters
 MOST_NAMED: Final = 4096  # in a quorum set
-MOST_SHOWN: Final = 1000  # answers that a leader shows: as many as may be asked in a round
 Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)]
 
 
@@ -246,62 +245,6 @@ class Lacking(Message, frozen=True, gc=False, tag=26):
     have: Annotated[bytes, msgspec.Meta(max_length=1 << 16)]
 
 
-class Lead(Message, frozen=True, gc=False, tag=27):
-    """In a motion with leaders: I lead that round, and you are one of those I ask. What do you hold?"""
-
-    motion: Digest
-    round: Count
-
-
-class Led(Message, frozen=True, gc=False, tag=28):
-    """What I hold, to be shown: as in an answer, and ``bound`` by a second signature to the round."""
-
-    motion: Digest
-    round: Count
-    version: Count
-    votes: bytes
-    signature: Signature
-    bound: Signature
-
-
-class Shown(Message, frozen=True, gc=False):
-    """What one node has told the leader of a round."""
-
-    node: Place
-    version: Count
-    votes: bytes
-    signature: Signature
-    bound: Signature
-
-
-class Show(Message, frozen=True, gc=False, tag=29):
-    """What the leader of a round was told, all of it signed by who told it."""
-
-    motion: Digest
-    round: Count
-    answers: Annotated[tuple[Shown, ...], msgspec.Meta(min_length=1, max_length=MOST_SHOWN)]
-
-
-class Unseen(Message, frozen=True, gc=False, tag=35):
-    """In a motion with leaders: send me first votes that others revealed; I have those of the bits set."""
-
-    motion: Digest
-    have: Annotated[bytes, msgspec.Meta(max_length=512)]
-
-
-class Seen(Message, frozen=True, gc=False, tag=36):
-    """The first votes that ``node`` has revealed, with its signature of the commitment. Anybody may relay
-    it.
-    """
-
-    motion: Digest
-    node: Place
-    committed: Signature
-    salt: Digest
-    first: bytes
-    signature: Signature
-
-
 class Invite(Message, frozen=True, gc=False, tag=30):
     """I am going to put a motion, and invite check rows; ``header`` is an ``Invitation``."""
 
@@ -391,11 +334,6 @@ AnyMessage: TypeAlias = (
     | Choice
     | Ballot
     | Lacking
-    | Lead
-    | Led
-    | Show
-    | Unseen
-    | Seen
     | Invite
     | Rows
     | Owners
@@ -403,7 +341,7 @@ AnyMessage: TypeAlias = (
     | Unopened
 )
 OfRosters: TypeAlias = Hello | Held | Successor | Invite  # those that belong to no motion
-Wanting: TypeAlias = Want | Lacking | Unopened | Unseen  # short questions whose replies are long
+Wanting: TypeAlias = Want | Lacking | Unopened  # short questions whose replies are long
 
 _Read = TypeVar("_Read", covariant=True)
 

@@ -19,7 +19,7 @@ from folkmoot.arrays import Array
 from folkmoot.network.wire.forms import Answers, Form, form_of
 from folkmoot.network.wire.review import CheckedForm, Review
 from folkmoot.network.wire.schema import Schema, check_schema
-from folkmoot.protocols import LED, PROTOCOLS, SnowProtocol, named_protocol, protocol_called
+from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol, protocol_called
 
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 LOCAL: Final = 0  # alpha: each participant its own, by its track record (strong confidence)
@@ -37,8 +37,6 @@ MOST_NUMBERS: Final = 30_000  # inputs times numbers each: a close with all of t
 TRIMMED_MEAN: Final = "trimmed-mean"  # the one rule for numbers that keeps to the honest range and draws near
 FEDERATED: Final = "federated"  # the protocol without queries, by quorum sets
 MOST_BALLOTS: Final = 64_000  # inputs times bits of a vote in a federated motion: half of a frame holds all
-MOST_SHOWN_BYTES: Final = 1 << 19  # of the answers that a leader shows: half of a frame
-SHOWN_BYTES: Final = 200  # of an answer shown, beside its votes
 MOST_SECONDS: Final = 86_400.0
 OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 
@@ -56,7 +54,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     alpha: int  # or LOCAL
     beta: int
     rounds: int  # each participant asks so often at the most
-    pace: float  # mean seconds between two rounds of a participant: exponential, or with leaders the same
+    pace: float  # mean seconds between two rounds of a participant: exponential
     weighted: bool  # are answers weighted by the track record that the asking node keeps?
     trust: bool  # do participants reveal their first votes before the talk, and ask whom they trust?
     labels: tuple[str, ...]
@@ -99,14 +97,9 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         return self.protocol == FEDERATED
 
     @property
-    def led(self) -> bool:
-        """Whether a leader shows its query to all, each round."""
-        return self.protocol in LED
-
-    @property
     def reveals(self) -> bool:
-        """Whether first votes are shown before the talk; who leads follows from the salts shown with them."""
-        return self.trust or self.federated or self.led or self.review is not None
+        """Whether first votes are shown before the talk."""
+        return self.trust or self.federated or self.review is not None
 
     @property
     def by_quorum(self) -> bool:
@@ -163,7 +156,6 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         self._check_answers()
         self._check_federated()
         self._check_inputs()
-        self._check_led()
         self._check_decisions()
         self._check_review()
         if len(self.moot) != 32 or len(self.nonce) != 16:
@@ -214,25 +206,9 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
                 f"got {self.inputs:,}; put them in several motions"
             )
 
-    def _check_led(self) -> None:
-        """Leaders are the same for all, and what one shows is a frame."""
-        if not self.led:
-            return
-        if self.weighted:
-            raise ValueError(
-                "a motion with leaders must have equal weights: those of a record are one node's own"
-            )
-        each = self.form.held_bytes + SHOWN_BYTES
-        if self.k * each > MOST_SHOWN_BYTES:
-            raise ValueError(
-                f"a leader that asks k={self.k} must show that many answers in {MOST_SHOWN_BYTES:,} bytes: "
-                f"got {self.k * each:,} on {self.inputs:,} inputs; take a smaller k, or put them in several "
-                "motions"
-            )
-
     def _check_decisions(self) -> None:
         """Protocols that decide have tables, which a node must be able to hold."""
-        if not self.is_labels or self.federated or not protocol_called(self.protocol, led=True).decides:
+        if not self.is_labels or self.federated or not protocol_called(self.protocol).decides:
             return
         if self.classes**3 * self.beta > MOST_STEPS:
             raise ValueError(
@@ -300,7 +276,7 @@ def motion_name(header: bytes) -> bytes:
 
 def motion_protocols() -> tuple[str, ...]:
     """The protocols by which a motion about labels may be played."""
-    return (*PROTOCOLS, *LED, FEDERATED)
+    return (*PROTOCOLS, FEDERATED)
 
 
 def check_protocol_name(name: str) -> None:

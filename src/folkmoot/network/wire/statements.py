@@ -62,11 +62,6 @@ def state(motion: bytes, node: int, version: int, digest: bytes) -> bytes:
     return _statement(b"state", motion, node, version.to_bytes(8, "big"), digest)
 
 
-def led(motion: bytes, node: int, number: int, version: int, digest: bytes) -> bytes:
-    """Signed for the leader of a round, once: in it I hold votes of this digest."""
-    return _statement(b"led", motion, node, number.to_bytes(8, "big"), version.to_bytes(8, "big"), digest)
-
-
 def closing(close: Close) -> bytes:
     """Signed once: this is what I hold at the end, and what I had voted at first."""
     return _statement(

@@ -62,9 +62,6 @@ def messages() -> list[bytes]:
         m.Labels(name, bytes(32), 5, bytes(32), votes, bytes(64)), m.Unopened(name, b"\x05"),
         m.Choice(name, 5, m.SetForm(2, ("p000", "p001"), (m.SetForm(1, ("p002",), ()),)), bytes(64)),
         m.Ballot(name, 5, 3, bytes(32), bytes(40), bytes(64)), m.Lacking(name, bytes(96)),
-        m.Lead(name, 7), m.Led(name, 7, 9, votes, bytes(64), bytes(64)),
-        m.Show(name, 7, (m.Shown(5, 9, votes, bytes(64), bytes(64)), m.Shown(1, 0, b"", *[bytes(64)] * 2))),
-        m.Unseen(name, b"\x05"), m.Seen(name, 5, bytes(64), bytes(32), votes, bytes(64)),
     )]  # fmt: skip
 
 
