@@ -179,10 +179,6 @@ class Client:
                 key: [line[each] for line in lines if told.get("answers") == "numbers"]
                 for key, each in (("first_numbers", "first_numbers"), ("windows", "window"))
             },
-            **{
-                key: [line[each] for line in lines if line.get(each) is not None]
-                for key, each in (("ballots", "ballot"), ("signers", "signers"))
-            },
         }
         own = ("live", "decided", "certificate")  # of HTTP alone
         details = {key: value for key, value in told.items() if key not in own} | lists

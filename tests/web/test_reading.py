@@ -80,7 +80,7 @@ def test_a_motion_and_its_inputs_are_as_motions_tells_them(paged: Paged, name: s
     assert told.pop("certificate") == f"/v1/motions/{name}/certificate"
     assert told == {key: value for key, value in shown.items() if key in told}
     lists = {"decisions", "agreement", "first_votes", "majority", "why_undecided"}
-    others = {"claims", "first_numbers", "windows", "ballots", "signers"}  # of other motions
+    others = {"claims", "first_numbers", "windows"}  # of other motions
     assert set(shown) - set(told) == lists | others
     pages = [paged.get(f"/v1/motions/{name}/inputs?from={start}&most=15") for start in (0, 15, 30)]
     assert [page["next"] for page in pages] == [15, 30, None]

@@ -26,7 +26,7 @@ from folkmoot.network.storage.certificate import has_certificate, write_certific
 from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.storage import DATABASE, Storage, StoredMotion
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import motion_protocols
+from folkmoot.protocols import PROTOCOLS
 from folkmoot.tabular import table_text
 from folkmoot.web import files, shapes
 from folkmoot.web.exchange import CSV, JSON, MOST_BODY, body_of, file_of, json_of
@@ -87,7 +87,7 @@ class Api:
         return json_of(described())
 
     async def _access(self, request: Request) -> Response:
-        model, labels, chosen = self._shown.model, self._shown.labels, self._shown.quorum_set
+        model, labels = self._shown.model, self._shown.labels
         columns = [shapes.Column(each.name, each.unit, each.low, each.high) for each in model.schema]
         return json_of(
             shapes.Access(
@@ -98,8 +98,7 @@ class Api:
                 width=model.columns,
                 most_bytes=MOST_BODY,
                 answers=model.kinds(),
-                protocols=list(motion_protocols()),
-                quorum_set="" if chosen is None else str(chosen),
+                protocols=list(PROTOCOLS),
             )
         )
 
@@ -213,7 +212,6 @@ class Api:
             shares=view.shares,
             held=view.held,
             apart=view.apart,
-            ballots=view.ballots,
             refused={names[place]: why for place, why in view.refused.items()},
         )
 
@@ -235,8 +233,6 @@ class Api:
                 account.claims[i] if account.claims else None,
                 account.first_numbers[i] if account.first_numbers else None,
                 account.windows[i] if account.windows else None,
-                account.ballots[i] if account.ballots else None,
-                account.signers[i] if account.signers else None,
             )
             for i in range(first, end)
         ]

@@ -180,7 +180,6 @@ class Feed:
             "shares": view.shares,
             "held": view.held,
             **({} if view.apart is None else {"apart": view.apart}),
-            **({"ballots": view.ballots} if view.ballots else {}),
         }
 
     def _publish_accused(self, session: Session, places: frozenset[int]) -> None:

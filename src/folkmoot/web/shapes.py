@@ -15,7 +15,6 @@ from folkmoot.network.wire.forms import Answers
 PER_INPUT: Final = (
     "decisions", "agreement", "first_votes", "majority", "why_undecided", "claims", "first_numbers",
     "windows",
-    "ballots", "signers",
 )  # fmt: skip
 
 
@@ -33,7 +32,6 @@ class Live(msgspec.Struct, frozen=True):
     shares: dict[str, float]  # of their votes on all inputs, by label
     held: dict[str, float]  # the same, of what this node holds
     apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
-    ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
     refused: dict[str, str] = {}  # who has said that it takes no part, and why
 
 
@@ -76,8 +74,6 @@ class Input(msgspec.Struct, frozen=True):
     claim: float | list[float] | None = None  # of numbers, or of probabilities by label
     first_numbers: list[float] | None = None  # of numbers: lowest, median, highest
     window: list[float] | None = None  # of numbers: the ends of the window that the claim is the middle of
-    ballot: str | None = None  # of a federated motion: how far this node is, such as "prepared"
-    signers: int | None = None  # and how many are in the quorum behind the decision
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -151,7 +147,6 @@ class Access(msgspec.Struct, frozen=True):
     most_bytes: int  # of a body
     answers: list[Answers]  # what the model can answer with, the likeliest kind first
     protocols: list[str]  # that a motion about labels may have
-    quorum_set: str = ""  # by which this node decides in federated motions, in words; "": it has none
 
 
 class CheckedColumn(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""A moot of real processes that can do all: check rows, quorum sets, probabilities; one has a page.
+"""A moot of real processes that can do all: check rows, probabilities; one has a page.
 
 Four members with small models of digits. The first has the page; the last shows no check rows.
 """
@@ -16,9 +16,8 @@ from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
 from folkmoot.arrays import Array
-from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.service.policy import Policy
-from folkmoot.runs.processes import Nodes, name_of, prepare
+from folkmoot.runs.processes import Nodes, prepare
 from folkmoot.skops_files import write_skops
 from support.network.ports import held_port
 from support.network.real_moot import started
@@ -49,7 +48,6 @@ def all_kinds(folder: Path) -> Iterator[Nodes]:
         np.savez(path, X=X[start:][:ROWS], y=y[start:][:ROWS])
         nodes.settings[place] = replace(
             nodes.settings[place], holdout=path, policy=Policy(check_rows=20 if place < N - 1 else 0),
-            quorum_set=QuorumSet(3, [name_of(each) for each in range(N)]),
         )  # fmt: skip
     with held_port() as port:
         nodes.pages[0] = f"127.0.0.1:{port}"

@@ -12,18 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
 
-import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
-from folkmoot.arrays import Colours
-from folkmoot.federated import QuorumSet
-from folkmoot.federated.agreement import Statement
 from folkmoot.network.service.node import Node
 from folkmoot.network.transports.memory import World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.ballots import form_of, pack_statement, unpack_statement
 from folkmoot.network.wire.invitation import read_invitation
 from support.network.moot_in_memory import HostileKind, Moot
 
@@ -34,7 +29,6 @@ MESSAGES: Final[dict[str, tuple[type[m.Message], ...]]] = {
     "numbers": (m.Answer, m.Close),
     "rosters": (m.Held, m.Successor),
     "check rows": (m.Invite, m.Rows, m.Owners, m.Labels, m.Unopened, m.Refuse),
-    "federated": (m.Choice, m.Ballot, m.Lacking),
 }
 BY_ASKER: Final = ("Invite", "Owners")  # nobody else sends them at first
 _LONG, _MOST_LONG, _MOST_AGAIN = 400_000, 12, 300
@@ -175,10 +169,6 @@ class Liar:
         """The same with its own signature, where a message has one."""
         said: bytes
         match message:
-            case m.Choice():
-                said = statements.chosen(message)
-            case m.Ballot():
-                said = statements.balloted(message)
             case m.Owners():
                 said = statements.opens_owners(message)
             case m.Labels():
@@ -212,11 +202,7 @@ class Liar:
         """One of its own that contradicts it."""
         bare: Any
         match message:
-            case m.Choice():
-                bare = replace(message, quorum_set=form_of(QuorumSet(1, ["somebody else"])))
-            case m.Ballot():
-                bare = replace(message, ballots=other_labels(message))
-            case m.Lacking() | m.Unopened():
+            case m.Unopened():
                 return replace(message, have=bytes(len(message.have)))
             case m.Owners():
                 bare = replace(message, seed=self.rng.randbytes(32))
@@ -261,7 +247,7 @@ class Liar:
                 ]
             case m.Held():
                 return [m.Held((bytes(32),), ((noise(32), b"\xff" * 512),))]
-            case m.Lacking() | m.Unopened():
+            case m.Unopened():
                 return [replace(message, have=noise(48)), replace(message, motion=noise(32))]
             case m.Invite():
                 told = replace(read_invitation(message.header), asker=someone)
@@ -279,14 +265,6 @@ class Liar:
         """As long as a message may be and longer, with its own signature."""
         long = bytes(_LONG)
         match message:
-            case m.Choice():
-                names = tuple(f"{i:064d}" for i in range(m.MOST_NAMED + 1))
-                sets = [m.SetForm(1, names[:-1], ()), m.SetForm(m.MOST_NAMED, names, ())]
-                return [replace(message, quorum_set=each, signature=bytes(64)) for each in sets]
-            case m.Ballot():
-                return [self.signed(replace(message, ballots=each)) for each in (long, message.ballots * 50)]
-            case m.Lacking():
-                return [replace(message, have=bytes(size)) for size in (1 << 16, (1 << 16) + 1)]
             case m.Unopened():
                 return [replace(message, have=b"\xff" * size) for size in (512, 513, 100_000)]
             case m.Owners():
@@ -332,19 +310,6 @@ class Liar:
                 ]
             case _:
                 raise AssertionError(f"say how long a {type(message).__name__} can be")
-
-
-def other_labels(ballot: m.Ballot) -> bytes:
-    """The same statement with the other of two labels everywhere."""
-    statement, classes = unpack_statement(ballot.ballots, ballot.quorum_set)
-
-    def turned(labels: Colours) -> Colours:
-        return np.where(labels >= 0, (labels + 1) % classes, labels).astype(np.int8)
-
-    told = Statement(
-        statement.quorum_set, turned(statement.said), statement.counter, turned(statement.wanted)
-    )
-    return pack_statement(told, classes)
 
 
 def meddlers(family: str) -> dict[str, Callable[[], HostileKind]]:

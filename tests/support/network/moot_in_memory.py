@@ -21,7 +21,6 @@ from cryptography.x509.oid import NameOID
 
 from folkmoot.adversaries import Adversary, NumberAdversary, Sleeper
 from folkmoot.arrays import Array, Colours
-from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.check_rows import LabelledRows
@@ -148,7 +147,6 @@ class Moot:
         number_adversaries: Mapping[int, NumberAdversary] | None = None,  # of those that are adversaries
         past: PastPerformance | None = None,
         rows: Mapping[int, LabelledRows] | None = None,
-        quorum_sets: Mapping[int, QuorumSet | None] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -162,7 +160,6 @@ class Moot:
         self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
         self.disk, self.past = disk, past
         self.rows = dict(rows or {})
-        self.quorum_sets = dict(quorum_sets or {})
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(range(self.n), seed, weather)
@@ -194,7 +191,7 @@ class Moot:
         node = Node(
             Parts(
                 seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies,
-                self.rows.get(place), quorum_set=self.quorum_sets.get(place),
+                self.rows.get(place),
             ),
             policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
         )  # fmt: skip

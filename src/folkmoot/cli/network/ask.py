@@ -63,9 +63,7 @@ def ask(
     ] = None,
     protocol: Annotated[
         str,
-        typer.Option(
-            "--protocol", help="One of: {protocols}, federated (each decides by its own quorum set)."
-        ),
+        typer.Option("--protocol", help="One of: {protocols}."),
     ] = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,

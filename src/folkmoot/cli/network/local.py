@@ -74,22 +74,6 @@ def local(
             help="With --peer-review: what is handed in and weighed, 'labels' or 'probabilities'.",
         ),
     ] = "labels",
-    protocol: Annotated[
-        str,
-        typer.Option(
-            "--protocol",
-            help="'slush', or 'federated': each decides by a quorum set of its own, and nobody asks.",
-        ),
-    ] = "slush",
-    quorum_sets: Annotated[
-        Path | None,
-        typer.Option(
-            "--quorum-sets",
-            metavar="NODES.json",
-            help="With --protocol federated: sets of node000, node001, ..., as federated slices writes them.",
-            show_default="any two thirds of all",
-        ),
-    ] = None,
     regression: Annotated[
         bool, typer.Option("--regression", help="Numbers instead: each fits a regressor on some patients.")
     ] = False,
@@ -134,8 +118,6 @@ def local(
         taken = {
             "--trust": trust,
             "--voting": voting != "labels",
-            "--protocol": protocol != "slush",
-            "--quorum-sets": quorum_sets is not None,
             "--page": page,
             "--participants": participants,
             "--k": k is not None,
@@ -166,8 +148,6 @@ def local(
         trust,
         check_rows=shown_rows,
         voting=cast("Voting", voting),  # which it checks
-        protocol=protocol,
-        quorum_sets=quorum_sets,
     )
     config.check()
     if page_at is not None and not page:

@@ -9,7 +9,7 @@ from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.network.service.status import MotionStatus, PeerStatus
+    from folkmoot.network.service.status import PeerStatus
 
 
 def status(folder: Folder, json: Json = False) -> None:
@@ -70,7 +70,7 @@ def status(folder: Folder, json: Json = False) -> None:
             motion.motion[:12],
             motion.asker,
             motion.protocol,
-            _phase(motion),
+            motion.phase,
             f"{motion.inputs:,}",
             f"{motion.round} of {motion.rounds}",
             f"{motion.closes} of {motion.participants or now.participants}",
@@ -84,12 +84,6 @@ def status(folder: Folder, json: Json = False) -> None:
         )
     else:
         say(*notes)
-
-
-def _phase(motion: MotionStatus) -> str:
-    """Where a motion stands; of a federated one, too, how far its inputs are."""
-    told = ", ".join(f"{count:,} {what}" for what, count in motion.ballots.items())
-    return f"{motion.phase} ({told})" if told else motion.phase
 
 
 def _asked_today(peer: PeerStatus) -> str:

@@ -139,7 +139,6 @@ def run(
             told.policy,
             told.chosen_schema(schema),
             told.weights,
-            quorum_set=told.quorum_set,
         ),
         faces=faces,
     )
@@ -191,7 +190,6 @@ def check(
         schema=told.chosen_schema(schema),
         weights=told.weights,
         policy=told.policy,
-        quorum_set=told.quorum_set,
         holdout=told.holdout,
     )
 

@@ -53,7 +53,7 @@ CHAIN = "chain.toml"  # the node's address on a chain, if it has one
 _KEYS = ("name", "organisation", "listen", "addresses")
 # service/node_file.py reads these
 _RUNNING = (
-    "roster", "model", "schema", "weights", "holdout", "labels", "allow", "policy", "quorum_set",
+    "roster", "model", "schema", "weights", "holdout", "labels", "allow", "policy",
 )  # fmt: skip
 
 

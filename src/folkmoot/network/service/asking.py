@@ -9,7 +9,6 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy.typing as npt
 
-from folkmoot.federated.agreement import MOST_COUNTERS
 from folkmoot.network.membership.identity import SETTINGS
 from folkmoot.network.service.control import MotionProgress, Put, look, put
 from folkmoot.network.service.door import door_of
@@ -17,7 +16,7 @@ from folkmoot.network.service.status import Status
 from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.forms import Answers
-from folkmoot.network.wire.motion import FEDERATED, LOCAL, TRIMMED_MEAN, check_protocol_name, check_tol
+from folkmoot.network.wire.motion import LOCAL, TRIMMED_MEAN, check_protocol_name, check_tol
 
 Weights: TypeAlias = Literal["equal", "record", "learnt"]
 Voting: TypeAlias = Literal["labels", "probabilities"]
@@ -31,9 +30,7 @@ class Terms:
     Parameters
     ----------
     protocol : str
-        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``; or "federated": each node decides by
-        the quorum set in its ``node.toml``, and ``k``, ``alpha``, ``beta``, ``rounds`` and ``least_voters``
-        have no meaning.
+        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``.
     k : int or None
         How many peers are asked in a round; None is 10, or all others.
     alpha : int, "local" or None
@@ -118,7 +115,6 @@ class Terms:
             raise ValueError(f"voting must be 'labels' or 'probabilities': got {self.voting!r}")
         self._check_review()
         self._check_numbers()
-        self._check_federated()
 
     @property
     def answers(self) -> Answers:
@@ -142,21 +138,6 @@ class Terms:
     def talk(self) -> Answers:
         """What is talked about: by peer review each makes labels of the probabilities that are handed in."""
         return "labels" if self.answers == "probabilities" and self.peer_review else self.answers
-
-    def _check_federated(self) -> None:
-        if self.protocol != FEDERATED:
-            return
-        if self.peer_review:
-            raise ValueError(
-                f"peer review must not be given with protocol {FEDERATED!r}: there each node's own quorum "
-                "set says whom it trusts, and check rows would say it a second time"
-            )
-        if self.weights == "learnt":
-            raise ValueError(f"weights must be 'equal' or 'record' with protocol {FEDERATED!r}: got 'learnt'")
-        plain = Terms()
-        for name in ("k", "alpha", "beta", "rounds", "least_voters"):
-            if getattr(self, name) != getattr(plain, name):
-                raise ValueError(f"{name} must not be given with protocol {FEDERATED!r}: quorum sets decide")
 
     def _check_numbers(self) -> None:
         if self.regression and self.voting != "labels":
@@ -278,14 +259,14 @@ def ask(X: npt.ArrayLike | Batch, *, via: str | Path = ".", terms: Terms | None 
 
 def put_of(batch: Batch, terms: Terms) -> Put:
     """What a node is told: the inputs and the terms; their chunks follow."""
-    labels, federated = terms.talk == "labels", terms.protocol == FEDERATED
+    labels = terms.talk == "labels"
     return Put(
         seconds=terms.seconds,
         protocol=terms.protocol if labels else TRIMMED_MEAN,
-        k=1 if federated else terms.k,
-        alpha=LOCAL if terms.alpha == "local" or federated else terms.alpha,
-        beta=terms.beta if labels and not federated else 1,
-        rounds=MOST_COUNTERS if federated else terms.rounds,
+        k=terms.k,
+        alpha=LOCAL if terms.alpha == "local" else terms.alpha,
+        beta=terms.beta if labels else 1,
+        rounds=terms.rounds,
         pace=terms.pace,
         weighted=terms.weights == "record",
         trust=terms.trust,

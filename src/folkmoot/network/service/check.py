@@ -18,7 +18,6 @@ from folkmoot.network.service.holdout import read_holdout
 from folkmoot.network.service.operation import (
     Settings,
     check_access,
-    check_quorum_set,
     check_shown,
     is_running,
     labels_of,
@@ -69,8 +68,6 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
         yield Check("policy", False, str(error))
     if settings.policy.check_rows and settings.model:
         yield _check_rows(settings)
-    if settings.quorum_set is not None:
-        yield _quorum_set(settings, roster)
     if settings.weights is not None:
         yield _weights(settings.weights, roster)
     async for line in _peers(settings.folder, roster, place):
@@ -115,14 +112,6 @@ def _check_rows(settings: Settings) -> Check:
     except (ValueError, OSError, ImportError) as error:
         return Check("check rows", False, str(error))
     return Check("check rows", True, f"{shown}, of {len(holdout)} rows with labels in {settings.holdout}")
-
-
-def _quorum_set(settings: Settings, roster: Roster) -> Check:
-    try:
-        chosen = check_quorum_set(settings, roster)
-    except ValueError as error:
-        return Check("quorum set", False, str(error))
-    return Check("quorum set", True, f"{chosen}, for federated motions")
 
 
 def _weights(path: Path, roster: Roster) -> Check:

@@ -19,7 +19,6 @@ from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.parts import Parts, Running
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.session.drill import Liar, LyingSession
-from folkmoot.network.session.federating import Federation
 from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
 from folkmoot.network.session.minutes import Ended, Memory, Save, Signed
 from folkmoot.network.session.patience import Health
@@ -66,7 +65,6 @@ class Driver:
         if parts.adversary is not None:
             liar = Liar(parts.adversary, parts.rng, parts.number_adversary)
             self._session = partial(LyingSession, liar)
-        self._federation = Federation([participant.name for participant in parts.roster], parts.quorum_set)
         self._holdout = parts.holdout
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past
@@ -95,7 +93,7 @@ class Driver:
     ) -> Running:
         """Begin a session, or take one up again with what it remembers."""
         now = self._transport.now()
-        local = motion.is_labels and motion.alpha == LOCAL and not motion.federated
+        local = motion.is_labels and motion.alpha == LOCAL
         alpha = LocalThreshold.of(self._anchor(motion), motion.k) if local else motion.alpha
         shown = None if self.contributor is None else self.contributor.shown_for(motion)
         session = self._session(
@@ -110,7 +108,6 @@ class Driver:
             weights=self._weighing.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
             shown=shown,
-            federation=self._federation if motion.federated else None,
         )
         running = Running(
             session,
@@ -332,8 +329,7 @@ class Driver:
     def _end(self, running: Running, summary: dict[str, Any]) -> None:
         session = running.session
         self._counts["motions_over"] += 1
-        self._counts["federated_motions_over"] += session.motion.federated
-        self._counts["statements_made" if session.motion.federated else "queries_sent"] += session.queries
+        self._counts["queries_sent"] += session.queries
         if running.inputs is not None:
             running.inputs.discard()
             running.inputs = None

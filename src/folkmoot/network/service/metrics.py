@@ -22,8 +22,6 @@ _COUNTED: Final = {
     "bytes_sent": "Bytes in the frames that were sent, without length and TLS.",
     "queries_sent": "Queries asked, in motions that are over.",
     "motions_over": "Motions that are over.",
-    "federated_motions_over": "Federated motions that are over.",
-    "statements_made": "Statements that this node signed, in federated motions that are over.",
     "evidence": "Participants that contradicted themselves, once a motion.",
     "motions_forgotten": "Old motions that made room for others.",
     "check_rows_shown": "Check rows that this node has shown to askers.",

@@ -70,7 +70,7 @@ class Node:
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
         self._admission = Admission(
             seat, self._moot, policy, disk, [member.name for member in roster],
-            labels=labels, check=parts.votes.check, has_quorum_set=parts.quorum_set is not None,
+            labels=labels, check=parts.votes.check,
         )  # fmt: skip
         self._check = parts.votes.check
         self._driver = Driver(
@@ -122,8 +122,6 @@ class Node:
                 for peer in range(self.seat.n):
                     if peer != self.seat.place:
                         self._driver.send(running, peer, m.Want(stored.name, b""))
-                        if stored.motion.federated:
-                            self._driver.send(running, peer, m.Lacking(stored.name, b""))
 
     def stop(self) -> None:
         """Store what others have said lately."""
@@ -385,21 +383,21 @@ class Node:
         assert not isinstance(message, m.OfRosters | m.Announce)  # noqa: S101
         name = message.motion
         if self.storage.knows(name):
-            if isinstance(message, m.Want | m.Lacking):
+            if isinstance(message, m.Want):
                 self._relay_stored(peer, message)
             elif isinstance(message, m.Ask):  # or it would wait for us, round after round
                 self._driver.transmit(peer, m.encode(m.Unready(name, message.round)))
             else:
                 self.counts["refused_old_motion"] += 1
-        elif isinstance(message, m.Commit | m.Ask | m.Pending | m.Want | m.Ballot | m.Lacking | m.Unopened):
+        elif isinstance(message, m.Commit | m.Ask | m.Pending | m.Want | m.Unopened):
             refused = self._admission.refused(name)
             if refused is not None:
                 self._driver.transmit(peer, m.encode(refused))
-            elif not isinstance(message, m.Want | m.Lacking):
+            elif not isinstance(message, m.Want):
                 self._inquire(peer, name)
 
-    def _relay_stored(self, peer: int, message: m.Want | m.Lacking) -> None:
-        """Send a peer what is stored of a motion that is over: closes, or choices and ballots."""
+    def _relay_stored(self, peer: int, message: m.Want) -> None:
+        """Send a peer the closes that are stored of a motion that is over."""
         if not self._favour(peer, RELAYED_BYTES):
             return
         try:
@@ -408,10 +406,7 @@ class Node:
             self.refuse(peer, "damaged_motion")
             return
         room = RELAYED_BYTES
-        told: list[m.Message] = [*held.closes.values()]
-        if isinstance(message, m.Lacking):
-            told = [*held.choices.values(), *held.ballots.values()]
-        for each in told:
+        for each in held.closes.values():
             frame = m.encode(each)
             room -= len(frame)
             if room >= 0:

@@ -20,12 +20,9 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from folkmoot.adversaries import ATTACKS, Adversary
-from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
-from folkmoot.network.membership.quorum_choice import KEY as QUORUM_SET
-from folkmoot.network.membership.quorum_choice import by_names, check_named
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
@@ -76,7 +73,6 @@ class Settings:
     policy: Policy = field(default_factory=Policy)  # which motions it plays
     schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
     weights: Path | None = None  # members' past performance on a chain
-    quorum_set: QuorumSet | None = None  # by which it decides in federated motions
 
 
 class Face(Protocol):
@@ -100,7 +96,6 @@ class Shown:
     folder: Path
     model: Model
     labels: Sequence[str] | None  # that it may answer with; None: nobody says
-    quorum_set: QuorumSet | None
     look: Callable[[], Status]
     log: Journal
 
@@ -152,7 +147,6 @@ async def _serve(
     # Whom a policy names may have left, or joined, since the roster in the file.
     everybody = [member for roster in chronicle.rosters for member in roster]
     check_access(settings.policy, everybody, settings.folder)
-    check_quorum_set(settings, everybody)
     roster = newest_with(me, chronicle, settings)
     place = place_of(me, roster, settings)
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
@@ -164,10 +158,9 @@ async def _serve(
 
     def make(roster: Roster, places: Places, lasting: Lasting) -> Node:
         seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
-        chosen = None if settings.quorum_set is None else by_names(settings.quorum_set, roster)
         parts = Parts(
             seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies,
-            known.rows, chosen,
+            known.rows,
         )  # fmt: skip
         return Node(
             parts, journal=log, policy=settings.policy, labels=labels, disk=settings.disk, lasting=lasting
@@ -200,7 +193,7 @@ async def _serve(
         )  # fmt: skip
         node.start()
         for face in faces:
-            shown = Shown(node, settings.folder, model, labels, settings.quorum_set, look, log)
+            shown = Shown(node, settings.folder, model, labels, look, log)
             opened.append(face)
             where = await bound(face.open(shown), face.address, face.option)
             log.write("info", "page open", node=me.name, address=where)
@@ -344,13 +337,6 @@ def check_access(policy: Policy, members: Iterable[Member], folder: Path) -> Non
             f"[policy] in {folder / SETTINGS} must name members of the roster, "
             f"{shortened(names)}: got {strangers[0]!r}"
         )
-
-
-def check_quorum_set(settings: Settings, members: Iterable[Member]) -> QuorumSet | None:
-    """The node's quorum set by names; ValueError if it names others than these members."""
-    if settings.quorum_set is None:
-        return None
-    return check_named(settings.quorum_set, members, f"[{QUORUM_SET}] in {settings.folder / SETTINGS}")
 
 
 def seat_of(me: Identity, roster: Roster, place: int, incarnation: int) -> Seat:

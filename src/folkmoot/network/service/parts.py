@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from folkmoot.adversaries import Adversary, NumberAdversary
-from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.holdout import Holdout
@@ -62,7 +61,6 @@ class Parts:
     past: PastPerformance | None = None  # on a chain; instead of this node's own records
     number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
     rows: LabelledRows | None = None  # own labelled rows, of which check rows may be shown
-    quorum_set: QuorumSet | None = None  # by which it decides in federated motions; by names of the roster
 
 
 @dataclass

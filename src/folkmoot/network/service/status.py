@@ -47,7 +47,6 @@ class MotionStatus(msgspec.Struct, frozen=True):
     participants: int = 0  # in the roster that it was put under
     epoch: int = 0  # of that roster
     protocol: str = ""
-    ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
 
 
 class InvitationStatus(msgspec.Struct, frozen=True):
@@ -146,7 +145,6 @@ def status(node: AnyNode, mesh: Mesh, disk: int, labels: Sequence[str] | None = 
                 participants=session.seat.n,
                 epoch=node.roster_of(session.motion.moot).epoch,
                 protocol=session.motion.protocol,
-                ballots=session.view().ballots,
             )
             for session in sessions
         ],

@@ -17,7 +17,6 @@ from folkmoot.arrays import Array, Colours
 from folkmoot.levels import to_levels
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
-from folkmoot.network.session.federated_drill import LyingFederatedStance, LyingFederating
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.number_drill import (
@@ -108,27 +107,10 @@ class LyingSession(Session):
         if not self.motion.is_labels:
             self._take_number_places(fetching)
             return
-        if self.motion.federated:
-            self._take_federated_places(fetching, weights)
-            return
         stance = self._stance = _LyingStance(minutes, self.motion.rule(alpha), liar, fetching)
         self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
         self._revealing = Revealing(minutes, patience, stance, self._comparing)
         self._talking = _OnlyAnswering(minutes, patience, stance, self._rng, weights)
-        self._closing = _LyingClosing(minutes, patience, stance, self._rng)
-
-    def _take_federated_places(self, fetching: Fetching, weights: Sequence[float] | None) -> None:
-        minutes, patience, liar = self.minutes, self._patience, self._liar
-
-        def lie(peer: int) -> Colours | None:
-            return liar.answer(peer, fetching.votes, minutes.motion.classes)
-
-        stance = self._stance = LyingFederatedStance(minutes, lie)
-        self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
-        shows = self._revealing = Revealing(minutes, patience, stance, self._comparing)
-        self._talking = LyingFederating(
-            minutes, patience, stance, self._rng, self._federation, weights, shows
-        )
         self._closing = _LyingClosing(minutes, patience, stance, self._rng)
 
     def _take_number_places(self, fetching: Fetching) -> None:
@@ -148,7 +130,7 @@ class _LyingVoting(Voting):
         self,
         minutes: Minutes,
         patience: Patience,
-        stance: Stance | LyingFederatedStance,
+        stance: Stance,
         secrets: random.Random,
         fetching: Fetching,
         liar: Liar,
@@ -199,7 +181,7 @@ class _OnlyAnswering(Talking):
 
 
 class _LyingClosing(Closing):
-    _stance: _LyingStance | LyingFederatedStance
+    _stance: _LyingStance
 
     def begin(self, now: float) -> None:
         """Sign what it tells the asker, or be silent to the end."""

@@ -9,15 +9,12 @@ to the model's thread. It wakes the session at ``wake``.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 
 from folkmoot.arrays import Array
 from folkmoot.network.session.asking import Asking, OwnChange
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
-from folkmoot.network.session.federated_stance import FederatedStance
-from folkmoot.network.session.federating import Federating, Federation
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.minutes import CheckRows, Ended, Memory, Minutes, Seat
@@ -40,7 +37,6 @@ from folkmoot.network.session.talking import Talking
 from folkmoot.network.session.view import View, shares_of
 from folkmoot.network.session.voting import Fetching, Voting
 from folkmoot.network.wire import messages as m
-from folkmoot.network.wire.federated_verdict import federated_verdict
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.verdict import Verdict, verdict
 
@@ -62,7 +58,6 @@ class Session:
         weights: Sequence[float] | None = None,
         memory: Memory | None = None,
         shown: ShownRows | None = None,
-        federation: Federation | None = None,
     ) -> None:
         """``shown`` are the check rows that this node has sent for the motion."""
         known = memory or Memory()
@@ -78,7 +73,6 @@ class Session:
         self._secrets, self._rng = rng, random.Random(rng.getrandbits(256))
         if isinstance(alpha, LocalThreshold):
             self.minutes.local, alpha = alpha, alpha.alpha()
-        self._federation = federation
         self._opening = Opening(header, self.minutes, shown)
         self._opening.remember(known.opened)
         self._take_places(alpha, weights)
@@ -103,15 +97,10 @@ class Session:
         self._table: Table = WITH_TRUST if self.motion.reveals else WITHOUT_TRUST
         self._comparing = Comparing(minutes, self._secrets)
         self._revealing: Revealing | None = None
-        self._talking: Asking | Federating
-        if self.motion.federated:
-            chosen = FederatedStance(minutes)
-            self._stance: Holding = chosen
-            shows = self._revealing = Revealing(minutes, patience, chosen, self._comparing)
-            self._talking = Federating(minutes, patience, chosen, self._rng, self._federation, weights, shows)
-        elif self.motion.is_labels:
-            stance = Stance(minutes, self.motion.rule(alpha))
-            self._stance = stance
+        self._talking: Asking
+        self._stance: Holding
+        if self.motion.is_labels:
+            stance = self._stance = Stance(minutes, self.motion.rule(alpha))
             self._revealing = Revealing(minutes, patience, stance, self._comparing)
             if self.motion.review is not None:
                 self._revealing = Reviewing(minutes, patience, stance, self._comparing, self._opening)
@@ -192,28 +181,15 @@ class Session:
             held=shares_of([motion.form.colours(self._stance.held)], motion.labels),
             apart=self._talking.apart(),
             protocol=motion.protocol,
-            ballots={} if self.ballots is None else dict(Counter(self.ballots.phases())),
         )
 
     def played(self) -> Rounds:
         """The rounds of this node so far, within their budget."""
         return self._talking.series.kept()
 
-    @property
-    def ballots(self) -> Federating | None:
-        """What it says in a federated motion."""
-        return self._talking if isinstance(self._talking, Federating) else None
-
     def verdict(self) -> Verdict:
-        """What the closes that this node holds come to; in a federated motion, the statements."""
-        own, owners, minutes = self.seat.place, self.minutes.owners, self.minutes
-        if self.motion.federated:
-            names = [str(place) for place in range(self.seat.n)]
-            if self._federation is not None:
-                names = list(self._federation.names)
-            return federated_verdict(
-                self.motion, names, self.closes, minutes.choices, minutes.ballots, self.cheats, own=own
-            )
+        """What the closes that this node holds come to."""
+        own, owners = self.seat.place, self.minutes.owners
         weights = None if self.judgement is None else self.judgement.counts
         return verdict(self.motion, self.seat.n, self.closes, self.cheats, own, weights, owners)
 
@@ -281,8 +257,6 @@ class Session:
                 due = self._closing.on_close(message)
             case m.Want():
                 self._closing.on_want(peer, message)
-            case m.Choice() | m.Ballot() | m.Lacking():
-                due = self.ballots is not None and self.ballots.receive(now, peer, message)
             case m.Refuse():
                 due = self.minutes.on_refuse(peer, message)
             case m.Chunk():

@@ -27,7 +27,6 @@ CHILDREN: Final = (
     "truths",
     "series",
     "opened",
-    "ballots",
 )  # tables with rows of a motion
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL);
@@ -67,10 +66,6 @@ CREATE TABLE audit (
 CREATE INDEX audit_motion ON audit (motion);
 -- By the place of the member that opened its labels. -1 is the map of owners.
 CREATE TABLE opened (motion BLOB, node INTEGER, frame BLOB NOT NULL, PRIMARY KEY (motion, node));
--- Of federated motions: the quorum set that each has chosen, and its last statement.
-CREATE TABLE ballots (
-    motion BLOB, node INTEGER, kind TEXT, frame BLOB NOT NULL, PRIMARY KEY (motion, node, kind)
-);
 -- "why" is NULL while one is under way, and empty if a motion was put. "without" says who sent no rows.
 CREATE TABLE invitations (
     name BLOB PRIMARY KEY, created REAL NOT NULL, inputs INTEGER NOT NULL, why TEXT, without TEXT NOT NULL

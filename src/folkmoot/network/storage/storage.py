@@ -21,7 +21,6 @@ import msgspec
 from folkmoot.network.session.minutes import MAP, Ended, Memory, Opened, Save, Voted
 from folkmoot.network.session.series import Rounds, read_series
 from folkmoot.network.storage.audit import AuditLog, Entry, TamperedError, check_chain, written
-from folkmoot.network.storage.ballots import save_ballot, stored_ballots
 from folkmoot.network.storage.database import CHILDREN, Database
 from folkmoot.network.storage.opened import read_opened, read_owners
 from folkmoot.network.storage.retention import Watermarks
@@ -67,8 +66,6 @@ class Held:
     series: bytes = b""  # this node's own rounds, packed
     opened: dict[int, Opened] = field(default_factory=dict)  # labels by place, the map of owners at -1
     owners: OwnerMap | None = None
-    choices: dict[int, m.Choice] = field(default_factory=dict)  # of a federated motion
-    ballots: dict[int, m.Ballot] = field(default_factory=dict)
 
     @property
     def rounds(self) -> Rounds:
@@ -154,8 +151,6 @@ class Storage:
         elif isinstance(record, m.Owners | m.Labels):
             place = record.node if isinstance(record, m.Labels) else MAP
             self._db.add("opened", motion, place, m.encode(record), verb="INSERT OR IGNORE")
-        elif isinstance(record, m.Choice | m.Ballot):
-            save_ballot(self._db, motion, record)
         elif isinstance(record, Ended):
             query = "UPDATE motions SET closed = ?, summary = ? WHERE name = ? AND closed IS NULL"
             self._db.change_motion(motion, query, time.time(), json.dumps(dict(summary or {})), motion)
@@ -310,14 +305,13 @@ class Storage:
             b"".join(data for _, data in rows["series"]),
             opened,
             read_owners(opened.get(MAP), row[1], len(json.loads(row[3]))),
-            *stored_ballots(rows["ballots"]),
         )
 
     def memory(self, motion: bytes) -> Memory:
         """What the session of a motion had said and heard."""
         held = self.held(motion)
         cheats = {node for node, _ in held.evidence}
-        return Memory(held.voted, held.commits, held.closes, cheats, held.opened, held.choices, held.ballots)
+        return Memory(held.voted, held.commits, held.closes, cheats, held.opened)
 
     def closes(self, motion: bytes) -> dict[int, m.Close]:
         """The signed closes of a motion, by place."""

@@ -35,8 +35,6 @@ MOST_INPUTS: Final = 100_000
 MOST_CELLS: Final = 1_000_000  # inputs times labels
 MOST_NUMBERS: Final = 30_000  # inputs times numbers each: a close with all of them is half of a frame
 TRIMMED_MEAN: Final = "trimmed-mean"  # the one rule for numbers that keeps to the honest range and draws near
-FEDERATED: Final = "federated"  # the protocol without queries, by quorum sets
-MOST_BALLOTS: Final = 64_000  # inputs times bits of a vote in a federated motion: half of a frame holds all
 MOST_SECONDS: Final = 86_400.0
 OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 
@@ -92,19 +90,14 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         return self.answers == "labels" or (self.answers == "probabilities" and self.review is not None)
 
     @property
-    def federated(self) -> bool:
-        """Whether it is decided by quorum sets, each participant's own."""
-        return self.protocol == FEDERATED
-
-    @property
     def reveals(self) -> bool:
         """Whether first votes are shown before the talk."""
-        return self.trust or self.federated or self.review is not None
+        return self.trust or self.review is not None
 
     @property
     def by_quorum(self) -> bool:
-        """Whether a quorum of closes decides, and not each node for itself, or quorum sets."""
-        return not self.trust and not self.federated
+        """Whether a quorum of closes decides, and not each node for itself."""
+        return not self.trust
 
     @property
     def form(self) -> Form:
@@ -154,7 +147,6 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         if self.trust and self.least_voters:
             raise ValueError("least_voters must not be given with trust: then each node decides for itself")
         self._check_answers()
-        self._check_federated()
         self._check_inputs()
         self._check_decisions()
         self._check_review()
@@ -191,24 +183,9 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
                 f"a motion about {self.answers} must have alpha 0 and beta 1, neither weights nor trust"
             )
 
-    def _check_federated(self) -> None:
-        """Quorum sets decide, so there is nothing to say of queries."""
-        if not self.federated:
-            return
-        if (self.k, self.alpha, self.beta, self.least_voters, self.review) != (1, LOCAL, 1, 0, None):
-            raise ValueError(
-                "a federated motion must have k 1, alpha 0, beta 1, least_voters 0 and no review"
-            )
-        most = MOST_BALLOTS // self.classes.bit_length()
-        if self.inputs > most:
-            raise ValueError(
-                f"a federated motion with {self.classes} labels must hold at most {most:,} inputs: "
-                f"got {self.inputs:,}; put them in several motions"
-            )
-
     def _check_decisions(self) -> None:
         """Protocols that decide have tables, which a node must be able to hold."""
-        if not self.is_labels or self.federated or not protocol_called(self.protocol).decides:
+        if not self.is_labels or not protocol_called(self.protocol).decides:
             return
         if self.classes**3 * self.beta > MOST_STEPS:
             raise ValueError(
@@ -274,21 +251,10 @@ def motion_name(header: bytes) -> bytes:
     return hashlib.sha256(header).digest()
 
 
-def motion_protocols() -> tuple[str, ...]:
-    """The protocols by which a motion about labels may be played."""
-    return (*PROTOCOLS, FEDERATED)
-
-
 def check_protocol_name(name: str) -> None:
     """ValueError unless a motion about labels may be played by the protocol of this name."""
-    known = motion_protocols()
-    if name == "hierarchy":
-        raise ValueError(
-            f"protocol must be one of {', '.join(known)}: got 'hierarchy', which is for simulations; put the "
-            "motion to a moot of each team, and then to a moot of their delegates"
-        )
-    if name not in known:
-        raise ValueError(f"protocol must be one of {', '.join(known)}: got {name!r}")
+    if name not in PROTOCOLS:
+        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}: got {name!r}")
 
 
 def check_tol(tol: float, answers: Answers) -> None:
