@@ -25,7 +25,6 @@ from folkmoot.learning.base_learners import MODELS
 from folkmoot.learning.participants import Task, fit_classifier
 from folkmoot.network import Account, Terms
 from folkmoot.network.service.asking import Voting
-from folkmoot.network.service.operation import adversary_of
 from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.verdict import first_votes, last_votes
@@ -39,6 +38,7 @@ from folkmoot.runs.processes import (
     name_of,
     prepare,
 )
+from folkmoot.testing.node import attack_called
 from folkmoot.votes import UNCOLOURED, Votes
 
 
@@ -63,7 +63,7 @@ class LocalMoot:
     def check(self) -> None:
         """ValueError, with what is wrong."""
         check_members(self.nodes, 300, byzantine=self.byzantine, kill=self.kill, pause=self.pause)
-        adversary_of(self.attack)
+        attack_called(self.attack)
         check_shown_rows(self.check_rows)
         if self.check_rows and self.trust:
             raise ValueError("give --peer-review or --trust, not both: peer review shows trust beside it")

@@ -40,6 +40,7 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.packing import pack, unpack
+from folkmoot.testing.node import lying
 from support.network.blank_storage import blank_storage
 from support.network.signatures import RememberingKey
 
@@ -186,15 +187,11 @@ class Moot:
         if place in self.two_faced:
             forge_closes(world, self.keys[place])
         voter = self.voters.get(place, ChunkVotes(self.votes[place]))
-        adversary, holdout = self.adversaries.get(place), self.holdouts.get(place, Holdout())
-        lies = self.number_adversaries.get(place)
-        node = Node(
-            Parts(
-                seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies,
-                self.rows.get(place),
-            ),
-            policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
-        )  # fmt: skip
+        holdout, rows = self.holdouts.get(place, Holdout()), self.rows.get(place)
+        parts = Parts(seat, self.roster, storage, world, voter, rng, holdout, self.past, rows)
+        if place in self.adversaries:
+            parts = lying(parts, self.adversaries[place], self.number_adversaries.get(place))
+        node = Node(parts, policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk)
         self.nodes[place] = node
         self._watch_listening(place, node)
         if place in self.hostile:

@@ -108,10 +108,6 @@ def run(
         ),
     ] = "4GB",
     schema: SchemaFile = None,
-    attack: Annotated[
-        str | None,
-        typer.Option("--attack", help="For drills: play this adversary instead.", show_default=False),
-    ] = None,
 ) -> None:
     """Run the node until Ctrl-C; the log is JSON on stderr, a line an event."""
     from folkmoot.network.service.node_file import read_node_file
@@ -132,7 +128,6 @@ def run(
             control,
             metrics,
             log_level,
-            attack,
             holdout or told.holdout,
             most,
             told.labels,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -18,7 +17,6 @@ from folkmoot.network.service.drawing import answer_size
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.parts import Parts, Running
 from folkmoot.network.service.voter import ChunkVotes
-from folkmoot.network.session.drill import Liar, LyingSession
 from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
 from folkmoot.network.session.minutes import Ended, Memory, Save, Signed
 from folkmoot.network.session.patience import Health
@@ -61,10 +59,7 @@ class Driver:
         self._transport, self._votes, self._rng = parts.transport, parts.votes, parts.rng
         self._members = [participant.fingerprint for participant in parts.roster]
         self._health, self._counts, self._by_peer, self._log = health, counts, by_peer, log
-        self._session: Callable[..., Session] = Session
-        if parts.adversary is not None:
-            liar = Liar(parts.adversary, parts.rng, parts.number_adversary)
-            self._session = partial(LyingSession, liar)
+        self._session = parts.session
         self._holdout = parts.holdout
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past

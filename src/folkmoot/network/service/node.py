@@ -22,7 +22,6 @@ from folkmoot.network.service.admission import (
     Admission,
     Taken,
 )
-from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.drawing import Drawing, relayed_size
 from folkmoot.network.service.driver import Driver, Observer
 from folkmoot.network.service.interfaces import Inputs
@@ -80,8 +79,7 @@ class Node:
         self._drawn = self._drawing.budgets
         self._now = self.transport.now
         allowed = policy or Policy()
-        liar = parts.adversary is not None
-        shows = Contributor(seat, parts.storage, parts.rows, allowed.check_rows, parts.rng, lies=liar)
+        shows = parts.contributor(seat, parts.storage, parts.rows, allowed.check_rows, parts.rng)
         self._driver.contributor = shows
         self.reviews = Reviews(
             seat, self._moot, self.transport, self.health, self._admission, shows, self.storage,

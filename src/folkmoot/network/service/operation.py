@@ -19,7 +19,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from folkmoot.adversaries import ATTACKS, Adversary
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
@@ -36,9 +35,7 @@ from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status
 from folkmoot.network.service.voter import Voter
-from folkmoot.network.session.drill import PLAYABLE, PLAYABLE_IN_NUMBERS, Liar
 from folkmoot.network.session.minutes import Seat
-from folkmoot.network.session.number_drill import number_adversary_of
 from folkmoot.network.storage.chronicle import Chronicle
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK, Watermarks
@@ -66,7 +63,6 @@ class Settings:
     control: str | None = None
     metrics: str | None = None
     log_level: str = "info"
-    attack: str | None = None
     holdout: Path | None = None  # labelled rows that show how good the model is
     disk: int = DISK  # bytes that what it stores may take
     labels: Sequence[str] | None = None  # that the model knows, where it does not say so
@@ -104,13 +100,17 @@ class NodeError(RuntimeError):
     """Something went wrong while the node was running; the message says what, in one line."""
 
 
-def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face] = ()) -> None:
-    """Run a node until SIGINT or SIGTERM, with what else shows it."""
+def run(
+    settings: Settings,
+    journal: Journal | None = None,
+    faces: Sequence[Face] = (),
+    furnish: Callable[[Parts], Parts] = lambda parts: parts,
+) -> None:
+    """Run a node until SIGINT or SIGTERM, with what else shows it; ``furnish`` gives it other parts."""
     log = journal or Journal(settings.log_level)
     os.umask(0o077)  # what a node stores is its owner's business
     me = identity.load(settings.folder)
     roster = Roster.read(settings.roster)
-    adversary = adversary_of(settings.attack)
     if settings.control is not None:
         loopback(settings.control, "--control")
     if settings.metrics is not None:
@@ -123,7 +123,7 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
         try:
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 chronicle = Chronicle(storage, roster, time.time())
-                runner.run(_serve(settings, me, chronicle, model, log, adversary, holdout, faces))
+                runner.run(_serve(settings, me, chronicle, model, log, holdout, faces, furnish))
         except sqlite3.Error as error:
             raise NodeError(_disk_trouble(settings.folder, error)) from None
         finally:
@@ -137,9 +137,9 @@ async def _serve(
     chronicle: Chronicle,
     model: Model,
     log: Journal,
-    adversary: Adversary | None,
     holdout: Holdout | None,
     faces: Sequence[Face],
+    furnish: Callable[[Parts], Parts],
 ) -> None:
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
@@ -154,16 +154,17 @@ async def _serve(
     past = None if settings.weights is None else PastPerformance.read(settings.weights, roster)
     rng, voter, known = random.SystemRandom(), Voter(model), holdout or Holdout()
     labels = labels_of(model, settings)
-    lies = number_adversary_of(settings.attack or "")
 
     def make(roster: Roster, places: Places, lasting: Lasting) -> Node:
         seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
-        parts = Parts(
-            seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies,
-            known.rows,
-        )  # fmt: skip
+        parts = Parts(seat, roster, chronicle.storage, places, voter, rng, known, past, known.rows)
         return Node(
-            parts, journal=log, policy=settings.policy, labels=labels, disk=settings.disk, lasting=lasting
+            furnish(parts),
+            journal=log,
+            policy=settings.policy,
+            labels=labels,
+            disk=settings.disk,
+            lasting=lasting,
         )
 
     node = Assembly(chronicle, mesh, me.fingerprint, make, rng=rng, hold=mesh.hold, journal=log)
@@ -352,19 +353,6 @@ def check_shown(policy: Policy, holdout: Holdout | None, folder: Path) -> None:
             f"check_rows in [policy] of {folder / SETTINGS} must be 0 unless the node has labelled rows to "
             "show: give --holdout FILE, or holdout there, with rows and labels that the model has not seen"
         )
-
-
-def adversary_of(name: str | None) -> Adversary | None:
-    """The adversary that ``--attack`` names."""
-    if name is None:
-        return None
-    if name in PLAYABLE_IN_NUMBERS and name not in PLAYABLE:  # in labels it lies as well as it can
-        name = "malicious"
-    if name not in PLAYABLE:
-        raise ValueError(f"--attack must be one that a node can play, {', '.join(PLAYABLE)}: got {name!r}")
-    adversary = ATTACKS[name]()
-    Liar(adversary, random.Random(0))
-    return adversary
 
 
 @contextmanager

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from folkmoot.adversaries import Adversary, NumberAdversary
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.check_rows import LabelledRows
+from folkmoot.network.service.check_rows import Contributor, LabelledRows
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.interfaces import AnyVoter, Inputs
 from folkmoot.network.service.past_performance import PastPerformance
@@ -56,11 +55,11 @@ class Parts:
     transport: Transport[int]  # by places in the roster
     votes: AnyVoter
     rng: random.Random
-    adversary: Adversary | None = None
     holdout: Holdout = field(default_factory=Holdout)
     past: PastPerformance | None = None  # on a chain; instead of this node's own records
-    number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
     rows: LabelledRows | None = None  # own labelled rows, of which check rows may be shown
+    session: Callable[..., Session] = Session  # its part in a motion
+    contributor: type[Contributor] = Contributor  # what shows check rows
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""A node that plays an adversary, for drills: the session of a liar, in the place of an honest one.
+"""A node that plays an adversary: the session of a liar, in the place of an honest one.
 
 A real node has no truth, so an adversary that must know it (perfectly malicious) takes its own model's
 answer for the truth. One that must see what others hold without asking cannot be played by a node.
@@ -19,13 +19,6 @@ from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.minutes import Minutes
-from folkmoot.network.session.number_drill import (
-    ListeningTalking,
-    LyingNumberClosing,
-    LyingNumberStance,
-    LyingNumberVoting,
-    NumberLies,
-)
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import WITHOUT_TRUST, Event
 from folkmoot.network.session.revealing import Revealing
@@ -35,6 +28,13 @@ from folkmoot.network.session.talking import Talking
 from folkmoot.network.session.voting import Fetching, Voting
 from folkmoot.network.wire.forms import ChanceForm, NumberForm
 from folkmoot.protocols import SnowProtocol
+from folkmoot.testing.number_liars import (
+    ListeningTalking,
+    LyingNumberClosing,
+    LyingNumberStance,
+    LyingNumberVoting,
+    NumberLies,
+)
 from folkmoot.votes import UNCOLOURED
 
 PLAYABLE = tuple(name for name, kind in ATTACKS.items() if Knows.POPULATION not in kind.knows)
