@@ -29,7 +29,6 @@ from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.verdict import first_votes, last_votes
 from folkmoot.protocols import Slush
-from folkmoot.runs.local_page import ANY, LocalPage
 from folkmoot.runs.processes import (
     Nodes,
     ask_while_some_fail,
@@ -40,6 +39,7 @@ from folkmoot.runs.processes import (
 )
 from folkmoot.testing.node import attack_called
 from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.web.page import Opened, opened_at
 
 
 @dataclass(frozen=True)
@@ -111,18 +111,23 @@ class LocalResult:
     by_trust: float | None = None  # with peer review: accuracy of a motion by trust among the same nodes
 
 
+@dataclass(frozen=True)
+class LocalPage:
+    """The page of the node that asks: its address; what is told where it is, and of the result."""
+
+    address: str
+    shown: Callable[[Opened], None]
+    stay: Callable[[LocalResult], None]  # the nodes run until it returns
+
+
 def play(
     config: LocalMoot,
     seed: int,
     folder: Path,
     report: PartProgress | None = None,
     page: LocalPage | None = None,
-    stay: Callable[[LocalResult], None] | None = None,
 ) -> LocalResult:
-    """Fit, start, ask, break, compare.
-
-    ``page`` shows the nodes; then ``stay`` is called with the result, and they run until it returns.
-    """
+    """Fit, start, ask, break, compare; with ``page`` the nodes run until its ``stay`` returns."""
     config.check()
     began = time.monotonic()
     # What rows held out tell is worth something only if the inputs are somewhat like them.
@@ -139,7 +144,7 @@ def play(
         folder, models, dict.fromkeys(liars, config.attack), holdouts=holdouts, check_rows=config.check_rows
     )
     if page is not None:
-        nodes.pages.update(dict.fromkeys(range(config.nodes), ANY))
+        nodes.pages[0] = page.address
 
     def result() -> LocalResult:
         honest = [place for place in range(config.nodes) if place not in liars]
@@ -153,7 +158,7 @@ def play(
             nodes.start(place)
         nodes.wait(range(config.nodes), 60.0, _told(report, "nodes start", config.nodes))
         if page is not None:
-            page.show(nodes, liars)
+            page.shown(opened_at(nodes.settings[0].folder))
         # Nobody fails in the motion that is only shown beside.
         by_trust = (
             _ask(replace(config, check_rows=0, voting="labels", trust=True), nodes, inputs, [], [], report)
@@ -161,9 +166,9 @@ def play(
             else None
         )
         account = _ask(config, nodes, inputs, killed, paused, report)
-        if stay is not None:
+        if page is not None:
             found = result()
-            stay(found)
+            page.stay(found)
             return found
     finally:
         nodes.stop()

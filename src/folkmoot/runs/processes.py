@@ -33,7 +33,7 @@ from folkmoot.web.site import PAGE
 
 # What every node needs: loaded once by the server that forks them, instead of by each.
 PRELOADED = ("folkmoot.testing.node", "sklearn.pipeline", "sklearn.linear_model", "skops.io")
-PRELOADED_PAGES = ("folkmoot.web.api", "folkmoot.web.connections", "folkmoot.web.guard")
+PRELOADED_PAGES = ("folkmoot.web.api", "folkmoot.web.server", "folkmoot.web.guard")
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
@@ -186,8 +186,7 @@ class Api:
             return session is None or session.phase is Phase.OVER
 
         if wait and not over():
-            if not await wait_for(self.feed, request.receive, over, wait):
-                raise ClientDisconnect
+            await wait_for(self.feed, over, wait)
             stored = self._ledger.motion(stored.name)
         return json_of(await self._told(stored))
 

@@ -164,71 +164,32 @@ const Page = (() => {
     $("link").textContent = bare(words);
   }
 
-  // What streams have in common: whether somebody is there.
-  const following = (there, event) => ({
-    there() {
-      state.there = true;
-      status("live", "there");
-      there();
-    },
-    gone(wait, why) {
-      state.there = false;
-      status(`the node is gone${why ? ` (${why})` : ""}; trying again in ${wait} s`, "gone");
-    },
-    refused(error) { error.status === 401 ? ask(error.message) : state.failed(error); },
-    event,
-  });
-
-  // What one node sees: the page's own, or one of several behind it.
-  function lookAtOne(prefix) {
-    end();
-    Link.through(prefix);
-    Object.assign(state, { access: null, moot: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false });
-    Motion.forget();
-    Ask.forget();
-    $("all").hidden = true;
-    timer = setInterval(lookAgain, LOOKED);
-    link = Link.follow("/v1/events", following(() => refresh().catch(state.failed), ({ kind, data }) => {
-      if (HEARD[kind]) HEARD[kind](data);
-      changed();
-    }));
-  }
-
-  function lookAtAll() {
-    end();
-    Link.through("");
-    $("one").hidden = true;
-    $("all").hidden = false;
-    link = Link.follow("/v1/together/events", following(() => {}, ({ kind, data }) => { if (kind === "together") Together.draw(data, look); }));
-  }
-
-  function look(name) {
-    $("seen-by").value = name;
-    state.tell("");
-    if (name) lookAtOne(`/nodes/${encodeURIComponent(name)}`);
-    else lookAtAll();
-  }
-
-  async function begin() {
+  function begin() {
     end();
     $("door").hidden = true;
     status("looking for the node…", "");
-    Link.through("");
-    let access;
-    try {
-      access = await Link.get("/v1/access");
-    } catch (error) {
-      if (error instanceof Link.Refusal) return error.status === 401 ? ask(error.message) : state.failed(error);
-      return lookAtOne(""); // it is not there: wait for it
-    }
-    $("switch").hidden = !access.nodes;
-    if (!access.nodes) return lookAtOne("");
-    const choices = [["", "all together"], ...access.nodes.map((name) => [name, `what ${plain(name)} sees`])];
-    $("seen-by").replaceChildren(...choices.map(([value, text]) => Parts.html("option", { value, text })));
-    look("");
+    Object.assign(state, { access: null, moot: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false });
+    Motion.forget();
+    Ask.forget();
+    timer = setInterval(lookAgain, LOOKED);
+    link = Link.follow("/v1/events", {
+      there() {
+        state.there = true;
+        status("live", "there");
+        refresh().catch(state.failed);
+      },
+      gone(wait, why) {
+        state.there = false;
+        status(`the node is gone${why ? ` (${why})` : ""}; trying again in ${wait} s`, "gone");
+      },
+      refused(error) { error.status === 401 ? ask(error.message) : state.failed(error); },
+      event({ kind, data }) {
+        if (HEARD[kind]) HEARD[kind](data);
+        changed();
+      },
+    });
   }
   $("follow").addEventListener("click", () => state.unpin());
-  $("seen-by").addEventListener("change", () => look($("seen-by").value));
 
   function end() {
     if (link) link.stop();
@@ -241,8 +202,6 @@ const Page = (() => {
   function ask(why = "") {
     end();
     $("one").hidden = true;
-    $("all").hidden = true;
-    $("switch").hidden = true;
     $("door").hidden = false;
     $("door-why").textContent = bare(why);
     status("", "");
