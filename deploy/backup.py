@@ -16,7 +16,6 @@ import hashlib
 import io
 import json
 import os
-import re
 import sqlite3
 import sys
 import tarfile
@@ -30,8 +29,6 @@ DATABASE = "moot.db"
 MANIFEST = "manifest.json"
 # What belongs to a running process, and what the copy of the database has inside it.
 VOLATILE = {"door.json", "door.sock", "page.json", "lock", f"{DATABASE}-wal", f"{DATABASE}-shm"}
-# Of models that were made of pools; one of them may be the model that votes.
-CANDIDATE = re.compile(r"improve/[0-9a-f]{64}/[A-Za-z][A-Za-z0-9._-]*")
 LONGEST_MOTION = datetime.timedelta(hours=24)
 STAMP = "%Y%m%dT%H%M%SZ"
 
@@ -57,9 +54,6 @@ def save(folder: Path, into: Path, keep: int | None) -> Path:
             for path in sorted(folder.iterdir())
             if path.is_file() and path.name not in VOLATILE | {DATABASE, MANIFEST}
         }
-        within = (path for path in sorted(folder.glob("improve/*/*")) if path.is_file())
-        named = {path.relative_to(folder).as_posix(): path for path in within}
-        files |= {each: path for each, path in named.items() if CANDIDATE.fullmatch(each)}
         if (folder / DATABASE).exists():
             files[DATABASE] = database_copy(folder / DATABASE, Path(private))
         told = {each: digest_of(path) for each, path in files.items()}
@@ -123,7 +117,6 @@ def read_archive(archive: Path, into: Path | None = None) -> dict[str, Any]:
             for entry in tar:
                 data = tar.extractfile(entry) if entry.isreg() else None
                 plain = Path(entry.name).name == entry.name and entry.name not in (".", "..", "")
-                plain = plain or CANDIDATE.fullmatch(entry.name) is not None
                 if data is None or not plain or entry.name in found:
                     raise ValueError(f"it holds {entry.name!r}, which no back-up has")
                 if entry.name == MANIFEST:
@@ -143,10 +136,6 @@ def _written(data: IO[bytes], path: Path | None) -> str:
     digest = hashlib.sha256()
     where = os.devnull if path is None else path
     flags = os.O_WRONLY if path is None else os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    if path is not None:
-        for place in reversed(path.parents):  # those of a candidate; the node's own folder is there
-            if not place.exists():
-                place.mkdir(mode=0o700)
     with os.fdopen(os.open(where, flags, 0o600), "wb") as file:
         while piece := data.read(1 << 20):
             digest.update(piece)

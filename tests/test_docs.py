@@ -94,27 +94,6 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / made_from(link)).exists(), link
 
 
-def test_the_architecture_page_names_every_module() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text()
-    for module in (ROOT / "src" / "folkmoot").rglob("*.py"):
-        one_idea_a_file = {"adversaries", "numbers", "partitions", "baselines", "report"}
-        if module.name in ("__init__.py", "__main__.py") or module.parent.name in one_idea_a_file:
-            continue
-        assert module.name in page, module
-
-
-@pytest.mark.parametrize(
-    ("walk", "most"), [("The walk of one vote", 15), ("The walk of one input through a moot", 25)]
-)
-def test_walks_are_short_and_their_files_are_there(walk: str, most: int) -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text()
-    (section,) = re.findall(rf"^## {walk}\n(.*?)^## ", page, flags=re.M | re.S)
-    files = re.findall(r"^\d+\. `([\w/]+\.py)`", section, flags=re.M)
-    assert 10 < len(files) == len(set(files)) <= most
-    for file in files:
-        assert (ROOT / "src" / "folkmoot" / file).is_file(), file
-
-
 def test_theory_and_plan_commands_of_the_pages_work() -> None:
     page = "".join((ROOT / "docs" / name).read_text() for name in ("theory.md", "choose-k-and-alpha.md"))
     commands = re.findall(r"^\$ folkmoot ((?:theory|plan) [^#\n]*)", page, flags=re.M)

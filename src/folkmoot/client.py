@@ -142,7 +142,7 @@ class Client:
             False returns at once, with nothing decided yet.
         **terms : object
             protocol, k, alpha, beta, rounds, seconds, pace, weights, trust, labels, least_voters, voting,
-            regression, tol, improve, peer_review.
+            regression, tol, peer_review.
 
         Returns
         -------
@@ -179,10 +179,6 @@ class Client:
                 key: [line[each] for line in lines if told.get("answers") == "numbers"]
                 for key, each in (("first_numbers", "first_numbers"), ("windows", "window"))
             },
-            **{
-                key: [line[each] for line in lines if line.get(each) is not None]
-                for key, each in (("ballots", "ballot"), ("signers", "signers"))
-            },
         }
         own = ("live", "decided", "certificate")  # of HTTP alone
         details = {key: value for key, value in told.items() if key not in own} | lists
@@ -202,47 +198,6 @@ class Client:
         body = json.dumps({"truths": [{"input": place, "label": label} for place, label in truths.items()]})
         path = f"/v1/motions/{quote(motion, safe='')}/truth"
         return dict(self._json("PUT", path, body.encode(), {"Content-Type": "application/json"}))
-
-    def model(self) -> dict[str, Any]:
-        """Which model of the node votes, and the candidates that pools made, each with its report."""
-        return dict(self._json("GET", "/v1/model"))
-
-    def adopt(self, motion: str | None = None) -> dict[str, Any]:
-        """Let the model that came of a pool vote from the next motion on, as ``folkmoot node adopt`` does.
-
-        Parameters
-        ----------
-        motion : str or None
-            The motion that was the pool: 4 or more digits of its name, or "last". None is the latest that
-            can be adopted.
-
-        Returns
-        -------
-        dict
-            ``votes`` and ``former``, the motions that the models came of ("" is that of ``node.toml``), and
-            the ``report``. ValueError, with why, if it must not vote.
-        """
-        return self._change("adopt", motion)
-
-    def undo(self, motion: str | None = None) -> dict[str, Any]:
-        """Put the model back that voted before the latest adoption, as ``folkmoot node adopt --undo`` does.
-
-        Parameters
-        ----------
-        motion : str or None
-            The motion whose model was adopted last; ValueError if it is another, so that nothing is undone
-            twice. None is whichever it is.
-
-        Returns
-        -------
-        dict
-            ``votes`` and ``former``.
-        """
-        return self._change("undo", motion)
-
-    def _change(self, what: str, motion: str | None) -> dict[str, Any]:
-        body = json.dumps({} if motion is None else {"motion": motion}).encode()
-        return dict(self._json("POST", f"/v1/model/{what}", body, {"Content-Type": "application/json"}))
 
     def events(self, after: str = "") -> Iterator[Event]:
         """What happens at the node, as it happens; ends when the node stops.

@@ -14,10 +14,10 @@ import pytest
 from folkmoot import Slush
 from folkmoot.adversaries import ATTACKS, Adversary, Sleeper, Steadfast, colluding_votes
 from folkmoot.network.service.holdout import Holdout
-from folkmoot.network.session.drill import PLAYABLE
 from folkmoot.network.session.judgement import judge
 from folkmoot.network.wire.packing import unpack
 from folkmoot.simulation.self_anchored import listen_first
+from folkmoot.testing.liars import PLAYABLE
 from folkmoot.trust import Anchor
 from support.network.moot_in_memory import Moot
 

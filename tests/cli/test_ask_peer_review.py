@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.federated import QuorumSet
 from folkmoot.network.service.check_rows import NONE_SHOWN
 from folkmoot.network.service.policy import Policy
-from folkmoot.runs.local_moot import LocalMoot
 from folkmoot.runs.processes import Nodes
 from support.command import assert_refused, run, run_json
 from support.network.real_moot import real_moot
@@ -78,8 +76,6 @@ def test_ask_by_peer_review(moot: tuple[Nodes, Path]) -> None:
         (["--voting", "probabilities", "--tol", "0.1"], "by peer review the talk is about labels"),
         (["--regression", "--tol", "1"], "gives labels, not numbers"),
         (["--voting", "probabilities"], "gives no probabilities"),
-        (["--protocol", "federated"], "each node's own quorum set says whom it trusts"),
-        (["--improve"], "give peer review or improve, not both"),
         (["--least-voters", "3"], "--least-voters must not be given with peer review"),
         (["--weights", "mine"], "--weights must be 'equal', 'record' or 'learnt': got 'mine'"),
     ],
@@ -129,39 +125,16 @@ def test_control_c_while_check_rows_are_waited_for_is_one_line_and_the_node_goes
         (["--regression", "--voting", "probabilities"], "--voting must not be given with --regression"),
         (["--voting", "probabilities"], "--voting probabilities must be given with --peer-review"),
         (["--voting", "numbers"], "--voting must be 'labels' or 'probabilities': got 'numbers'"),
-        (["--protocol", "snowball"], "--protocol must be 'slush' or 'federated': got 'snowball'"),
-        (["--quorum-sets", "sets.json"], "--quorum-sets must be given with --protocol federated"),
-        (["--protocol", "federated", "--peer-review"], "each node's own quorum set says whom it trusts"),
-        (["--protocol", "federated", "--k", "3"], "--k must not be given with --protocol federated"),
-        (
-            ["--protocol", "federated", "--rounds", "9"],
-            "--rounds must not be given with --protocol federated",
-        ),
-        (["--protocol", "federated", "--quorum-sets", "none.json"], "none.json"),
-        (["--protocol", "federated", "--regression"], "--protocol must not be given with --regression"),
     ],
 )
 def test_a_local_moot_that_cannot_be_is_refused(options: list[str], words: str) -> None:
     assert_refused(words, "local", *options)
 
 
-def test_the_quorum_sets_of_a_local_moot(tmp_path: Path) -> None:
-    sets = LocalMoot(nodes=7, protocol="federated").federated().quorum_sets
-    assert {(each.threshold, len(each.members)) for each in sets.values() if each} == {(5, 7)}
-    path, names = tmp_path / "sets.json", [f"node{place:03d}" for place in range(4)]
-    forms = [{"publicKey": name, "quorumSet": {"threshold": 3, "validators": names}} for name in names]
-    path.write_text(json.dumps(forms))
-    config = LocalMoot(nodes=4, protocol="federated", quorum_sets=path)
-    config.check()
-    assert config.federated().quorum_sets["node002"] == QuorumSet(3, names)
-    assert_refused("sets.json", "local", "--nodes", 5, "--protocol", "federated", "--quorum-sets", path)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["federated", "probabilities", "numbers"])
+@pytest.mark.parametrize("kind", ["probabilities", "numbers"])
 def test_a_local_moot_of_each_kind(kind: str) -> None:
     options: dict[str, list[object]] = {
-        "federated": ["--protocol", "federated"],
         "probabilities": ["--peer-review", "--voting", "probabilities"],
         "numbers": ["--peer-review", "--regression", "--tol", 20],
     }
@@ -177,7 +150,7 @@ def test_a_local_moot_of_each_kind(kind: str) -> None:
         return
     assert found["contradictions"] == 0
     assert found["consensus"] > 0.7
-    assert (found["by_trust"] is None) == (kind == "federated")
+    assert found["by_trust"] is not None
 
 
 @pytest.mark.slow

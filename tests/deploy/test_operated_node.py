@@ -166,24 +166,6 @@ def test_restore_never_overwrites_and_never_makes_a_second_node_by_accident(
         assert (new / name).read_text() == name
 
 
-def test_models_that_were_made_of_pools_are_saved_and_pools_are_not(folder: Path, tmp_path: Path) -> None:
-    """One of them may be the model that votes."""
-    made = folder / "improve" / ("5f" * 32)
-    made.mkdir(parents=True)
-    for name in ("report.json", "model.skops"):
-        (made / name).write_text(name)
-    (folder / "improve" / f"{'6a' * 32}.pool").write_text("inputs of others")
-    (folder / "improve" / f".making-{'7b' * 32}").mkdir()
-    (folder / "improve" / f".making-{'7b' * 32}" / "model.skops").write_text("half")
-    new = tmp_path / "new"
-    assert backup("restore", saved(folder, tmp_path), new, "--original-is-gone").returncode == 0
-    found = [path for path in sorted((new / "improve").rglob("*")) if path.is_file()]
-    assert [path.relative_to(new / "improve").as_posix() for path in found] == [
-        f"{'5f' * 32}/model.skops", f"{'5f' * 32}/report.json",
-    ]  # fmt: skip
-    assert (new / "improve").stat().st_mode & 0o077 == 0
-
-
 def test_damaged_archives_are_no_back_ups(folder: Path, tmp_path: Path) -> None:
     archive = saved(folder, tmp_path)
     data = archive.read_bytes()
@@ -198,9 +180,7 @@ def test_damaged_archives_are_no_back_ups(folder: Path, tmp_path: Path) -> None:
         assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize(
-    "name", ["../outside", "/outside", "sub/key.pem", "..", f"improve/{'5f' * 32}/..", "improve/5f/key.pem"]
-)
+@pytest.mark.parametrize("name", ["../outside", "/outside", "sub/key.pem", ".."])
 def test_archives_cannot_write_outside(folder: Path, tmp_path: Path, name: str) -> None:
     with tarfile.open(tmp_path / "evil.tar", "w") as tar:
         entry = tarfile.TarInfo(name)

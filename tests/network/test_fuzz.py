@@ -16,7 +16,6 @@ from folkmoot.network.wire import statements
 from support.network.decoders.messages import messages
 from support.network.decoders.reader import INPUTS, Reader, damaged
 from support.network.decoders.table import enumerated, kinds_of, readers
-from support.network.federated_moot import FederatedMoot
 from support.network.moot_in_memory import Moot
 from support.network.mutated import mutated
 from support.network.number_moot import NumberMoot
@@ -162,41 +161,6 @@ def test_what_is_nested_without_end_in_a_field_that_nobody_knows_is_refused(tabl
             table[name].read(b"\x82\xa4type" + tag + deep)
     with pytest.raises(ValueError, match="nested too deeply"):
         table["kept rounds"].read(b"\x93\x90\x90" + deep[2:])
-
-
-def test_a_node_gets_mutated_frames_in_a_federated_motion_and_finishes_it() -> None:
-    rng, votes = random.Random(41), np.tile(np.array([0, 1, 1, 0], np.int8), (6, 1))
-    hall = FederatedMoot(votes, 42)
-    victim = hall.nodes[1]
-    assert victim is not None
-    thrown = pelt(hall, 900, rng)
-    hall.put(0)
-    hall.network.run(60.0)
-    assert len(thrown) == 6000
-    ((session, _),) = hall.over.values()
-    own = victim.session(session.name)
-    assert own is not None
-    for found in (session, own):
-        assert found.phase.value == "over"
-        assert found.verdict().decisions.tolist() == [0, 1, 1, 0]
-        assert found.cheats <= {5}, "nobody is accused of what p5 made up"
-
-
-def test_a_node_gets_mutated_frames_in_a_motion_with_leaders_and_finishes_it() -> None:
-    rng, votes = random.Random(41), np.tile(np.arange(8, dtype=np.int8) % 2, (6, 1))
-    hall = Moot(votes, 42)
-    thrown = pelt(hall, 900, rng)
-    hall.put(0, protocol="leaders", k=4, alpha=3, rounds=12)
-    hall.network.run(60.0)
-    assert len(thrown) == 6000
-    assert {27, 28, 29} <= {frame[1] for frame in thrown if len(frame) > 1}
-    (name,) = hall.over
-    for node in hall.nodes[:5]:
-        session = None if node is None else node.session(name)
-        assert session is not None
-        assert session.phase.value == "over"
-        assert session.verdict().decisions.tolist() == votes[0].tolist()
-        assert session.cheats <= {5}, "nobody is accused of what p5 made up"
 
 
 def test_the_decoder_refuses_what_is_large_before_it_is_made() -> None:

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from folkmoot.network.wire import messages as m
-from support.network import epoch_storms, federated_storms, leading_storms, number_storms, review_storms
+from support.network import epoch_storms, number_storms, review_storms
 from support.network.message_faults import FAULTS, MESSAGES, Meddling, of_family, played
 
 # Those of the hardened node, whose faults are in hostile_members.py, test_hostile.py and test_fuzz.py.
@@ -19,8 +19,6 @@ PLAYED = {
     "numbers": number_storms.FAULTY,
     "rosters": epoch_storms.QUICK,
     "check rows": review_storms.QUICK,
-    "federated": federated_storms.QUICK,
-    "leaders": tuple(leading_storms.OWN),
 }
 
 
@@ -35,8 +33,8 @@ def test_every_message_that_is_new_has_every_fault() -> None:
 
 
 def test_a_fault_for_which_there_never_was_a_message_fails() -> None:
-    with pytest.raises(AssertionError, match="never a message for 'late: Ballot'"):
-        played(["late: Ballot"], 0, lambda seed, _: seed)
+    with pytest.raises(AssertionError, match="never a message for 'late: Labels'"):
+        played(["late: Labels"], 0, lambda seed, _: seed)
     assert played(["replays"], 0, lambda seed, kind: (seed, kind)) == [(1, "replays")]
 
 
@@ -45,4 +43,4 @@ def test_a_fault_that_was_played_the_second_time_is_enough() -> None:
         Meddling.done[kind] += seed > 1
         return seed
 
-    assert played(["late: Ballot", "two closes"], 0, play) == [1, 4, 37]
+    assert played(["late: Labels", "two closes"], 0, play) == [1, 4, 37]

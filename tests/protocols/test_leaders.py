@@ -320,11 +320,6 @@ class TestWhereItIsTaken:
             "--protocol",
             "led",
         )
-        assert_refused(
-            f"{known}, leaders, federated: got 'hierarchy', which is for simulations; put the motion to a "
-            "moot of each team, and then to a moot of their delegates",
-            "ask", path, "--protocol", "hierarchy", "--via", tmp_path,
-        )  # fmt: skip
 
 
 def test_others_is_the_default() -> None:

@@ -9,7 +9,7 @@ from sklearn.linear_model import Ridge
 from folkmoot.trust import OwnRows, agree_on_labels
 from folkmoot.trust.improvement import talked
 from folkmoot.trust.own_rows import speaks_against
-from folkmoot.trust.pool_review import PSEUDO_COUNTS, matched, review_answers, voices_in
+from folkmoot.trust.pool_review import PSEUDO_COUNTS, RULE, Reviewed, blocks_of, matched, review, voices_in
 from folkmoot.trust.ridge import STRENGTHS, fit_rows
 
 
@@ -68,12 +68,16 @@ def test_copies_share_one_voice_and_the_silent_have_none_to_share() -> None:
     np.testing.assert_allclose(voices_in(votes), [1, 1 / 3, 1, 1 / 3, 1 / 3])
 
 
+def reviewed(answers: Any, own: int, rows: OwnRows, pool: Any, voice: Any) -> Reviewed:
+    return review(blocks_of(answers), answers[own], own, rows, pool, voice, RULE)
+
+
 def test_peers_count_for_what_they_are_right_on_my_rows_and_never_below_nothing() -> None:
     truth = np.array([0, 1] * 10 + [0, 1] * 50)
     right, wrong, dull = np.eye(2)[truth], np.eye(2)[1 - truth], np.full((120, 2), 0.5)
     rows = OwnRows(np.arange(20), truth[:20], np.array([10.0, 10.0]))
     pool = np.arange(20, 120)
-    found = review_answers(np.stack([dull, right, wrong]), 0, rows, pool, np.ones(3))
+    found = reviewed(np.stack([dull, right, wrong]), 0, rows, pool, np.ones(3))
     assert found.why_not is None
     assert found.weights[1] > 0
     assert found.weights[0] == found.weights[2] == 0
@@ -83,7 +87,7 @@ def test_peers_count_for_what_they_are_right_on_my_rows_and_never_below_nothing(
 def test_rows_of_one_class_tell_nothing_and_their_owner_stays_with_its_own_answers() -> None:
     votes = np.random.default_rng(3).dirichlet([1, 1], (3, 30))
     rows = OwnRows(np.arange(5), np.zeros(5, dtype=np.int64), np.array([5.0, 0.0]))
-    found = review_answers(votes, 1, rows, np.arange(5, 30), np.ones(3))
+    found = reviewed(votes, 1, rows, np.arange(5, 30), np.ones(3))
     assert found.why_not is not None
     assert "one class" in found.why_not
     np.testing.assert_array_equal(found.answers, votes[1])
@@ -94,7 +98,7 @@ def test_nobody_is_followed_where_all_are_wrong_on_my_rows() -> None:
     truth = np.array([0, 1] * 10)
     rows = OwnRows(np.arange(10), truth[:10], np.array([5.0, 5.0]))
     votes = np.stack([np.eye(2)[1 - truth]] * 2)
-    found = review_answers(votes, 0, rows, np.arange(10, 20), np.array([0.5, 0.5]))
+    found = reviewed(votes, 0, rows, np.arange(10, 20), np.array([0.5, 0.5]))
     assert found.why_not is not None
     assert "chance" in found.why_not
 
@@ -102,7 +106,7 @@ def test_nobody_is_followed_where_all_are_wrong_on_my_rows() -> None:
 def test_without_check_rows_all_voices_count_alike_and_own_counts_still_match() -> None:
     votes = np.array([[[0.9, 0.1]] * 4, [[0.8, 0.2]] * 4, [[0.0, 0.0]] * 4])
     rows = OwnRows(np.arange(0), np.arange(0), np.array([3.0, 1.0]))
-    found = review_answers(votes, 0, rows, np.arange(4), np.ones(3))
+    found = reviewed(votes, 0, rows, np.arange(4), np.ones(3))
     np.testing.assert_allclose(found.weights, [0.5, 0.5, 0])  # the third says nothing
     share = (np.array([3.0, 1.0]) + PSEUDO_COUNTS) / (4 + 2 * PSEUDO_COUNTS)
     np.testing.assert_allclose(found.answers.mean(axis=0), share, atol=1e-6)

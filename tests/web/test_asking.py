@@ -31,13 +31,13 @@ def test_json_csv_and_the_prompt_put_the_same_motion(paged: Paged, tmp_path: Pat
     table = b"size\n1\n2.5\nnan\n-3e-7\n"
     (tmp_path / "inputs.csv").write_bytes(table)
     plain = [[None if x != x else x for x in row] for row in rows]
-    terms = TERMS | {"improve": True}
+    terms = TERMS | {"trust": True}
     one = paged.send("POST", "/v1/motions", {"rows": plain, "columns": ["size"], **terms})
     query = "&".join(f"{key}={','.join(v) if isinstance(v, list) else v}" for key, v in terms.items())
     two = paged.send("POST", f"/v1/motions?{query}", table, Content_Type="text/csv; charset=utf-8")
     assert (one.status, two.status) == (202, 202), one.body + two.body
     options = ["--rounds", 30, "--k", 4, "--alpha", 3, "--deadline", "9s", "--pace", "10ms"]
-    options += ["--labels", "even,odd", "--improve"]
+    options += ["--labels", "even,odd", "--trust"]
     at_the_door = run_json("ask", tmp_path / "inputs.csv", "--via", paged.folder, *options)
     token = ["--token", paged.folder / "token"]
     over_http = run_json("ask", tmp_path / "inputs.csv", "--url", paged.url, *token, *options)
@@ -46,8 +46,7 @@ def test_json_csv_and_the_prompt_put_the_same_motion(paged: Paged, tmp_path: Pat
     first, *others = headers_of(paged, *names)
     assert all(other == first for other in others)
     assert [column.name for column in first.schema] == ["size"]
-    assert first.improve
-    assert at_the_door["improve"]
+    assert first.trust
     assert len(set(names)) == 4
 
 

@@ -28,7 +28,7 @@ def checked(text: str, model: Model, **terms: str) -> Checked:
         roster=SimpleNamespace(digest="00" * 32),
         transport=SimpleNamespace(clock=lambda: 1.0),
     )
-    shown: Any = SimpleNamespace(node=node, model=lambda: (model, ["no", "yes"]), folder=Path())
+    shown: Any = SimpleNamespace(node=node, model=model, labels=["no", "yes"], folder=Path())
 
     async def look() -> Checked:
         return await Putting(shown).check(lambda: asked_in_text(text.encode(), terms))

@@ -165,20 +165,14 @@ def test_clients_that_vanish_leave_nothing_behind(paged: Paged, nodes: Nodes) ->
     paged.over(put)
 
 
-def test_connections_are_bounded_and_those_that_say_nothing_are_closed(paged: Paged, nodes: Nodes) -> None:
+def test_connections_are_bounded(paged: Paged, nodes: Nodes) -> None:
+    """Those beyond 128 are closed at once; each takes a file of the node, which peers need, too."""
     before = at_rest(nodes)
     idle = [socket.create_connection(("127.0.0.1", paged.port), timeout=20.0) for _ in range(140)]
-    began = time.monotonic()
-    sent_away = [
-        connection for connection in idle[128:] if connection.recv(4096).startswith(b"HTTP/1.1 503 ")
-    ]
-    assert len(sent_away) == 12
+    for connection in idle[128:]:
+        assert connection.recv(4096) == b""
     assert handles(nodes) <= before + 134  # 128, and peers that may come back meanwhile
-    idle[0].sendall(b"GET /v1/moot HTTP/1.1\r\nHost:")  # no more than a part: that does not count
-    said = [connection.recv(4096) for connection in idle[:128]]
-    assert said.count(b"") >= 126  # a request of an earlier test may still be there
-    assert all(not each or each.startswith(b"HTTP/1.1 503 ") for each in said)
-    assert 3.0 < time.monotonic() - began < 20.0
     for connection in idle:
         connection.close()
+    until(lambda: handles(nodes) <= before, "all of them are gone")
     assert paged.send("GET", "/v1/moot").status == 200

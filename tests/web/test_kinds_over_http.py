@@ -6,9 +6,7 @@ The moots are in memory, with one member that cheats; their nodes are served by 
 from __future__ import annotations
 
 import asyncio
-import json
 import random
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,15 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.network.service.admission import NO_QUORUM_SET
-from folkmoot.network.storage.account import account
 from folkmoot.network.storage.chronicle import Chronicle, Proposal
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.wire.succession import Succession
 from folkmoot.web.page import Page
 from support.command import run, run_json
-from support.network.federated_moot import FederatedMoot, any_of
-from support.network.federated_storms import SpeaksWithAnother, TwoFaced, TwoSets
 from support.network.moot_in_memory import Moot
 from support.network.number_moot import NumberMoot
 from support.network.number_storms import TwoInOneVersion
@@ -40,9 +34,7 @@ def served(moot: Moot, place: int, folder: Path, look: Callable[[Paged], dict[st
     """What somebody sees who looks at the page of one node of a moot in memory."""
     node: Any = moot.nodes[place]
     node.chronicle = Chronicle(moot.storages[place], moot.roster, 1.0)
-    shown: Any = SimpleNamespace(
-        node=node, folder=folder, log=Journal("error"), look=lambda: None, settings=None, models=None
-    )
+    shown: Any = SimpleNamespace(node=node, folder=folder, log=Journal("error"), look=lambda: None)
 
     async def serve() -> dict[str, Any]:
         page = Page("127.0.0.1:0")
@@ -54,12 +46,6 @@ def served(moot: Moot, place: int, folder: Path, look: Callable[[Paged], dict[st
 
     moot.roster.write(folder / "roster.toml")
     return asyncio.run(serve())
-
-
-def federated(kind: Any) -> FederatedMoot:
-    moot = FederatedMoot(np.zeros((5, 2), dtype=np.int8), 3, hostile={LIAR: kind()})
-    moot.put(0, seconds=20.0)
-    return moot
 
 
 def reviewed(kind: Any, asker: int = 0) -> ReviewMoot:
@@ -82,9 +68,6 @@ def numbers(kind: Any) -> NumberMoot:
     [
         (lambda: reviewed(two_labels), 1, "broken labels"),
         (lambda: reviewed(two_maps, asker=LIAR), 1, "broken map of owners"),
-        (lambda: federated(TwoSets), None, "two quorum sets"),
-        (lambda: federated(SpeaksWithAnother), None, "two quorum sets"),
-        (lambda: federated(TwoFaced), None, "two ballots"),
         (lambda: numbers(TwoInOneVersion), None, "two answers"),
     ],
 )
@@ -110,9 +93,7 @@ def test_evidence_is_listed_fetched_and_holds(
 
     told = served(moot, at, tmp_path, look)
     assert (told["motion"], told["participant"]) == (name.hex(), f"p00{LIAR}")
-    assert told["what"] in (
-        {what, "two ballots"} if what == "two quorum sets" else {what}
-    )  # ballots may be both
+    assert told["what"] == what
     (held,) = run_json("evidence", tmp_path / "proof", "--roster", tmp_path / "roster.toml")["evidence"]
     assert (held["against"], held["what"], held["holds"]) == (f"p00{LIAR}", told["what"], True)
     assert held["motion"] == name.hex()
@@ -135,32 +116,6 @@ def test_two_successors_are_evidence_of_a_roster(tmp_path: Path) -> None:
     assert (told["what"], told["roster"], told["motion"]) == ("two successors", old.digest, "")
     (held,) = run_json("evidence", tmp_path / "proof", "--roster", tmp_path / "roster.toml")["evidence"]
     assert (held["against"], held["holds"]) == (f"p00{LIAR}", True)
-
-
-def test_a_federated_motion_under_way_says_who_refused_and_what_is_decided(tmp_path: Path) -> None:
-    """One of five has no quorum set. The others are done with what they agree on, and not with the rest."""
-    votes = np.array([[0, 0]] * 2 + [[0, 1]] * 2 + [[1, 1]], dtype=np.int8)
-    everybody = any_of(4, *range(5))
-    moot = FederatedMoot(votes, 3, dict.fromkeys(range(4), everybody) | {4: None})
-    moot.put(0, seconds=20.0)
-
-    def look(paged: Paged) -> dict[str, Any]:
-        told = paged.get("/v1/motions/last")
-        return {**told, "lines": paged.get("/v1/motions/last/inputs")["inputs"]}
-
-    storage, when = moot.storages[0], 0.1
-    moot.network.run(when)
-    (stored,) = storage.motions()
-    while account(storage, stored).decisions[0] is None:
-        when += 0.01
-        moot.network.run(when)
-    told = served(moot, 0, tmp_path, look)
-    assert told["state"] == "open"
-    assert told["live"]["refused"] == {"p004": NO_QUORUM_SET}
-    assert told["live"]["ballots"] == dict(Counter(line["ballot"] for line in told["lines"]))
-    assert told["quorum_sets"] == dict.fromkeys([f"p00{i}" for i in range(4)], str(everybody))
-    assert (told["lines"][0]["decision"], told["lines"][0]["signers"]) == ("a", 4)
-    assert told["decided"] == sum(line["decision"] is not None for line in told["lines"])
 
 
 def test_an_invitation_in_vain_is_listed_with_why(tmp_path: Path) -> None:
@@ -204,21 +159,6 @@ def test_certificates_of_numbers_and_probabilities_are_verified(tmp_path: Path) 
     assert certificate_of(moot, tmp_path).status == 200
     held = verified(tmp_path)
     assert (held["answers"], held["decisions"]) == ("probabilities", ["a", "b"])
-
-
-def test_a_certificate_of_a_federated_motion_is_verified_by_ones_own_set(tmp_path: Path) -> None:
-    votes = np.array([[0, 1]] * 5, dtype=np.int8)
-    moot = FederatedMoot(votes, 3)
-    moot.put(0, seconds=20.0)
-    assert certificate_of(moot, tmp_path).status == 200
-    mine = tmp_path / "mine.json"
-    mine.write_text(json.dumps({"threshold": 2, "validators": ["p001", "p004"]}))
-    assert verified(tmp_path, "--quorum-set", mine)["decisions"] == ["a", "b"]
-    mine.write_text(json.dumps({"threshold": 1, "validators": ["p001", "nobody"]}))
-    refused = run(
-        "verify", tmp_path / "certificate", "--roster", tmp_path / "roster.toml", "--quorum-set", mine
-    )
-    assert refused.returncode == 2
 
 
 def test_by_peer_review_each_decides_for_itself_and_there_is_no_certificate(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
-"""In the page one can do what ``folkmoot ask`` and ``node adopt`` can, of all kinds of motions; in a browser.
+"""In the page one can do what ``folkmoot ask`` can, of all kinds of motions; in a browser.
 
 What it shows is compared with what commands say of the same node, beside it.
 """
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Iterator
 from dataclasses import fields
@@ -13,15 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from folkmoot.client import Client
 from folkmoot.network import Terms
-from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.runs.processes import name_of
-from support.browser import listen, opened, violations
+from support.browser import listen, opened
 from support.command import run, run_json
 from support.live_page import LIVE, column, dropped, ready, table
 from support.network.all_kinds import N, all_kinds, table_of
-from support.network.improving_moot import digits
 from support.network.paged import Paged
 from support.network.real_moot import until
 
@@ -146,13 +142,12 @@ def what_does_not_go_together_is_said(page: Page, own: Paged, rows: Path) -> Non
     put, complaint = page.get_by_role("button", name=PUT), page.locator("#ask .found .bad")
     expect(put).to_be_enabled()
     page.check("[data-term=peer_review]")
-    for term, option in (("trust", ["--trust"]), ("improve", ["--improve"])):
-        page.check(f"[data-term={term}]")
-        typed = run("ask", rows, "--via", own.folder, "--peer-review", *option).stderr
-        expect(complaint).to_have_text(typed.removeprefix("folkmoot: ").strip())
-        expect(put).to_be_disabled()
-        page.uncheck(f"[data-term={term}]")
-        expect(put).to_be_enabled()
+    page.check("[data-term=trust]")
+    typed = run("ask", rows, "--via", own.folder, "--peer-review", "--trust").stderr
+    expect(complaint).to_have_text(typed.removeprefix("folkmoot: ").strip())
+    expect(put).to_be_disabled()
+    page.uncheck("[data-term=trust]")
+    expect(put).to_be_enabled()
     tol, protocol = page.locator("[data-term=tol]"), page.locator("[data-term=protocol]")
     for kind, reviewed, talks in (("probabilities", True, True), ("probabilities", False, False)):
         page.select_option("[data-kinds]", kind)
@@ -169,43 +164,16 @@ def what_does_not_go_together_is_said(page: Page, own: Paged, rows: Path) -> Non
     expect(put).to_be_enabled()
 
 
-def test_federated_and_probabilities_in_the_page(
+def test_probabilities_in_the_page_of_a_phone_in_the_dark(
     browser: Browser, kinds: Nodes, own: Paged, tmp_path: Path
 ) -> None:
-    """Wide and light, then narrow and dark; nothing is wider than the screen."""
+    """Nothing is wider than the screen."""
     from playwright.sync_api import expect
 
     with opened(browser, address(own)) as page:
         ready(page)
-        dropped(page, "rows.csv", table_of(0, 12))
-        expect(page.locator("#ask .found")).to_contain_text("It can be put")
-        page.select_option("[data-term=protocol]", "federated")
-        expect(page.locator("[data-term=rounds]")).to_be_hidden()
-        everybody = ", ".join(NAMES)
-        expect(page.locator("#ask form")).to_contain_text(f"That of this node: 3 of {everybody}.")
-        page.fill("[data-term=seconds]", "20")  # its counters take a while then, so that it can be watched
         before = own.get("/v1/motions")["count"]
-        page.get_by_role("button", name=PUT).click()
-        bars = page.locator("#motion .line.ballot .many")
-        adds_up = "all => all.reduce((sum, each) => sum + Number(each.innerText), 0)"
-        until(lambda: bool(bars.evaluate_all(adds_up) == 12), "how far it is with its 12 inputs is shown")
-        name = over(page, own, before)
-        account, cells = run_json("motions", name, "--via", own.folder), table(page, ".decisions")
-        assert [row[1].split()[0] for row in cells] == said(account)
-        assert account["protocol"] == "federated"
-        assert [row[2] for row in cells] == account["ballots"]
-        for row, label, count in zip(cells, account["decisions"], account["signers"], strict=True):
-            # One more may have signed since the page has looked; of three that a node needs it shows all.
-            assert row[3] in ([f"{many} signers" for many in range(3, count + 1)] if label else [""])
-        expect(page.locator("#motion .quorum-set")).to_have_text([f"3 of {everybody} chosen by {everybody}"])
-        mine = tmp_path / "mine.json"
-        mine.write_text(json.dumps({"threshold": 2, "validators": NAMES[1:4]}))
         roster = kinds.settings[0].roster
-        held = run_json("verify", certificate(page, tmp_path), "--roster", roster, "--quorum-set", mine)
-        assert (held["holds"], held["decisions"]) == (True, account["decisions"])
-        assert violations(page) == []
-        assert page.evaluate("document.documentElement.scrollWidth") == 1400
-
         page.emulate_media(color_scheme="dark")
         page.set_viewport_size({"width": 400, "height": 900})
         dropped(page, "rows.csv", table_of(0, 12))
@@ -215,7 +183,7 @@ def test_federated_and_probabilities_in_the_page(
         page.fill("[data-term=rounds]", "12")
         expect(page.locator("#ask .found")).to_contain_text("answers are how likely each of")
         page.get_by_role("button", name=PUT).click()
-        name = over(page, own, before + 1)
+        name = over(page, own, before)
         account, cells = run_json("motions", name, "--via", own.folder), table(page, ".decisions")
         assert (account["answers"], account["tol"]) == ("probabilities", 0.2)
         assert [row[1].split()[0] for row in cells] == said(account)
@@ -239,85 +207,3 @@ def certificate(page: Page, folder: Path) -> Path:
 def said(account: dict[str, list[str | None]]) -> list[str]:
     """Decisions as the page has them."""
     return [label or NO_DECISION for label in account["decisions"]]
-
-
-def test_a_pool_makes_a_model_that_is_adopted_and_undone(browser: Browser, own: Paged) -> None:
-    from playwright.sync_api import expect
-
-    data, client = digits(), Client.of(own.folder)
-    for wrong, line in (({"motion": "ffff"}, "there is no candidate in"), ({}, "there is no candidate in")):
-        reply = own.send("POST", "/v1/model/adopt", wrong)
-        assert (reply.status, line in reply.json["detail"]) == (404, True)
-    with pytest.raises(ValueError, match="nothing was adopted in"):
-        client.undo()
-    with opened(browser, address(own)) as page:
-        ready(page)
-        expect(page.locator("#model")).to_contain_text("The model of node.toml (model0.skops) votes")
-        pool = own.ask(data.pool.tolist(), improve=True, rounds=15)
-        own.over(pool)
-        assert own.get("/v1/model")["pools"] == [pool]  # late closes are waited for
-        expect(page.locator("#model")).to_contain_text(f"1 pool ({pool[:8]}) waits", timeout=LIVE)
-        candidate = page.locator(f".candidate[data-motion='{pool}']")
-        expect(candidate).to_contain_text("waits for you", timeout=LIVE)
-        report = json.loads((own.folder / "improve" / pool / "report.json").read_text())
-        expect(candidate).to_contain_text(
-            f"right on {report['after']} of 40 own rows, {report['before']} before"
-        )
-        assert page.locator("#motions tbody tr", has_text="pool").count() == 1
-        candidate.locator("summary").click()
-        expect(candidate).to_contain_text("A model can answer your rows well and still hold a backdoor")
-        rows = [[c["before"], c["after"], *(str(c[k]) for k in ("rows", "right_before", "right_after"))]
-                for c in report["changes"][:12]]  # fmt: skip
-        assert table(page, f".candidate[data-motion='{pool}'] .changes") == rows
-
-        # Whoever may only read sees the report, and cannot adopt; no other site can, whatever it sends.
-        refused = own.send("POST", "/v1/model/adopt", {"motion": pool}, token=own.read_token)
-        assert (refused.status, refused.json["detail"][:24]) == (403, "this token may only read")
-        assert own.send("POST", "/v1/model/adopt", {"motion": pool}, token="0" * 48).status == 401
-        foreign = own.send("POST", "/v1/model/adopt", {"motion": pool}, Origin="http://evil.example")
-        assert foreign.status == 403
-        plain = own.send("POST", "/v1/model/adopt", b'{"motion": null}', Content_Type="text/plain")
-        assert plain.status == 415
-        for body in (b"{", b'{"motion": 3}', b'{"model": "x"}', b"[" * 90_000):
-            bad = own.send("POST", "/v1/model/undo", body, Content_Type="application/json")
-            assert (bad.status, "\n" in bad.json["detail"]) == (400, False)
-        assert own.get("/v1/moot")["model"] == ""
-        with opened(browser, address(own, own.read_token)) as reader:
-            ready(reader)
-            expect(reader.locator(".candidate")).to_have_count(1)
-            assert reader.locator(".adopt, .undo").count() == 0
-
-        stream = own.stream()
-        assert stream.until("moot")[-1][2]["model"] == ""
-        candidate.locator(".adopt").click()
-        assert stream.until("moot")[-1][2]["model"] == pool  # whoever looks is told
-        stream.close()
-        expect(page.locator("#model-said")).to_contain_text(f"the model made of the pool {pool[:8]} votes")
-        expect(candidate).to_contain_text("votes")
-        assert run_json("node", "status", own.folder)["model"] == pool == own.get("/v1/moot")["model"]
-        # What the page says is what the prompt says of the same mistake.
-        again = own.send("POST", "/v1/model/adopt", {"motion": pool[:8]})
-        typed = run("node", "adopt", own.folder, pool[:8])
-        assert (again.status, typed.returncode) == (409, 2)
-        assert typed.stderr == f"folkmoot: {again.json['detail']}\n"
-        with pytest.raises(ValueError, match="the latest adoption is that of motion"):
-            client.undo("0000")
-        assert client.model()["adopted"] == [pool]
-
-        page.locator(".undo").click()
-        expect(page.locator("#model-said")).to_contain_text("the model of node.toml (model0.skops) votes")
-        expect(page.locator(".undo")).to_have_count(0)
-        assert client.model()["votes"] == ""
-        assert (client.adopt()["votes"], client.undo(pool)["votes"]) == (pool, "")
-        log = own.send("GET", "/v1/audit")
-        assert own.send("GET", "/v1/audit", token=own.read_token).status == 403
-    logged = [json.loads(line) for line in (own.folder / "log.jsonl").read_text().splitlines()]
-    changes = [(each["votes"], each["former"]) for each in logged if each["event"] == "another model votes"]
-    assert changes == [(pool, ""), ("", pool)] * 2
-    storage = Storage(own.folder / DATABASE)
-    entries = storage.check_audit()
-    storage.close()
-    events = [entry.details["event"] for entry in entries if "pool" in entry.details]
-    assert events == ["candidate", "adopted", "undone", "adopted", "undone"]
-    assert log.body.decode().count("\n") == len(entries) + 2
-    assert own.get("/v1/moot")["audit"] == [entries[-1].seq, entries[-1].link.hex()]

@@ -80,7 +80,7 @@ def test_a_motion_and_its_inputs_are_as_motions_tells_them(paged: Paged, name: s
     assert told.pop("certificate") == f"/v1/motions/{name}/certificate"
     assert told == {key: value for key, value in shown.items() if key in told}
     lists = {"decisions", "agreement", "first_votes", "majority", "why_undecided"}
-    others = {"claims", "first_numbers", "windows", "ballots", "signers"}  # of other motions
+    others = {"claims", "first_numbers", "windows"}  # of other motions
     assert set(shown) - set(told) == lists | others
     pages = [paged.get(f"/v1/motions/{name}/inputs?from={start}&most=15") for start in (0, 15, 30)]
     assert [page["next"] for page in pages] == [15, 30, None]
@@ -150,13 +150,3 @@ def test_what_is_not_there_is_said_as_at_the_prompt(paged: Paged, name: str) -> 
     assert paged.send("GET", "/v1/motions?last=0").status == 400
     assert paged.send("GET", f"/v1/motions/{name}/inputs?from=41").status == 400
     assert paged.send("GET", f"/v1/motions/{name}/rounds?input=40").status == 400
-
-
-def test_models_are_adopted_at_the_prompt_unless_node_toml_says_otherwise(paged: Paged) -> None:
-    assert paged.get("/v1/model")["adopt_by_page"] is False
-    for what in ("adopt", "undo"):
-        reply = paged.send("POST", f"/v1/model/{what}", {})
-        assert (reply.status, reply.json["detail"][:47]) == (
-            403,
-            "models are adopted at the prompt: folkmoot node",
-        )

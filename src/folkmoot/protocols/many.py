@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Colours
-from folkmoot.protocols.leaders import led
 from folkmoot.protocols.machine import machine_of
 from folkmoot.protocols.snow import SnowProtocol, reaches
 from folkmoot.protocols.snowball import is_ahead
@@ -49,15 +48,6 @@ def winners(
             np.add(tally, weight, out=tally, where=answer == colour)
         won[reaches(tally, alpha, whole, asked)] = colour
     return won
-
-
-def led_winners(won: Colours, shown: Colours, classes: int) -> Colours:
-    """What a participant goes by on each input, given the winners of its own query and of the leader's:
-    ``led`` for a batch.
-    """
-    table = [[led(one, other) for other in range(UNCOLOURED, classes)] for one in range(UNCOLOURED, classes)]
-    after: Colours = np.array(table, dtype=np.int8)[won + np.int8(1), shown + np.int8(1)]
-    return after
 
 
 class Opinions:

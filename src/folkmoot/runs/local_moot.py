@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 import numpy as np
 
@@ -21,18 +21,14 @@ from folkmoot.arrays import Ints, PartProgress
 from folkmoot.comparison import Line, Report, compare
 from folkmoot.comparison.who import ParticipantTable, describe_participants
 from folkmoot.datasets import MootData, load_digits_moot
-from folkmoot.federated import Federated, QuorumSet, read_federated
 from folkmoot.learning.base_learners import MODELS
 from folkmoot.learning.participants import Task, fit_classifier
 from folkmoot.network import Account, Terms
 from folkmoot.network.service.asking import Voting
-from folkmoot.network.service.operation import adversary_of
 from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
-from folkmoot.network.wire.motion import FEDERATED
 from folkmoot.network.wire.verdict import first_votes, last_votes
 from folkmoot.protocols import Slush
-from folkmoot.runs.local_page import ANY, LocalPage
 from folkmoot.runs.processes import (
     Nodes,
     ask_while_some_fail,
@@ -41,9 +37,9 @@ from folkmoot.runs.processes import (
     name_of,
     prepare,
 )
+from folkmoot.testing.node import attack_called
 from folkmoot.votes import UNCOLOURED, Votes
-
-PLAYED: Final = "slush"  # without quorum sets
+from folkmoot.web.page import Opened, opened_at
 
 
 @dataclass(frozen=True)
@@ -63,13 +59,11 @@ class LocalMoot:
     repeats: int = 200  # of the simulation that it is compared with
     check_rows: int = 0  # that each shows: then it is by peer review, and by trust beside it
     voting: Voting = "labels"  # what is handed in, and weighed by peer review
-    protocol: str = "slush"
-    quorum_sets: Path | None = None  # of a federated moot; None: any two thirds of all, for each
 
     def check(self) -> None:
         """ValueError, with what is wrong."""
         check_members(self.nodes, 300, byzantine=self.byzantine, kill=self.kill, pause=self.pause)
-        adversary_of(self.attack)
+        attack_called(self.attack)
         check_shown_rows(self.check_rows)
         if self.check_rows and self.trust:
             raise ValueError("give --peer-review or --trust, not both: peer review shows trust beside it")
@@ -89,33 +83,6 @@ class LocalMoot:
             raise ValueError(
                 f"--voting {self.voting} must be given with --peer-review: else labels are voted for"
             )
-        if self.protocol not in (PLAYED, FEDERATED):
-            raise ValueError(f"--protocol must be {PLAYED!r} or {FEDERATED!r}: got {self.protocol!r}")
-        if self.protocol != FEDERATED:
-            if self.quorum_sets is not None:
-                raise ValueError(
-                    f"--quorum-sets must be given with --protocol {FEDERATED}: nobody else has any"
-                )
-            return
-        if self.check_rows:
-            raise ValueError(
-                f"--peer-review must not be given with --protocol {FEDERATED}: there each node's own quorum "
-                "set says whom it trusts"
-            )
-        plain = LocalMoot()
-        for name in ("k", "rounds"):
-            if getattr(self, name) != getattr(plain, name):
-                raise ValueError(
-                    f"--{name} must not be given with --protocol {FEDERATED}: quorum sets decide"
-                )
-        self.federated()
-
-    def federated(self) -> Federated:
-        """The quorum sets of all nodes: those of the file, or any two thirds of all for each."""
-        names = [name_of(place) for place in range(self.nodes)]
-        if self.quorum_sets is not None:
-            return read_federated(self.quorum_sets, names)
-        return Federated(dict.fromkeys(names, QuorumSet(-(-2 * self.nodes // 3), names)))
 
     @property
     def holds_out(self) -> bool:
@@ -144,18 +111,23 @@ class LocalResult:
     by_trust: float | None = None  # with peer review: accuracy of a motion by trust among the same nodes
 
 
+@dataclass(frozen=True)
+class LocalPage:
+    """The page of the node that asks: its address; what is told where it is, and of the result."""
+
+    address: str
+    shown: Callable[[Opened], None]
+    stay: Callable[[LocalResult], None]  # the nodes run until it returns
+
+
 def play(
     config: LocalMoot,
     seed: int,
     folder: Path,
     report: PartProgress | None = None,
     page: LocalPage | None = None,
-    stay: Callable[[LocalResult], None] | None = None,
 ) -> LocalResult:
-    """Fit, start, ask, break, compare.
-
-    ``page`` shows the nodes; then ``stay`` is called with the result, and they run until it returns.
-    """
+    """Fit, start, ask, break, compare; with ``page`` the nodes run until its ``stay`` returns."""
     config.check()
     began = time.monotonic()
     # What rows held out tell is worth something only if the inputs are somewhat like them.
@@ -171,13 +143,8 @@ def play(
     nodes = prepare(
         folder, models, dict.fromkeys(liars, config.attack), holdouts=holdouts, check_rows=config.check_rows
     )
-    if config.protocol == FEDERATED:
-        sets = config.federated().quorum_sets
-        nodes.settings = [
-            replace(each, quorum_set=sets[name_of(place)]) for place, each in enumerate(nodes.settings)
-        ]
     if page is not None:
-        nodes.pages.update(dict.fromkeys(range(config.nodes), ANY))
+        nodes.pages[0] = page.address
 
     def result() -> LocalResult:
         honest = [place for place in range(config.nodes) if place not in liars]
@@ -191,7 +158,7 @@ def play(
             nodes.start(place)
         nodes.wait(range(config.nodes), 60.0, _told(report, "nodes start", config.nodes))
         if page is not None:
-            page.show(nodes, liars)
+            page.shown(opened_at(nodes.settings[0].folder))
         # Nobody fails in the motion that is only shown beside.
         by_trust = (
             _ask(replace(config, check_rows=0, voting="labels", trust=True), nodes, inputs, [], [], report)
@@ -199,9 +166,9 @@ def play(
             else None
         )
         account = _ask(config, nodes, inputs, killed, paused, report)
-        if stay is not None:
+        if page is not None:
             found = result()
-            stay(found)
+            page.stay(found)
             return found
     finally:
         nodes.stop()
@@ -266,7 +233,6 @@ def _ask(
     report: PartProgress | None,
 ) -> Account:
     terms = Terms(
-        protocol=config.protocol,
         k=config.k,
         rounds=config.rounds,
         seconds=config.deadline,
@@ -361,8 +327,6 @@ def _simulated(
     config: LocalMoot, account: Account, votes: Votes, truth: Any, liars: list[int], gone: set[int]
 ) -> Report:
     """A simulation of the talk of those who stayed, beside what a centre makes of the same first votes."""
-    if config.protocol == FEDERATED:
-        return _simulated_ballots(config, votes, truth, liars, gone)
     spoke = [place for place in range(len(votes)) if (votes[place] != UNCOLOURED).any()]
     own = votes[spoke]
     lying = [i for i, place in enumerate(spoke) if place in liars]
@@ -379,25 +343,6 @@ def _simulated(
         rounds=config.rounds,
         repeats=config.repeats,
         batch="shared",
-        missing="uncoloured",
-    )
-
-
-def _simulated_ballots(
-    config: LocalMoot, votes: Votes, truth: Any, liars: list[int], gone: set[int]
-) -> Report:
-    """The same by quorum sets, which name all: those who left say nothing more. Nothing is drawn."""
-    own = votes.copy()
-    own[liars] = truth
-    return compare(
-        own,
-        config.federated(),
-        truth=truth,
-        adversaries={place: ATTACKS[config.attack]() for place in liars},
-        faults=dict.fromkeys(sorted(gone), "left during the talk"),
-        seen=votes,
-        classes=10,
-        repeats=1,
         missing="uncoloured",
     )
 

@@ -17,8 +17,6 @@ from folkmoot import checks
 from folkmoot.aggregation import Mean, Median, Rule, TrimmedMean
 from folkmoot.arrays import Array, Floats, PartProgress
 from folkmoot.network import Account, Terms
-from folkmoot.network.session.drill import PLAYABLE_IN_NUMBERS
-from folkmoot.network.session.number_drill import number_adversary_of
 from folkmoot.network.storage.account import find, outcome_of
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.number_verdict import NumberVerdict
@@ -31,6 +29,8 @@ from folkmoot.runs.processes import (
     prepare,
 )
 from folkmoot.simulation import agree
+from folkmoot.testing.liars import PLAYABLE_IN_NUMBERS
+from folkmoot.testing.node import number_attack_called
 
 MOST_INPUTS = 142  # of the 442 patients; the others are shared out
 UNIT = "disease progression after a year, 25 to 346"
@@ -206,7 +206,7 @@ def _lines(
     """What ``agree`` and a centre make of the same first numbers, liars' as they would tell them."""
     from folkmoot.adversaries import numbers_handed_in
 
-    adversaries = {place: number_adversary_of(config.attack) for place in liars}
+    adversaries = {place: number_attack_called(config.attack) for place in liars}
     agreed = agree(first, TrimmedMean(), adversaries=adversaries, rounds=config.rounds, seed=seed)
     sent = numbers_handed_in(first[:, :, None], adversaries)
     told = sent[~np.isnan(sent).any(axis=(1, 2))]

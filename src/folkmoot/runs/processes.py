@@ -27,12 +27,13 @@ from folkmoot.network.service.policy import Policy
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.wire.messages import MOST_CHECK_ROWS
 from folkmoot.runs.held_ports import HeldPorts
+from folkmoot.testing.node import attack_called
 from folkmoot.web.page import Page
 from folkmoot.web.site import PAGE
 
 # What every node needs: loaded once by the server that forks them, instead of by each.
-PRELOADED = ("folkmoot.network.service.operation", "sklearn.pipeline", "sklearn.linear_model", "skops.io")
-PRELOADED_PAGES = ("folkmoot.web.api", "folkmoot.web.connections", "folkmoot.web.guard")
+PRELOADED = ("folkmoot.testing.node", "sklearn.pipeline", "sklearn.linear_model", "skops.io")
+PRELOADED_PAGES = ("folkmoot.web.api", "folkmoot.web.server", "folkmoot.web.guard")
 
 
 @dataclass
@@ -45,15 +46,15 @@ class Nodes:
     ports: HeldPorts
     processes: list[BaseProcess | None] = field(default_factory=list)
     pages: dict[int, str] = field(default_factory=dict)  # who answers HTTP, and where
+    attacks: dict[int, str] = field(default_factory=dict)  # who lies, and how
 
     def start(self, place: int) -> None:
         """Start one, or start it again."""
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload([*PRELOADED, *(PRELOADED_PAGES if self.pages else ())])
         _start_server()
-        process = context.Process(
-            target=_node, args=(self.settings[place], self.pages.get(place)), daemon=True
-        )
+        given = self.settings[place], self.pages.get(place), self.attacks.get(place)
+        process = context.Process(target=_node, args=given, daemon=True)
         process.start()
         self.processes[place] = process
 
@@ -135,15 +136,16 @@ def _start_server() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _node(settings: Settings, page: str | None) -> None:
-    """The body of a node's process: ``folkmoot node run`` with its log in a file."""
+def _node(settings: Settings, page: str | None, attack: str | None) -> None:
+    """The body of a node's process: ``folkmoot node run`` with its log in a file, or a node that lies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us; it stops us
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     with (settings.folder / "log.jsonl").open("a") as log:
         os.dup2(log.fileno(), sys.stderr.fileno())
         try:
             faces = [] if page is None else [Page(page)]
-            run(settings, Journal(settings.log_level, log), faces)
+            told = Journal(settings.log_level, log)
+            run(settings, told, faces, *([] if attack is None else [attack_called(attack)]))
         except (ValueError, OSError, RuntimeError) as error:
             print(f"folkmoot: {error}", file=log, flush=True)
             raise SystemExit(2) from None
@@ -179,13 +181,12 @@ def prepare(
             roster=folder / "roster.toml",
             model=model,
             log_level=log_level,
-            attack=attacks.get(place),
             holdout=(holdouts or {}).get(place),
             policy=Policy(check_rows=check_rows),
         )
         for place, model in enumerate(models)
     ]
-    return Nodes(folder, roster, settings, ports, [None] * len(models))
+    return Nodes(folder, roster, settings, ports, [None] * len(models), attacks=attacks)
 
 
 def check_members(nodes: int, most: int, *, byzantine: int, kill: int, pause: int, note: str = "") -> None:

@@ -112,13 +112,17 @@ def blocks_of(answers: Floats) -> Floats:
     return np.ascontiguousarray(np.moveaxis(centre, 1, 2), dtype=np.float64)
 
 
-def review_answers(answers: Floats, own: int, rows: OwnRows, pool: Ints, voice: Floats) -> Reviewed:
+def review(
+    blocks: Floats, held: Floats, own: int, rows: OwnRows, pool: Ints, voice: Floats, recipe: Recipe
+) -> Reviewed:
     """Weigh everybody's answers by what one's own check rows say of them, and answer every input by that.
 
     Parameters
     ----------
-    answers : ndarray of float, shape (participant, input, class)
-        What is heard of everybody, and one's own honest answers.
+    blocks : ndarray of float, shape (input, class, participant)
+        What is heard of everybody, and one's own honest answers, less 1/C (``blocks_of``).
+    held : ndarray of float, shape (input, class)
+        One's own answers.
     own : int
         Whose review it is.
     rows : OwnRows
@@ -127,19 +131,14 @@ def review_answers(answers: Floats, own: int, rows: OwnRows, pool: Ints, voice: 
         Which inputs are to be labelled.
     voice : ndarray of float, shape (participant,)
         How much of a voice each has.
+    recipe : Recipe
+        The steps of the review that are taken.
 
     Returns
     -------
     Reviewed
         Its answers, ready to be announced, and the weights behind them.
     """
-    return review(blocks_of(answers), answers[own], own, rows, pool, voice, RULE)
-
-
-def review(
-    blocks: Floats, held: Floats, own: int, rows: OwnRows, pool: Ints, voice: Floats, recipe: Recipe
-) -> Reviewed:
-    """The same by a recipe, of answers (input, class, participant) less 1/C; ``held`` is one's own."""
     classes = blocks.shape[1]
     alone = (np.arange(blocks.shape[2]) == own).astype(np.float64)
     if rows.why_not is not None:

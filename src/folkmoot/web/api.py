@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import msgspec
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
@@ -26,13 +26,12 @@ from folkmoot.network.storage.certificate import has_certificate, write_certific
 from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.storage import DATABASE, Storage, StoredMotion
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import motion_protocols
+from folkmoot.protocols import PROTOCOLS
 from folkmoot.tabular import table_text
 from folkmoot.web import files, shapes
 from folkmoot.web.exchange import CSV, JSON, MOST_BODY, body_of, file_of, json_of
 from folkmoot.web.feed import Feed
 from folkmoot.web.ledger import Ledger
-from folkmoot.web.models import Models
 from folkmoot.web.openapi import described
 from folkmoot.web.putting import BODY, Asked, Putting, asked_in_json, asked_in_text
 from folkmoot.web.refusals import RefusalError
@@ -53,7 +52,6 @@ class Api:
         self.feed = Feed(shown.node, shown.look, self._ledger)
         self._putting = Putting(shown)
         self._exporting = asyncio.Lock()  # a log may be long: one at a time
-        self._models = Models(shown, self.feed.stir)
 
     def router(self) -> Router:
         """What is answered where."""
@@ -79,7 +77,6 @@ class Api:
                 Route(f"{one}/evidence/{{name}}", self._evidence, methods=["GET"]),
                 Route(f"{one}/truth", self._truth, methods=["PUT"]),
                 Route("/v1/rosters/{roster}/evidence/{name}", self._roster_evidence, methods=["GET"]),
-                *self._models.routes(),
             ],
             redirect_slashes=False,
         )
@@ -90,7 +87,7 @@ class Api:
         return json_of(described())
 
     async def _access(self, request: Request) -> Response:
-        (model, labels), chosen = self._shown.model(), self._shown.settings.quorum_set
+        model, labels = self._shown.model, self._shown.labels
         columns = [shapes.Column(each.name, each.unit, each.low, each.high) for each in model.schema]
         return json_of(
             shapes.Access(
@@ -101,8 +98,7 @@ class Api:
                 width=model.columns,
                 most_bytes=MOST_BODY,
                 answers=model.kinds(),
-                protocols=list(motion_protocols()),
-                quorum_set="" if chosen is None else str(chosen),
+                protocols=list(PROTOCOLS),
             )
         )
 
@@ -190,8 +186,7 @@ class Api:
             return session is None or session.phase is Phase.OVER
 
         if wait and not over():
-            if not await wait_for(self.feed, request.receive, over, wait):
-                raise ClientDisconnect
+            await wait_for(self.feed, over, wait)
             stored = self._ledger.motion(stored.name)
         return json_of(await self._told(stored))
 
@@ -216,8 +211,6 @@ class Api:
             shares=view.shares,
             held=view.held,
             apart=view.apart,
-            ballots=view.ballots,
-            leader=None if view.leader is None else names[view.leader],
             refused={names[place]: why for place, why in view.refused.items()},
         )
 
@@ -239,8 +232,6 @@ class Api:
                 account.claims[i] if account.claims else None,
                 account.first_numbers[i] if account.first_numbers else None,
                 account.windows[i] if account.windows else None,
-                account.ballots[i] if account.ballots else None,
-                account.signers[i] if account.signers else None,
             )
             for i in range(first, end)
         ]

@@ -31,14 +31,10 @@ _MOST_KNOWN: Final = 256  # motions
 
 
 class Event(NamedTuple):
-    """One event, and how it is sent: as text, and as a chunk of HTTP/1.1; made once for all who follow."""
+    """One event, and the text of it that is sent; made once for all who follow."""
 
     serial: int
     text: bytes
-    chunk: bytes = b""
-
-
-Listener: TypeAlias = Callable[[Event | None], None]  # told of each event, and of the end: None
 
 
 @dataclass
@@ -58,12 +54,10 @@ class Feed:
         self._node, self._look, self._ledger = node, look, ledger
         self.closed = False
         self.streams = 0
-        self.version = 0  # another one at once when a motion has come a step on, or somebody came or went
-        self._stands: dict[bytes, tuple[Phase, int, int]] = {}
         self._ring: deque[Event] = deque(maxlen=KEPT)
         self._serial = 0
         self._loop = asyncio.get_running_loop()
-        self.listeners: dict[Listener, None] = {}
+        self._news = asyncio.Event()  # another one after each event
         self._dirty: dict[bytes, Session] = {}
         self._known: dict[bytes, _Known] = {}
         self._peers: dict[str, str] | None = None
@@ -81,7 +75,7 @@ class Feed:
             self._timer.cancel()
         for task in self._tasks:
             task.cancel()
-        self._tell(None)
+        self._tell()
 
     # ---- what clients use --------------------------------------------------------------------
 
@@ -101,27 +95,23 @@ class Feed:
             return None
         return [self._ring[place] for place in range(serial - self._serial, 0)]
 
+    async def news(self, seconds: float) -> bool:
+        """Wait for the next event, or the end, so many seconds at the most; whether it came."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._news.wait()
+        except TimeoutError:
+            return False
+
     def now(self) -> Event:
         """How the moot is at this moment, as an event after which others follow."""
         return Event(self._serial, self._text("moot", self._serial, as_dict(self._look())))
-
-    def stir(self) -> None:
-        """Something of the node was changed over HTTP: who looks is told soon."""
-        self._settled(None)
 
     # ---- what the node tells -----------------------------------------------------------------
 
     def _settled(self, session: Session | None) -> None:
         if session is not None:
             self._dirty[session.name] = session
-            stands = (session.phase, len(session.closes), len(session.cheats))
-            if self._stands.get(session.name) != stands:
-                self._stands[session.name] = stands
-                self.version += 1
-                if len(self._stands) > _MOST_KNOWN:
-                    del self._stands[next(iter(self._stands))]
-        else:  # somebody came or went
-            self.version += 1
         if self._timer is None and not self.closed:
             self._timer = self._loop.call_later(LOOKED, self._publish_news)
 
@@ -184,7 +174,6 @@ class Feed:
             "shares": view.shares,
             "held": view.held,
             **({} if view.apart is None else {"apart": view.apart}),
-            **({"ballots": view.ballots} if view.ballots else {}),
         }
 
     def _publish_accused(self, session: Session, places: frozenset[int]) -> None:
@@ -231,14 +220,12 @@ class Feed:
 
     def _publish(self, kind: Kind, data: dict[str, Any]) -> None:
         self._serial += 1
-        text = self._text(kind, self._serial, data)
-        event = Event(self._serial, text, b"%x\r\n%b\r\n" % (len(text), text))
-        self._ring.append(event)
-        self._tell(event)
+        self._ring.append(Event(self._serial, self._text(kind, self._serial, data)))
+        self._tell()
 
-    def _tell(self, event: Event | None) -> None:
-        for listener in list(self.listeners):
-            listener(event)
+    def _tell(self) -> None:
+        self._news.set()
+        self._news = asyncio.Event()
 
     def _text(self, kind: Kind, serial: int, data: dict[str, Any]) -> bytes:
         number = f"{self._node.seat.incarnation}-{serial}"
@@ -246,7 +233,7 @@ class Feed:
 
 
 def _standing(status: Status) -> object:
-    """What clients are told of at once, beside who comes and goes: rosters, models, invitations."""
+    """What clients are told of at once, beside who comes and goes: rosters, invitations."""
     invited = [(each.sent, each.refused, each.owing) for each in status.invitations]
     rosters = status.moot, status.proposals, status.two_successors
-    return rosters, status.model, status.candidates, invited
+    return rosters, invited

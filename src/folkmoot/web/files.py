@@ -26,7 +26,7 @@ _HEADERS: Final = {
 _KINDS: Final = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _OWN: Final = (
     "page.html", "page.css", "icon.svg", "link.js", "words.js", "moot.js", "motion.js", "decisions.js",
-    "ask.js", "models.js", "roster.js", "together.js", "page.js",
+    "ask.js", "roster.js", "page.js",
 )  # fmt: skip
 _PLAYER: Final = ("player.css", "parts.js")
 FILES: Final = {"/": "page.html"} | {f"/{name}": name for name in (*_OWN[1:], *_PLAYER)}

@@ -20,7 +20,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.transports.budget import Budget
-from folkmoot.web.again import BUDGET
 from folkmoot.web.files import PATHS
 from folkmoot.web.refusals import RefusalError
 
@@ -110,7 +109,7 @@ class Guard:
             raise RefusalError(403, f"requests of {origin!r:.80} are not answered: only the page's own are")
         right = self._right(headers.get("authorization", ""))
         public = right == "nobody" and scope["path"] in PUBLIC
-        scope["state"][BUDGET] = budget = self._public if public else self._budgets[right]
+        budget = self._public if public else self._budgets[right]
         wait = budget.pay(_now())
         if wait:
             self._refuse("rate")

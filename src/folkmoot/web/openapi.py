@@ -15,7 +15,6 @@ from folkmoot.web.refusals import Problem
 _TYPES: Final = (
     Status, shapes.Motion, shapes.Motions, shapes.Inputs, shapes.Rounds, shapes.Question, shapes.Accepted,
     shapes.Truths, shapes.Told, shapes.Access, shapes.Checked, shapes.Records, shapes.Accusations, Problem,
-    shapes.Model, shapes.Which, shapes.Adopted,
 )  # fmt: skip
 _TEXT: Final = {"type": "string"}
 _WHOLE: Final = {"type": "integer", "minimum": 0}
@@ -92,12 +91,6 @@ def described() -> dict[str, Any]:
         "requestBody": put["requestBody"],
         "responses": {"200": says("How they fit its model.", "Checked")} | refused,
     }
-    which = {"required": True, "content": {"application/json": {"schema": refs["Which"]}}}
-
-    def changes(what: str) -> dict[str, Any]:
-        votes = {"200": says("What votes from the next motion on.", "Adopted")}
-        return {"summary": what, "requestBody": which, "responses": votes | refused}
-
     answers = says("input,label,agreement, for spreadsheets.", media="text/csv")
     certificate = says("JSON to the byte, for folkmoot verify.")
     proof = says("A file for folkmoot evidence.", media="application/octet-stream")
@@ -124,9 +117,6 @@ def described() -> dict[str, Any]:
             f"{one}/certificate": {"get": get("Its certificate.", certificate, _MOTION)},
             f"{one}/evidence/{{name}}": {"get": get("Evidence against one.", proof, _MOTION, name)},
             f"{one}/truth": {"put": truth},
-            "/v1/model": {"get": get("Which model votes, and candidates.", says("Now.", "Model"))},
-            "/v1/model/adopt": {"post": changes("Let a candidate vote: folkmoot node adopt.")},
-            "/v1/model/undo": {"post": changes("Put the model before it back: folkmoot node adopt --undo.")},
             "/v1/audit": {
                 "get": get("The audit log, signed; with the token that may ask.", says("JSON lines."))
             },

@@ -49,12 +49,12 @@ class Page:
     async def open(self, shown: Shown) -> str:
         """Listen; returns the address."""
         from folkmoot.web.api import Api
-        from folkmoot.web.recent import Recent
 
         ask, read = _private(shown.folder, TOKEN), _private(shown.folder, READ_TOKEN)
         self._api = Api(shown)
-        app = Recent(self._api.router(), lambda: self._api.feed.version)
-        where = await self._site.open(app, ask, read, shown.node.counts, shown.log, shown.folder)
+        where = await self._site.open(
+            self._api.router(), ask, read, shown.node.counts, shown.log, shown.folder
+        )
         if self._tell is not None:
             self._tell(self._site.address)
         return where

@@ -14,7 +14,6 @@ from folkmoot.network.service.asking import Terms, put_of
 from folkmoot.network.service.control import Spool, motion_of, propose, with_check_rows
 from folkmoot.network.service.input_files import inputs_in_text
 from folkmoot.network.service.interfaces import Inputs
-from folkmoot.network.service.models import ModelFacts
 from folkmoot.network.service.operation import Shown
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
@@ -59,7 +58,7 @@ def asked_in_text(body: bytes, query: Mapping[str, str]) -> Asked:
     said: dict[str, Any] = dict(query)
     if "labels" in said:
         said["labels"] = [label.strip() for label in said["labels"].split(",")]
-    for name in ("trust", "regression", "improve", "peer_review"):
+    for name in ("trust", "regression", "peer_review"):
         if name in said:
             said[name] = {"true": True, "false": False}.get(said[name].lower(), said[name])
     try:
@@ -109,15 +108,14 @@ class Putting:
         """What the node makes of inputs and terms; nothing is put, and nobody else is told."""
         async with self._one:
             try:
-                return await asyncio.to_thread(self._checked, read, *self._shown.model())
+                return await asyncio.to_thread(self._checked, read)
             except ValueError as error:
                 raise RefusalError(400, str(error)) from None
 
-    def _checked(
-        self, read: Callable[[], Asked], model: ModelFacts, labels: Sequence[str] | None
-    ) -> shapes.Checked:
+    def _checked(self, read: Callable[[], Asked]) -> shapes.Checked:
+        model = self._shown.model
         batch, terms = read()
-        motion = motion_of(put_of(batch, terms), self._shown.node, labels)
+        motion = motion_of(put_of(batch, terms), self._shown.node, self._shown.labels)
         why, unchecked, outside = "", "", 0
         try:
             fit = model.fit(batch.schema, batch.columns)
@@ -148,8 +146,7 @@ class Putting:
     async def _put(self, read: Callable[[], Asked]) -> bytes:
         async with self._one:
             try:
-                _, labels = self._shown.model()
-                motion, spool, peer_review = await asyncio.to_thread(self._prepare, read, labels)
+                motion, spool, peer_review = await asyncio.to_thread(self._prepare, read)
             except ValueError as error:
                 raise RefusalError(400, str(error)) from None
         inputs: Inputs = spool
@@ -160,10 +157,10 @@ class Putting:
         except ValueError as error:
             raise RefusalError(409, str(error)) from None
 
-    def _prepare(self, read: Callable[[], Asked], labels: Sequence[str] | None) -> tuple[Motion, Spool, bool]:
+    def _prepare(self, read: Callable[[], Asked]) -> tuple[Motion, Spool, bool]:
         batch, terms = read()
         put = put_of(batch, terms)
-        motion = motion_of(put, self._shown.node, labels)
+        motion = motion_of(put, self._shown.node, self._shown.labels)
         spool = Spool(self._shown.folder, batch.chunk_rows * batch.columns * batch.array.dtype.itemsize)
         for chunk in batch.chunks():
             spool.write(chunk)

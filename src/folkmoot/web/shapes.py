@@ -8,7 +8,6 @@ from urllib.parse import quote
 import msgspec
 
 from folkmoot.network.service.asking import Terms, Voting, Weights
-from folkmoot.network.service.improve.candidates import Report
 from folkmoot.network.storage.account import Account
 from folkmoot.network.storage.invitations import Invited
 from folkmoot.network.wire.forms import Answers
@@ -16,7 +15,6 @@ from folkmoot.network.wire.forms import Answers
 PER_INPUT: Final = (
     "decisions", "agreement", "first_votes", "majority", "why_undecided", "claims", "first_numbers",
     "windows",
-    "ballots", "signers",
 )  # fmt: skip
 
 
@@ -34,8 +32,6 @@ class Live(msgspec.Struct, frozen=True):
     shares: dict[str, float]  # of their votes on all inputs, by label
     held: dict[str, float]  # the same, of what this node holds
     apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
-    ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
-    leader: str | None = None  # of the round under way, in a motion with leaders
     refused: dict[str, str] = {}  # who has said that it takes no part, and why
 
 
@@ -78,8 +74,6 @@ class Input(msgspec.Struct, frozen=True):
     claim: float | list[float] | None = None  # of numbers, or of probabilities by label
     first_numbers: list[float] | None = None  # of numbers: lowest, median, highest
     window: list[float] | None = None  # of numbers: the ends of the window that the claim is the middle of
-    ballot: str | None = None  # of a federated motion: how far this node is, such as "prepared"
-    signers: int | None = None  # and how many are in the quorum behind the decision
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -139,7 +133,6 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     voting: Voting = Terms.voting
     regression: bool = False
     tol: float | None = None
-    improve: bool = False
     peer_review: bool = False
 
 
@@ -154,7 +147,6 @@ class Access(msgspec.Struct, frozen=True):
     most_bytes: int  # of a body
     answers: list[Answers]  # what the model can answer with, the likeliest kind first
     protocols: list[str]  # that a motion about labels may have
-    quorum_set: str = ""  # by which this node decides in federated motions, in words; "": it has none
 
 
 class CheckedColumn(msgspec.Struct, frozen=True):
@@ -247,29 +239,3 @@ class Told(msgspec.Struct, frozen=True):
     told: int
     records: dict[str, Record]
     warning: str = ""
-
-
-class Model(msgspec.Struct, frozen=True):
-    """Which model of this node votes, and what pools made of it; motions are named in hexadecimal."""
-
-    votes: str  # the motion of the adopted model that votes from the next motion on; "": that of node.toml
-    named: str  # the model that node.toml names: a file, or a function
-    adopted: list[str]  # the motions of all that were adopted and not undone, the latest last
-    pools_of: list[str] | None  # whose pools better models are made of; None: there is no [improve]
-    pools: list[str]  # motions whose pools are kept: under way, or to be fitted to
-    candidates: list[Report]  # models that were made of pools, the oldest first
-    adopt_by_page: bool = False  # whether one can be adopted here, and that undone; else at the prompt alone
-
-
-class Which(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which model is meant: 4 or more digits of its motion, or 'last'; None: the latest that can be."""
-
-    motion: str | None = None
-
-
-class Adopted(msgspec.Struct, frozen=True):
-    """Another model votes from the next motion on; "" is that of node.toml."""
-
-    votes: str
-    former: str
-    report: Report | None = None

@@ -33,8 +33,6 @@ class Site:
         HOST:PORT; port 0 is any. Only a loopback host, unless there is a proxy.
     behind_tls : str or None
         The name, or NAME:PORT, under which a proxy with TLS serves it to others.
-    option : str
-        That asked for it, for messages.
 
     Examples
     --------
@@ -45,7 +43,7 @@ class Site:
     ValueError: --page must be on this machine, such as 127.0.0.1:7700 (or --page-behind-tls): got 'b.de:7700'
     """
 
-    def __init__(self, address: str, behind_tls: str | None = None, option: str = "--page") -> None:
+    def __init__(self, address: str, behind_tls: str | None = None) -> None:
         self._host, self._port = parse_address(address, any_port=True)
         self._behind_tls = behind_tls
         if behind_tls is not None:
@@ -58,14 +56,14 @@ class Site:
                     f"or moot.example:8443: got {behind_tls!r}"
                 ) from None
         elif not _is_loopback(self._host):
-            proxied = " (or --page-behind-tls)" if option == "--page" else ""
             raise ValueError(
-                f"{option} must be on this machine, such as 127.0.0.1:{self._port}{proxied}: got {address!r}"
+                f"--page must be on this machine, such as 127.0.0.1:{self._port} (or --page-behind-tls): "
+                f"got {address!r}"
             )
         for package in ("starlette", "uvicorn"):
             if importlib.util.find_spec(package) is None:
                 raise ModuleNotFoundError(
-                    f"{option} needs {package}, which is not installed: {to_install('page')}",
+                    f"--page needs {package}, which is not installed: {to_install('page')}",
                     name=package,
                 )
         self._server: Any = None
@@ -78,8 +76,8 @@ class Site:
         self, app: ASGIApp, ask: str, read: str, counts: Counter[str], log: Journal, folder: Path
     ) -> str:
         """Listen, and answer those who have a token; returns HOST:PORT."""
-        from folkmoot.web.connections import server
         from folkmoot.web.guard import Guard
+        from folkmoot.web.server import server
 
         listener = await self._listener()
         port = listener.getsockname()[1]
@@ -87,7 +85,7 @@ class Site:
         guard = Guard(
             app, tokens={"ask": ask, "read": read}, hosts=hosts, origins=origins, counts=counts, log=log
         )
-        self._server = server(guard, counts)
+        self._server = server(guard)
         self._serving = asyncio.ensure_future(self._server.serve(sockets=[listener]))
         self.where = self._reached_at(port)
         called = f"http://{self.where}"
@@ -103,7 +101,9 @@ class Site:
     async def close(self) -> None:
         """Answer what is under way, and go."""
         if self._serving is not None:
-            await self._server.leave(self._serving)
+            self._server.should_exit = True
+            with suppress(asyncio.CancelledError):
+                await self._serving
         if self._file is not None:
             with suppress(OSError):
                 self._file.unlink()

@@ -21,7 +21,7 @@ from support.network.real_moot import real_moot
 
 def test_terms_that_cannot_be_are_refused_before_anybody_is_asked() -> None:
     bad: list[tuple[dict[str, Any], str]] = [
-        ({"protocol": "paxos"}, "one of slush, snowflake, snowball, leaders, federated: got 'paxos'"),
+        ({"protocol": "paxos"}, "one of slush, snowflake, snowball: got 'paxos'"),
         ({"weights": "mine"}, "weights must be 'equal', 'record' or 'learnt': got 'mine'"),
         ({"alpha": "global"}, "alpha must be a whole number or 'local': got 'global'"),
         ({"labels": "yes"}, "labels must be several"),

@@ -55,16 +55,6 @@ def test_parameters_within_and_beyond_the_policy(
     assert ANYTHING.objection(changed, 500, 7) is None
 
 
-def test_federated_motions_have_limits_of_their_own(motion: Motion) -> None:
-    """None of queries; but inputs times participants times labels, here two, are bounded."""
-    federated = msgspec.structs.replace(motion, protocol="federated", k=1, alpha=LOCAL, beta=1)
-    most = 250_000 // (7 * 2)
-    assert Policy().objection(msgspec.structs.replace(federated, inputs=most), 500, 7) is None
-    assert Policy().objection(msgspec.structs.replace(federated, inputs=most + 1), 500, 7) == (
-        "a federated motion with 2 labels in a moot of 7 may hold 17,857 inputs at the most: got 17,858"
-    )
-
-
 def test_long_headers_and_strange_labels(motion: Motion) -> None:
     assert Policy().objection(motion, 262_144, 7, ["b", "c"]) is None
     assert Policy().objection(motion, 262_145, 7) == (

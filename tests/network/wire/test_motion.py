@@ -26,9 +26,6 @@ def test_a_header_is_read_as_it_was_written_and_named_by_its_content() -> None:
     assert read_header(header) == motion
     assert motion_name(header) == hashlib.sha256(header).digest()
     assert motion_name(motion_of(5, inputs=6, nonce=b"x" * 16).encoded()) != motion_name(header)
-    pool = motion_of(5, inputs=6, improve=True).encoded()  # that it is one is signed, too
-    assert motion_name(pool) != motion_name(header)
-    assert read_header(pool) == msgspec.structs.replace(motion, improve=True)
 
 
 def test_a_header_has_one_form_only() -> None:
@@ -94,8 +91,6 @@ CHANCES: dict[str, Any] = {"answers": "probabilities"}
         ({"review": Review(-1, bytes(32), bytes(32)), "trust": True}, "must be 1 to 4, all of them: got -1"),
         ({"review": Review(2, bytes(31), bytes(32)), "trust": True}, "in 32 bytes each"),
         ({"review": Review(2, bytes(32), b""), "trust": True}, "in 32 bytes each"),
-        ({"review": Review(2, bytes(32), bytes(32)), "trust": True, "improve": True}, "no check rows"),
-        ({"improve": True, "answers": "numbers", "labels": ()}, "must be about labels: got numbers"),
         (NUMBERS | {"review": Review(learnt=True)}, "about numbers must have check rows"),
         (NUMBERS | {"review": Review(2, bytes(32), bytes(32), True)}, "learn from them alone"),
         (NUMBERS | {"review": Review(2, bytes(32), bytes(32)), "trust": True}, "neither weights nor trust"),

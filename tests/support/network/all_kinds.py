@@ -1,7 +1,6 @@
-"""A moot of real processes that can do all: check rows, pools, quorum sets, probabilities; one has a page.
+"""A moot of real processes that can do all: check rows, probabilities; one has a page.
 
-Four members with small models of digits. The first has the page and improves by pools of its own; the last
-shows no check rows.
+Four members with small models of digits. The first has the page; the last shows no check rows.
 """
 
 from __future__ import annotations
@@ -13,42 +12,43 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.naive_bayes import GaussianNB
 
-from folkmoot.federated.quorum_set import QuorumSet
+from folkmoot.arrays import Array
 from folkmoot.network.service.policy import Policy
-from folkmoot.runs.processes import Nodes, name_of, prepare
-from folkmoot.runs.refitting import candidate_of
+from folkmoot.runs.processes import Nodes, prepare
 from folkmoot.skops_files import write_skops
-from support.network.improving_moot import ESTIMATOR, digits, improving_settings
 from support.network.ports import held_port
 from support.network.real_moot import started
 
 N = 4
+TEST = 480  # the first row that no model was fitted to, and some more
+ROWS = 40  # of each to fit its model to
+ESTIMATOR = GaussianNB(var_smoothing=0.05)
+
+
+def _digits() -> tuple[Array, Array]:
+    X, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(X))
+    return X[order], y[order].astype(str)
 
 
 @contextmanager
 def all_kinds(folder: Path) -> Iterator[Nodes]:
     """The nodes, all of them started; none is left at the end."""
-    data = digits()
+    X, y = _digits()
     models = [folder / f"model{place}.skops" for place in range(N)]
     for place, path in enumerate(models):
-        write_skops(path, clone(ESTIMATOR).fit(*data.rows[place]))
+        write_skops(path, clone(ESTIMATOR).fit(X[place * ROWS :][:ROWS], y[place * ROWS :][:ROWS]))
     nodes = prepare(folder, [str(path) for path in models], {})
-    test, truth = data.test
     for place in range(N):
-        held = slice(600 + 40 * place, 640 + 40 * place)
+        start = TEST + 600 + ROWS * place
         path = folder / f"holdout{place}.npz"
-        np.savez(path, X=test[held], y=truth[held])
+        np.savez(path, X=X[start:][:ROWS], y=y[start:][:ROWS])
         nodes.settings[place] = replace(
             nodes.settings[place], holdout=path, policy=Policy(check_rows=20 if place < N - 1 else 0),
-            quorum_set=QuorumSet(3, [name_of(each) for each in range(N)]),
         )  # fmt: skip
-    improve = improving_settings(nodes.settings[0].folder, *data.rows[0], []).improve
-    if improve is not None:
-        improve = replace(improve, adopt_by_page=True)
-    nodes.settings[0] = replace(nodes.settings[0], improve=improve, refit=candidate_of)
-    with (nodes.settings[0].folder / "node.toml").open("a") as file:  # for folkmoot node adopt
-        file.write(f'roster = "../roster.toml"\nmodel = "../{models[0].name}"\n')
     with held_port() as port:
         nodes.pages[0] = f"127.0.0.1:{port}"
         with started(nodes):
@@ -57,4 +57,4 @@ def all_kinds(folder: Path) -> Iterator[Nodes]:
 
 def table_of(start: int, stop: int) -> str:
     """Some rows as a table, whose columns have no names."""
-    return "\n".join(",".join(f"{x:g}" for x in row) for row in digits().test[0][start:stop]) + "\n"
+    return "\n".join(",".join(f"{x:g}" for x in row) for row in _digits()[0][TEST:][start:stop]) + "\n"

@@ -15,8 +15,6 @@ from typing import Any, Final
 
 from support.network import (
     epoch_storms,
-    federated_storms,
-    leading_storms,
     mixed_storms,
     number_storms,
     review_storms,
@@ -29,8 +27,6 @@ PLAYS: Final[dict[str, Callable[[int], Any]]] = {
     "numbers": lambda seed: number_storms.play(seed, 7),
     "rosters": epoch_storms.play,
     "check-rows": review_storms.play,
-    "federated": lambda seed: federated_storms.play(seed, 5 + seed % 5),
-    "leaders": lambda seed: leading_storms.play(seed, 6 + seed % 6),
     "mixed": mixed_storms.play,
 }
 

@@ -12,18 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, Literal, TypeAlias, TypeVar, get_args
 
-import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
-from folkmoot.arrays import Colours
-from folkmoot.federated import QuorumSet
-from folkmoot.federated.agreement import Statement
 from folkmoot.network.service.node import Node
 from folkmoot.network.transports.memory import World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.ballots import form_of, pack_statement, unpack_statement
 from folkmoot.network.wire.invitation import read_invitation
 from support.network.moot_in_memory import HostileKind, Moot
 
@@ -34,8 +29,6 @@ MESSAGES: Final[dict[str, tuple[type[m.Message], ...]]] = {
     "numbers": (m.Answer, m.Close),
     "rosters": (m.Held, m.Successor),
     "check rows": (m.Invite, m.Rows, m.Owners, m.Labels, m.Unopened, m.Refuse),
-    "federated": (m.Choice, m.Ballot, m.Lacking),
-    "leaders": (m.Lead, m.Led, m.Show, m.Unseen, m.Seen),
 }
 BY_ASKER: Final = ("Invite", "Owners")  # nobody else sends them at first
 _LONG, _MOST_LONG, _MOST_AGAIN = 400_000, 12, 300
@@ -176,10 +169,6 @@ class Liar:
         """The same with its own signature, where a message has one."""
         said: bytes
         match message:
-            case m.Choice():
-                said = statements.chosen(message)
-            case m.Ballot():
-                said = statements.balloted(message)
             case m.Owners():
                 said = statements.opens_owners(message)
             case m.Labels():
@@ -193,11 +182,6 @@ class Liar:
             case m.Answer():
                 digest = hashlib.sha256(message.votes).digest()
                 said = statements.state(message.motion, self.place, message.version, digest)
-            case m.Led():
-                digest = hashlib.sha256(message.votes).digest()
-                said = statements.state(message.motion, self.place, message.version, digest)
-                bound = statements.led(message.motion, self.place, message.round, message.version, digest)
-                message = replace(message, bound=self.key.sign(bound))
             case m.Rows():
                 what = message.contribution
                 digest = hashlib.sha256(message.data).digest()
@@ -218,18 +202,8 @@ class Liar:
         """One of its own that contradicts it."""
         bare: Any
         match message:
-            case m.Choice():
-                bare = replace(message, quorum_set=form_of(QuorumSet(1, ["somebody else"])))
-            case m.Ballot():
-                bare = replace(message, ballots=other_labels(message))
-            case m.Lacking() | m.Unopened() | m.Unseen():
+            case m.Unopened():
                 return replace(message, have=bytes(len(message.have)))
-            case m.Lead():
-                return replace(message, round=message.round + 1)
-            case m.Show():
-                return replace(message, answers=message.answers[:1])
-            case m.Seen():
-                return replace(message, first=message.first[::-1])
             case m.Owners():
                 bare = replace(message, seed=self.rng.randbytes(32))
             case m.Labels():
@@ -241,7 +215,7 @@ class Liar:
             case m.Invite():
                 told = read_invitation(message.header)
                 bare = replace(message, header=replace(told, nonce=self.rng.randbytes(16)).encoded())
-            case m.Answer() | m.Led():
+            case m.Answer():
                 bare = replace(message, votes=bytes(len(message.votes)))
             case m.Rows():
                 size = len(message.data) // message.contribution.rows
@@ -273,16 +247,8 @@ class Liar:
                 ]
             case m.Held():
                 return [m.Held((bytes(32),), ((noise(32), b"\xff" * 512),))]
-            case m.Lacking() | m.Unopened() | m.Unseen():
+            case m.Unopened():
                 return [replace(message, have=noise(48)), replace(message, motion=noise(32))]
-            case m.Lead():
-                return [replace(message, motion=noise(32)), replace(message, round=message.round + 1000)]
-            case m.Led():
-                return [replace(message, votes=message.votes[::-1]), replace(message, bound=noise(64))]
-            case m.Show():
-                shown = [replace(each, node=(each.node + 1) % self.n) for each in message.answers]
-                false = [replace(each, bound=noise(64)) for each in message.answers]
-                return [replace(message, answers=tuple(each)) for each in (shown, false)]
             case m.Invite():
                 told = replace(read_invitation(message.header), asker=someone)
                 return [replace(message, signature=noise(64)), replace(message, header=told.encoded())]
@@ -299,32 +265,8 @@ class Liar:
         """As long as a message may be and longer, with its own signature."""
         long = bytes(_LONG)
         match message:
-            case m.Choice():
-                names = tuple(f"{i:064d}" for i in range(m.MOST_NAMED + 1))
-                sets = [m.SetForm(1, names[:-1], ()), m.SetForm(m.MOST_NAMED, names, ())]
-                return [replace(message, quorum_set=each, signature=bytes(64)) for each in sets]
-            case m.Ballot():
-                return [self.signed(replace(message, ballots=each)) for each in (long, message.ballots * 50)]
-            case m.Lacking():
-                return [replace(message, have=bytes(size)) for size in (1 << 16, (1 << 16) + 1)]
-            case m.Unopened() | m.Unseen():
+            case m.Unopened():
                 return [replace(message, have=b"\xff" * size) for size in (512, 513, 100_000)]
-            case m.Lead():
-                return [replace(message, round=each) for each in ((1 << 62) - 1, 1 << 62)]
-            case m.Led():
-                return [self.signed(replace(message, votes=each)) for each in (long, message.votes * 2)]
-            case m.Show():
-                many_shown = message.answers * (m.MOST_SHOWN // len(message.answers) + 2)
-                one = replace(message.answers[0], votes=long)
-                return [
-                    *(
-                        replace(message, answers=many_shown[:size])
-                        for size in (m.MOST_SHOWN, m.MOST_SHOWN + 1)
-                    ),
-                    replace(message, answers=(one,)),
-                ]
-            case m.Seen():
-                return [replace(message, first=long)]
             case m.Owners():
                 many = message.owned * (4097 // max(1, len(message.owned)) + 1)
                 return [self.signed(replace(message, owned=many[:size])) for size in (400, 4096, 4097)]
@@ -368,19 +310,6 @@ class Liar:
                 ]
             case _:
                 raise AssertionError(f"say how long a {type(message).__name__} can be")
-
-
-def other_labels(ballot: m.Ballot) -> bytes:
-    """The same statement with the other of two labels everywhere."""
-    statement, classes = unpack_statement(ballot.ballots, ballot.quorum_set)
-
-    def turned(labels: Colours) -> Colours:
-        return np.where(labels >= 0, (labels + 1) % classes, labels).astype(np.int8)
-
-    told = Statement(
-        statement.quorum_set, turned(statement.said), statement.counter, turned(statement.wanted)
-    )
-    return pack_statement(told, classes)
 
 
 def meddlers(family: str) -> dict[str, Callable[[], HostileKind]]:

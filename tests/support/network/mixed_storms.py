@@ -2,7 +2,7 @@
 
     PYTHONPATH=tests python -m support.network.mixed_storms SEED [KIND]
 
-plays one again. Federated motions, motions about numbers and motions with check rows are under way while
+plays one again. Motions about numbers and motions with check rows are under way while
 members join, leave and change keys, nodes crash and the network is cut; one member of seven is hostile, of a
 kind of the storms of rosters or with one fault of one message of any of these motions.
 
@@ -22,7 +22,6 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.federated import QuorumSet
 from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.parts import Parts
@@ -39,18 +38,17 @@ from support.network.moot_of_epochs import MootOfEpochs, address
 from support.network.signatures import checked_once
 from support.network.storms import again, assert_agree
 
-Asked: TypeAlias = Literal["labels", "numbers", "check rows", "federated"]
-ASKED: Final[tuple[Asked, ...]] = ("labels", "numbers", "check rows", "federated")
+Asked: TypeAlias = Literal["labels", "numbers", "check rows"]
+ASKED: Final[tuple[Asked, ...]] = ("labels", "numbers", "check rows")
 KINDS: Final = epoch_storms.KINDS | {
     name: meddling(*each) for family in (*ASKED[1:], "rosters") for name, each in of_family(family).items()
 }
 QUICK: Final = (
-    "two successors", "two-faced: Ballot", "two-faced: Labels", "oversized: Answer", "withheld: Choice",
+    "two successors", "two-faced: Labels", "oversized: Answer", "withheld: Owners",
     "forged: Successor",
 )  # fmt: skip
 INPUTS, SHOWN, OWN = 6, 6, 12  # that are asked about; check rows of each in a motion, and in all
 EVERYBODY: Final = (*NAMES, "hugo", "iris")
-SET: Final = QuorumSet(5, NAMES)  # any five of the first seven: one that lies and one that left are too few
 TERMS: Final[dict[Asked, dict[str, Any]]] = {
     "labels": {"rounds": ROUNDS},
     "numbers": {
@@ -58,7 +56,6 @@ TERMS: Final[dict[Asked, dict[str, Any]]] = {
         "rounds": 3,
     },
     "check rows": {"trust": True, "rounds": ROUNDS},
-    "federated": {"protocol": "federated", "k": 1, "alpha": 0, "beta": 1, "rounds": 16},
 }  # fmt: skip
 
 
@@ -81,7 +78,7 @@ class EitherVotes:
 
 
 class MixedMoot(MootOfEpochs):
-    """Members that answer every kind of motion, each with a quorum set and with check rows."""
+    """Members that answer every kind of motion, each with check rows."""
 
     policy = Policy(least_alpha=1, least_k=1, check_rows=SHOWN)
 
@@ -99,11 +96,11 @@ class MixedMoot(MootOfEpochs):
         self.inputs = INPUTS
 
     def furnished(self, parts: Parts, name: str) -> Parts:
-        """With a model for both, rows to show, and a quorum set."""
+        """With a model for both, and rows to show."""
         held = INPUTS + OWN * EVERYBODY.index(name) + np.arange(OWN)
         rows = LabelledRows(held[:, None].astype(float), ["ab"[self.truth[i]] for i in held])
         votes = EitherVotes(self.votes[name], self.numbers[name])
-        return replace(parts, votes=votes, rows=rows, quorum_set=SET)
+        return replace(parts, votes=votes, rows=rows)
 
     def ask(self, people: Sequence[str], what: Asked, at: float) -> None:
         """Let the first of these who can put such a motion; one with check rows gathers these first."""
@@ -200,8 +197,6 @@ def assert_promises_hold(moot: MixedMoot) -> Counter[str]:
 
 
 def _asked(motion: Motion) -> Asked:
-    if motion.federated:
-        return "federated"
     return "check rows" if motion.trust else "labels" if motion.is_labels else "numbers"
 
 

@@ -21,12 +21,10 @@ from cryptography.x509.oid import NameOID
 
 from folkmoot.adversaries import Adversary, NumberAdversary, Sleeper
 from folkmoot.arrays import Array, Colours
-from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.certificates import fingerprint_of
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.holdout import Holdout
-from folkmoot.network.service.improve.interfaces import Choosing, Learning
 from folkmoot.network.service.interfaces import AnyVoter
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.parts import Parts, Running
@@ -42,6 +40,7 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.packing import pack, unpack
+from folkmoot.testing.node import lying
 from support.network.blank_storage import blank_storage
 from support.network.signatures import RememberingKey
 
@@ -117,12 +116,6 @@ class HostileKind(Protocol):
     def __call__(self, moot: Moot, place: int, node: Node, world: World[int], /) -> None: ...
 
 
-class MakesModels(Protocol):
-    """Says at every start of a node who chooses among its models, and who makes better ones."""
-
-    def __call__(self, moot: Moot, place: int, world: World[int], /) -> tuple[Choosing, Learning | None]: ...
-
-
 @dataclass(frozen=True, eq=False)
 class Listened:
     """A node has listened to first votes: to which, and with whom it had compared commitments."""
@@ -154,10 +147,7 @@ class Moot:
         voters: Mapping[int, AnyVoter] | None = None,
         number_adversaries: Mapping[int, NumberAdversary] | None = None,  # of those that are adversaries
         past: PastPerformance | None = None,
-        improving: Mapping[int, Callable[[Moot, int, World[int]], tuple[Choosing, Learning | None]]]
-        | None = None,
         rows: Mapping[int, LabelledRows] | None = None,
-        quorum_sets: Mapping[int, QuorumSet | None] | None = None,
     ) -> None:
         self.votes, self.n = votes, len(votes)
         self.seed = seed
@@ -170,9 +160,7 @@ class Moot:
         self.policies, self.labels = dict(policies or {}), dict(labels or {})
         self.voters = dict(voters or {})  # real models; the others vote as ``votes`` says
         self.disk, self.past = disk, past
-        self.improving = dict(improving or {})  # who chooses among models, and makes better ones
         self.rows = dict(rows or {})
-        self.quorum_sets = dict(quorum_sets or {})
         self.reveals = 0
         self.listened: list[Listened] = []
         self.network = Network(range(self.n), seed, weather)
@@ -199,18 +187,11 @@ class Moot:
         if place in self.two_faced:
             forge_closes(world, self.keys[place])
         voter = self.voters.get(place, ChunkVotes(self.votes[place]))
-        adversary, holdout = self.adversaries.get(place), self.holdouts.get(place, Holdout())
-        lies = self.number_adversaries.get(place)
-        choice, better = (
-            self.improving[place](self, place, world) if place in self.improving else (None, None)
-        )
-        node = Node(
-            Parts(
-                seat, self.roster, storage, world, voter, rng, adversary, holdout, self.past, lies, choice,
-                better, self.rows.get(place), quorum_set=self.quorum_sets.get(place),
-            ),
-            policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk,
-        )  # fmt: skip
+        holdout, rows = self.holdouts.get(place, Holdout()), self.rows.get(place)
+        parts = Parts(seat, self.roster, storage, world, voter, rng, holdout, self.past, rows)
+        if place in self.adversaries:
+            parts = lying(parts, self.adversaries[place], self.number_adversaries.get(place))
+        node = Node(parts, policy=self.policies.get(place), labels=self.labels.get(place), disk=self.disk)
         self.nodes[place] = node
         self._watch_listening(place, node)
         if place in self.hostile:

@@ -2,7 +2,6 @@
 
     PYTHONPATH=tests python -m support.network.storms_by_kind SEEDS NODES [KIND...]
 
-    PYTHONPATH=tests python -m support.network.storms_by_kind federated STORMS
     PYTHONPATH=tests python -m support.network.storms_by_kind check-rows STORMS
 
 A line for each kind, over the storms of seeds 0 to SEEDS - 1 that have hostile members. Two members that are
@@ -20,7 +19,7 @@ import numpy as np
 
 from folkmoot.network.service.node import Node
 from folkmoot.network.transports.memory import World
-from support.network import federated_storms, review_storms, storms
+from support.network import review_storms, storms
 from support.network.hostile_members import KINDS
 from support.network.message_faults import BY_ASKER, FAULTS, MESSAGES
 from support.network.moot_in_memory import ChunkVotes, Moot
@@ -62,18 +61,12 @@ def _summed(counts: Iterable[tuple[int, int]]) -> str:
     return f"{decided} of {inputs}"
 
 
-def _federated(seed: int, kind: str, switched_off: bool) -> tuple[int, int]:
-    kinds = ["lies: malicious" if kind == "lies" else kind]
-    tally = federated_storms.play(seed, 7, kinds, switched_off=switched_off)
-    return tally.confirmed, tally.intact
-
-
 def _check_rows(seed: int, kind: str, switched_off: bool) -> tuple[int, int]:
     found = review_storms.play(seed, kind, 1, switched_off=switched_off)
     return found["decided"], found["inputs"]
 
 
-OF_MESSAGES: Final = {"federated": ("federated", _federated), "check-rows": ("check rows", _check_rows)}
+OF_MESSAGES: Final = {"check-rows": ("check rows", _check_rows)}
 CONTROLS: Final = {"honest": honest, "honest, votes otherwise": votes_otherwise}
 
 

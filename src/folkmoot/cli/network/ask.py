@@ -63,9 +63,7 @@ def ask(
     ] = None,
     protocol: Annotated[
         str,
-        typer.Option(
-            "--protocol", help="One of: {with leaders}, federated (each decides by its own quorum set)."
-        ),
+        typer.Option("--protocol", help="One of: {protocols}."),
     ] = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
@@ -139,14 +137,6 @@ def ask(
             show_default="0.01 with --voting probabilities",
         ),
     ] = None,
-    improve: Annotated[
-        bool,
-        typer.Option(
-            "--improve",
-            help="The inputs are a pool: nodes that list you under 'improve' in node.toml make a better "
-            "model of the answers.",
-        ),
-    ] = False,
     require_decided: Annotated[
         bool,
         typer.Option(
@@ -181,7 +171,6 @@ def ask(
         voting=cast("Voting", voting),  # which it checks
         regression=regression,
         tol=tol,
-        improve=improve,
         peer_review=peer_review,
     )
     batch = read_inputs(inputs, schema)

@@ -22,8 +22,6 @@ _MEANING = {
     "two closes": "it signed two different closes of one motion",
     "broken commitment": "the first votes in its close are not those it had committed to",
     "two successors": "it signed two different rosters to replace one",
-    "two quorum sets": "it signed two different quorum sets in one motion",
-    "two ballots": "it signed two ballots, of which the later takes back what the earlier says",
     "broken reveal": "the first votes that it revealed are not those it had committed to",
     "broken map of owners": "the map of check rows that it opened is not the one of its motion's header",
     "broken labels": "the labels of its check rows that it opened are not those it had committed to",

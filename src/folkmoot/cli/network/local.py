@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, Final, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -31,9 +31,7 @@ from folkmoot.cli.participant_output import print_participants
 if TYPE_CHECKING:
     from folkmoot.network.service.asking import Voting
     from folkmoot.runs.local_moot import LocalMoot, LocalResult
-    from folkmoot.runs.local_page import LocalPage
-
-PAGE: Final = "page.json"  # in the folder: the address and the token
+    from folkmoot.web.page import Opened
 
 
 def local(
@@ -74,22 +72,6 @@ def local(
             help="With --peer-review: what is handed in and weighed, 'labels' or 'probabilities'.",
         ),
     ] = "labels",
-    protocol: Annotated[
-        str,
-        typer.Option(
-            "--protocol",
-            help="'slush', or 'federated': each decides by a quorum set of its own, and nobody asks.",
-        ),
-    ] = "slush",
-    quorum_sets: Annotated[
-        Path | None,
-        typer.Option(
-            "--quorum-sets",
-            metavar="NODES.json",
-            help="With --protocol federated: sets of node000, node001, ..., as federated slices writes them.",
-            show_default="any two thirds of all",
-        ),
-    ] = None,
     regression: Annotated[
         bool, typer.Option("--regression", help="Numbers instead: each fits a regressor on some patients.")
     ] = False,
@@ -113,7 +95,7 @@ def local(
     ] = None,
     page: Annotated[
         bool,
-        typer.Option("--page", help="Show all nodes in a browser, live; they stay until Ctrl-C."),
+        typer.Option("--page", help="Show the node that asks in a browser, live; all stay until Ctrl-C."),
     ] = False,
     page_at: Annotated[
         str | None,
@@ -134,8 +116,6 @@ def local(
         taken = {
             "--trust": trust,
             "--voting": voting != "labels",
-            "--protocol": protocol != "slush",
-            "--quorum-sets": quorum_sets is not None,
             "--page": page,
             "--participants": participants,
             "--k": k is not None,
@@ -166,13 +146,11 @@ def local(
         trust,
         check_rows=shown_rows,
         voting=cast("Voting", voting),  # which it checks
-        protocol=protocol,
-        quorum_sets=quorum_sets,
     )
     config.check()
     if page_at is not None and not page:
         raise ValueError("--page-at must be given with --page: there is no page without it")
-    shown = _page(config.nodes, page_at) if page else None
+    where = _page_at(page_at) if page else None
 
     def told(result: LocalResult) -> None:
         if json:
@@ -182,12 +160,12 @@ def local(
             print_participants(result.participants, whole=participants)
 
     with folder_for(out) as folder:
-        if shown is None:
+        if where is None:
             with progress_bars() as progress:
                 result = play(config, seed, folder, progress)
             told(result)
         else:
-            _play_with(shown, config, seed, folder, told, json)
+            _play_with_page(where, config, seed, folder, told, json)
 
 
 def _local_numbers(
@@ -235,40 +213,50 @@ def folder_for(out: Path | None) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _page(nodes: int, address: str | None) -> LocalPage:
-    from folkmoot.runs.local_page import ANY, LocalPage
-    from folkmoot.runs.processes import name_of
+def _page_at(address: str | None) -> str:
+    """Where the page is to be; said before anything is fitted if it cannot be there."""
+    from folkmoot.network.service.check import free_port
+    from folkmoot.network.service.control import loopback
+    from folkmoot.web.site import Site
 
-    return LocalPage(address or ANY, [name_of(place) for place in range(nodes)])
+    if address is None:
+        address = "127.0.0.1:0"
+    loopback(address, "--page-at")
+    Site(address)  # are its packages installed?
+    there = free_port(address)
+    if not there.fine:
+        raise ValueError(f"--page-at must be an address that is free: {there.note}")
+    return address
 
 
-def _play_with(
-    page: LocalPage,
+def _play_with_page(
+    address: str,
     config: LocalMoot,
     seed: int,
     folder: Path,
     told: Callable[[LocalResult], None],
     json: bool,
 ) -> None:
-    """Play, and let people look until Ctrl-C."""
-    from folkmoot.runs.local_moot import play
+    """Play, and let people look at the page of the node that asks until Ctrl-C."""
+    from folkmoot.runs.local_moot import LocalPage, play
+    from folkmoot.runs.processes import name_of
+    from folkmoot.web.site import PAGE
 
-    address = page.open(folder)
-    try:
-        if not say_secret(address, error=json):
-            say(f"the address of the page holds a token: it is in {folder / PAGE}", error=True)
-        with ExitStack() as bars:
-            progress = bars.enter_context(progress_bars())
+    with ExitStack() as bars:
+        progress = bars.enter_context(progress_bars())
 
-            def stay(result: LocalResult) -> None:
-                bars.close()
-                told(result)
-                sys.stdout.flush()  # whoever reads a pipe has it now, not at the end
-                with suppress(KeyboardInterrupt):  # also one that comes as soon as it is asked for
-                    say("the nodes and their page stay until Ctrl-C", error=True)
-                    Event().wait()
+        def shown(opened: Opened) -> None:
+            if not say_secret(opened.address, error=json):
+                file = folder / name_of(0) / PAGE
+                say(f"the address of the page holds a token: it is in {file}", error=True)
 
-            play(config, seed, folder, progress, page, stay)
-        say("ended: all nodes are stopped", error=True)
-    finally:
-        page.close()
+        def stay(result: LocalResult) -> None:
+            bars.close()
+            told(result)
+            sys.stdout.flush()  # whoever reads a pipe has it now, not at the end
+            with suppress(KeyboardInterrupt):  # also one that comes as soon as it is asked for
+                say("the nodes and their page stay until Ctrl-C", error=True)
+                Event().wait()
+
+        play(config, seed, folder, progress, LocalPage(address, shown, stay))
+    say("ended: all nodes are stopped", error=True)

@@ -94,12 +94,6 @@ def print_numbers(result: LocalNumbersResult, kept: Path | None) -> None:
     print_table(title, ["", "error"], rows, [note for note in notes if note])
 
 
-def _said(result: LocalResult) -> str:
-    count = f"{result.account.queries:,}"
-    federated = result.config.protocol == "federated"
-    return f"made {count} statements and sent" if federated else f"sent {count} queries and"
-
-
 def _learnt_from(account: Account) -> list[str]:
     if account.check_rows is None:
         return []
@@ -171,14 +165,12 @@ def print_result(result: LocalResult, kept: Path | None) -> None:
         f"(simulated {result.simulated_agreement:.3f}); "
         + (
             f"a quorum of {account.quorum} of {account.participants} signed each decision"
-            if account.trust is None and result.config.protocol != "federated"
-            else "each node decides by its own quorum set"
             if account.trust is None
             else "decisions are the asking node's own, and agreement is of those whom it trusts"
         ),
         f"took part {len(account.took_part)}, silent {len(account.silent)}; "
         f"inputs on which two honest nodes claim different decisions: {result.contradictions}",
-        f"the asking node {_said(result)} {account.bytes_sent:,} bytes; the motion took "
+        f"the asking node sent {account.queries:,} queries and {account.bytes_sent:,} bytes; the motion took "
         f"{account.seconds:.1f} s, everything {result.seconds:.1f} s",
     ]
     notes += _learnt_from(account)

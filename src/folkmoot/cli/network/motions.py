@@ -216,11 +216,8 @@ def truth(
 
 def print_account(account: Account, *, everything: bool = False) -> None:
     """A motion for people: decisions first, then who and what it cost."""
-    did = f"asked {account.queries:,} queries in {account.rounds_played} rounds"
-    if account.protocol == "federated":
-        did = f"made {account.queries:,} statements and came to counter {account.rounds_played}"
     cost = (
-        f"this node {did}, sent "
+        f"this node asked {account.queries:,} queries in {account.rounds_played} rounds, sent "
         f"{account.bytes_sent:,} bytes, received {account.bytes_received:,}, {account.seconds:.2f} s"
     )
     print_decisions(account, [cost], everything=everything)
@@ -269,11 +266,8 @@ def print_decisions(account: Account, more: list[str], *, everything: bool = Fal
         notes.append("unchecked: the columns of the inputs have no names, so models took them in their order")
     notes += [f"EVIDENCE against {name}: {what}" for name, what in account.evidence.items()]
     notes += more
-    rule = account.protocol
-    if account.protocol != "federated":
-        rule += f", k={account.k}, "
-        rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
-    rule += ", a pool to improve models with" if account.improve else ""
+    rule = f"{account.protocol}, k={account.k}, "
+    rule += f"alpha={account.alpha}" if account.tol is None else f"tol={account.tol:g}"
     title = f"motion {account.motion[:12]} by {account.asker}: {rule}"
     header = ["input", "decision", "agreement", "first votes"]
     if numbers:
@@ -338,9 +332,6 @@ def _by_whom(account: Account) -> str:
             f"a quorum of {account.quorum} of {account.participants} signed numbers within {account.tol:g}, "
             f"and {account.least_voters} or more had an answer at first"
         )
-    if account.protocol == "federated":
-        whose = "this quorum set" if not account.ballots else "the quorum set of this node"
-        return f"a quorum that satisfies {whose} has accepted the label"
     if account.trust is None:
         return (
             f"a quorum of {account.quorum} of {account.participants} signed the same, and "
@@ -382,10 +373,7 @@ def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> No
 
     new_file("--certificate", path)
     replace_file(path, write_certificate(stored, storage.held(stored.name)))
-    type_this = f"folkmoot verify {path} --roster ROSTER.toml"
-    if stored.motion.federated:
-        type_this += " --quorum-set MINE"
-    say(f"wrote {path}: anybody can check it with {type_this}", error=True)
+    say(f"wrote {path}: anybody can check it with folkmoot verify {path} --roster ROSTER.toml", error=True)
 
 
 def storage_of(via: Path) -> Storage:

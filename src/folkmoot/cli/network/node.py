@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from folkmoot.cli.network import adopt, node_page, node_status, run_node
+from folkmoot.cli.network import node_page, node_status, run_node
 from folkmoot.cli.network.init_node import app
 
 app.command()(run_node.run)
 app.command()(run_node.check)
 app.command()(node_status.status)
 app.command()(node_page.page)
-app.command()(adopt.adopt)

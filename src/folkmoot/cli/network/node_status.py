@@ -9,7 +9,7 @@ from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.network.service.status import MotionStatus, PeerStatus, Status
+    from folkmoot.network.service.status import PeerStatus
 
 
 def status(folder: Folder, json: Json = False) -> None:
@@ -60,7 +60,6 @@ def status(folder: Folder, json: Json = False) -> None:
         "folkmoot roster status shows it"
         for each in now.proposals
     ]
-    notes += _models(now)
     notes += [
         f"check rows for {each.inputs:,} inputs: {len(each.sent)} sent some, {len(each.refused)} none, "
         f"{len(each.owing)} have not answered; {max(0.0, each.remaining):.1f} s left"
@@ -71,7 +70,7 @@ def status(folder: Folder, json: Json = False) -> None:
             motion.motion[:12],
             motion.asker,
             motion.protocol,
-            _phase(motion),
+            motion.phase,
             f"{motion.inputs:,}",
             f"{motion.round} of {motion.rounds}",
             f"{motion.closes} of {motion.participants or now.participants}",
@@ -85,24 +84,6 @@ def status(folder: Folder, json: Json = False) -> None:
         )
     else:
         say(*notes)
-
-
-def _phase(motion: MotionStatus) -> str:
-    """Where a motion stands; of a federated one, too, how far its inputs are; of others, who leads."""
-    told = ", ".join(f"{count:,} {what}" for what, count in motion.ballots.items())
-    told = f"{motion.leader} leads" if motion.leader else told
-    return f"{motion.phase} ({told})" if told else motion.phase
-
-
-def _models(now: Status) -> list[str]:
-    """Which adopted model votes, and which candidates wait."""
-    notes = [f"model: that of motion {now.model[:12]}, adopted"] if now.model else []
-    return notes + [
-        f"candidate of motion {each.motion[:12]}, a pool of {each.asker}: right on {each.after} of "
-        f"{each.rows} own rows, {each.before} before; folkmoot node adopt shows it"
-        for each in now.candidates
-        if each.refused is None and not each.adopted
-    ]
 
 
 def _asked_today(peer: PeerStatus) -> str:

@@ -108,16 +108,11 @@ def run(
         ),
     ] = "4GB",
     schema: SchemaFile = None,
-    attack: Annotated[
-        str | None,
-        typer.Option("--attack", help="For drills: play this adversary instead.", show_default=False),
-    ] = None,
 ) -> None:
     """Run the node until Ctrl-C; the log is JSON on stderr, a line an event."""
     from folkmoot.network.service.node_file import read_node_file
     from folkmoot.network.service.operation import Settings
     from folkmoot.network.service.operation import run as run_node
-    from folkmoot.runs.refitting import refit_apart
 
     most = bytes_of(disk, "--disk")
     faces = _faces(page, page_behind_tls)
@@ -133,16 +128,12 @@ def run(
             control,
             metrics,
             log_level,
-            attack,
             holdout or told.holdout,
             most,
             told.labels,
             told.policy,
             told.chosen_schema(schema),
             told.weights,
-            told.improve,
-            refit_apart,
-            quorum_set=told.quorum_set,
         ),
         faces=faces,
     )
@@ -194,8 +185,6 @@ def check(
         schema=told.chosen_schema(schema),
         weights=told.weights,
         policy=told.policy,
-        improve=told.improve,
-        quorum_set=told.quorum_set,
         holdout=told.holdout,
     )
 

@@ -53,7 +53,7 @@ CHAIN = "chain.toml"  # the node's address on a chain, if it has one
 _KEYS = ("name", "organisation", "listen", "addresses")
 # service/node_file.py reads these
 _RUNNING = (
-    "roster", "model", "schema", "weights", "holdout", "labels", "allow", "policy", "improve", "quorum_set",
+    "roster", "model", "schema", "weights", "holdout", "labels", "allow", "policy",
 )  # fmt: skip
 
 
@@ -303,10 +303,6 @@ def _toml(settings: dict[str, Any], folder: Path) -> str:
         '# allow = ["package.module.Type"]\n'
         "# [policy]\n"
         "# most_rounds = 500\n"
-        "# [improve]\n"
-        '# rows = "own.csv"\n'
-        '# estimator = "unfitted.skops"\n'
-        '# askers = ["north"]\n'
     )
 
 

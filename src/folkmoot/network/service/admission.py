@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from folkmoot.network.service.access import Limits, Spent
-from folkmoot.network.service.improve.interfaces import CurrentModel
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import COMMIT_SHARE
@@ -48,7 +47,6 @@ REASONS: Final = {  # what the asker is told of refusals that may be other ones 
     TOO_FAST: f"a member may put {RATE[0]:g} motions a second, and {RATE[1]:g} at once",
     OVER_BUDGET: "there is no more room for motions of this asker among those that must be kept",
 }
-NO_QUORUM_SET: Final = "this node has no quorum set, so it cannot decide in a federated motion"
 KEPT_SHARE: Final = 0.8  # of --disk for what must be kept: the rest is for what may go when room is needed
 MOST_REMEMBERED: Final = 1000  # motions that were refused
 NOTED: Final = (100 / 86_400, 100.0)  # refusals of one asker in the audit log: a second, and at once
@@ -81,10 +79,12 @@ class Admission:
         disk: int = DISK,
         names: Sequence[str] | None = None,
         *,
-        has_quorum_set: bool = False,
+        labels: Sequence[str] | None = None,
+        check: Callable[[Motion], None] = lambda _: None,
     ) -> None:
+        """``labels`` are those of the node's model; ``check`` is MismatchError if it cannot take a motion."""
+        self._labels, self._check = labels, check
         self._seat, self._moot, self._policy = seat, moot, policy or Policy()
-        self._has_quorum_set = has_quorum_set
         self._names = [str(place) for place in range(seat.n)] if names is None else names
         self.spent = Spent(self._policy.access, self._names)
         self._rates = [Budget(*RATE) for _ in range(seat.n)]
@@ -111,19 +111,12 @@ class Admission:
             return None
         return motion
 
-    def objection(
-        self, motion: Motion, announce: m.Announce, clock: float, model: CurrentModel
-    ) -> Objection | None:
-        """Why this node takes no part in a motion of another, whatever else is under way; None if it may.
-
-        ``model`` is the one that will vote in it.
-        """
+    def objection(self, motion: Motion, announce: m.Announce, clock: float) -> Objection | None:
+        """Why this node takes no part in a motion of another, whatever else is under way; None if it may."""
         name = motion_name(announce.header)
-        why = self._policy.objection(motion, len(announce.header), self._seat.n, model.labels)
+        why = self._policy.objection(motion, len(announce.header), self._seat.n, self._labels)
         if why is not None:
             return Objection(POLICY, self._remembered(self.no(name, why)))
-        if motion.federated and not self._has_quorum_set:
-            return Objection(POLICY, self._remembered(self.no(name, NO_QUORUM_SET)))
         why = self._policy.access.objection(self._names[motion.asker], motion)
         if why is not None:
             return Objection(ACCESS, self._remembered(self.no(name, why)))
@@ -131,7 +124,7 @@ class Admission:
         if why is not None and motion.asker != self._seat.place:
             return Objection(SPENT, self._remembered(self.no(name, why)))
         try:
-            model.check(motion)
+            self._check(motion)
         except MismatchError as error:
             return Objection(COLUMNS, self._remembered(self.no(name, error.why)), str(error))
         return None
@@ -215,11 +208,6 @@ class Admission:
             raise ValueError("a motion must be put by this node, to the moot of its roster")
         if sum(taken.asker == self._seat.place for taken in open_) >= MOST_OPEN_EACH:
             raise ValueError(f"this node has {MOST_OPEN_EACH} motions under way: wait until one is over")
-        if motion.federated and not self._has_quorum_set:
-            raise ValueError(
-                f"{NO_QUORUM_SET}: write [quorum_set] with threshold and members into its node.toml, and "
-                "start it again"
-            )
         size = len(motion.encoded())
         if size > m.MOST_BYTES - 100:
             raise ValueError(

@@ -9,7 +9,6 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy.typing as npt
 
-from folkmoot.federated.agreement import MOST_COUNTERS
 from folkmoot.network.membership.identity import SETTINGS
 from folkmoot.network.service.control import MotionProgress, Put, look, put
 from folkmoot.network.service.door import door_of
@@ -17,8 +16,7 @@ from folkmoot.network.service.status import Status
 from folkmoot.network.storage.account import Account
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.forms import Answers
-from folkmoot.network.wire.motion import FEDERATED, LOCAL, TRIMMED_MEAN, check_protocol_name, check_tol
-from folkmoot.protocols import LED
+from folkmoot.network.wire.motion import LOCAL, TRIMMED_MEAN, check_protocol_name, check_tol
 
 Weights: TypeAlias = Literal["equal", "record", "learnt"]
 Voting: TypeAlias = Literal["labels", "probabilities"]
@@ -32,10 +30,7 @@ class Terms:
     Parameters
     ----------
     protocol : str
-        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``; "leaders": Slush in which the leader
-        of a round, found by a hash of all salts, shows its query to all; or "federated": each node decides by
-        the quorum set in its ``node.toml``, and ``k``, ``alpha``, ``beta``, ``rounds`` and ``least_voters``
-        have no meaning.
+        The rule of the talk, a key of ``folkmoot.protocols.PROTOCOLS``.
     k : int or None
         How many peers are asked in a round; None is 10, or all others.
     alpha : int, "local" or None
@@ -48,7 +43,7 @@ class Terms:
     seconds : float
         The deadline, from now.
     pace : float
-        Mean seconds between two rounds of a participant; with leaders, the same for all.
+        Mean seconds between two rounds of a participant.
     weights : {"equal", "record", "learnt"}
         Whether answers weigh by the track record that each node keeps; "learnt": each node learns from the
         truths that it was told of former motions whom to believe on what, by the rule of peer review. First
@@ -69,9 +64,6 @@ class Terms:
         A number is claimed if a quorum has signed numbers that are at most so far apart, in the unit of the
         answers; two claims differ by at most this. It must be given with ``regression``; with probabilities
         None is 0.01.
-    improve : bool
-        Whether the inputs are a pool: nodes whose ``node.toml`` wants it make a better model of what is
-        decided, for their operators to adopt.
     peer_review : bool
         Whether the participants are invited to send check rows, labelled rows of their own that are mixed
         into the batch. Once all votes are fixed their labels are opened, and each node learns from them whom
@@ -107,7 +99,6 @@ class Terms:
     voting: Voting = "labels"
     regression: bool = False
     tol: float | None = None
-    improve: bool = False
     peer_review: bool = False
 
     def __post_init__(self) -> None:
@@ -122,16 +113,8 @@ class Terms:
             object.__setattr__(self, "labels", tuple(self.labels))
         if self.voting not in get_args(Voting):
             raise ValueError(f"voting must be 'labels' or 'probabilities': got {self.voting!r}")
-        if self.improve and self.answers != "labels":
-            raise ValueError(f"improve must be given with labels only: the answers are {self.answers}")
         self._check_review()
         self._check_numbers()
-        self._check_federated()
-        if self.protocol in LED and self.weights == "record":
-            raise ValueError(
-                f"weights must be 'equal' or 'learnt' with protocol {self.protocol!r}: a leader is the same "
-                "for all, and a record is one node's own; got 'record'"
-            )
 
     @property
     def answers(self) -> Answers:
@@ -146,8 +129,6 @@ class Terms:
         if self.trust or self.weights == "record":
             other = "trust" if self.trust else f"weights={self.weights!r}"
             raise ValueError(f"give {what} or {other}, not both: each says whom a node believes")
-        if self.improve and self.peer_review:
-            raise ValueError("give peer review or improve, not both: a pool holds no check rows")
         if self.least_voters is not None and self.talk == "labels":
             raise ValueError(f"least_voters must not be given with {what}: each node decides for itself")
         if self.answers != "labels" and self.weights == "learnt":
@@ -157,21 +138,6 @@ class Terms:
     def talk(self) -> Answers:
         """What is talked about: by peer review each makes labels of the probabilities that are handed in."""
         return "labels" if self.answers == "probabilities" and self.peer_review else self.answers
-
-    def _check_federated(self) -> None:
-        if self.protocol != FEDERATED:
-            return
-        if self.peer_review:
-            raise ValueError(
-                f"peer review must not be given with protocol {FEDERATED!r}: there each node's own quorum "
-                "set says whom it trusts, and check rows would say it a second time"
-            )
-        if self.weights == "learnt":
-            raise ValueError(f"weights must be 'equal' or 'record' with protocol {FEDERATED!r}: got 'learnt'")
-        plain = Terms()
-        for name in ("k", "alpha", "beta", "rounds", "least_voters"):
-            if getattr(self, name) != getattr(plain, name):
-                raise ValueError(f"{name} must not be given with protocol {FEDERATED!r}: quorum sets decide")
 
     def _check_numbers(self) -> None:
         if self.regression and self.voting != "labels":
@@ -293,14 +259,14 @@ def ask(X: npt.ArrayLike | Batch, *, via: str | Path = ".", terms: Terms | None 
 
 def put_of(batch: Batch, terms: Terms) -> Put:
     """What a node is told: the inputs and the terms; their chunks follow."""
-    labels, federated = terms.talk == "labels", terms.protocol == FEDERATED
+    labels = terms.talk == "labels"
     return Put(
         seconds=terms.seconds,
         protocol=terms.protocol if labels else TRIMMED_MEAN,
-        k=1 if federated else terms.k,
-        alpha=LOCAL if terms.alpha == "local" or federated else terms.alpha,
-        beta=terms.beta if labels and not federated else 1,
-        rounds=MOST_COUNTERS if federated else terms.rounds,
+        k=terms.k,
+        alpha=LOCAL if terms.alpha == "local" else terms.alpha,
+        beta=terms.beta if labels else 1,
+        rounds=terms.rounds,
         pace=terms.pace,
         weighted=terms.weights == "record",
         trust=terms.trust,
@@ -316,5 +282,4 @@ def put_of(batch: Batch, terms: Terms) -> Put:
         schema=batch.schema,
         answers=terms.answers,
         tol=0.0 if labels else TOL if terms.tol is None else terms.tol,
-        improve=terms.improve,
     )

@@ -15,14 +15,12 @@ from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.membership.roster import Roster, quorum
 from folkmoot.network.service.holdout import read_holdout
-from folkmoot.network.service.improve.settings import Improve
-from folkmoot.network.service.improve.setup import check_improve, labels_of
 from folkmoot.network.service.operation import (
     Settings,
     check_access,
-    check_quorum_set,
     check_shown,
     is_running,
+    labels_of,
     model_of,
     place_of,
 )
@@ -68,12 +66,8 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
         check_access(settings.policy, roster, settings.folder)
     except ValueError as error:
         yield Check("policy", False, str(error))
-    if settings.improve is not None and settings.model:
-        yield _improve(settings, settings.improve, roster)
     if settings.policy.check_rows and settings.model:
         yield _check_rows(settings)
-    if settings.quorum_set is not None:
-        yield _quorum_set(settings, roster)
     if settings.weights is not None:
         yield _weights(settings.weights, roster)
     async for line in _peers(settings.folder, roster, place):
@@ -107,15 +101,6 @@ def _model(settings: Settings) -> Check:
     return Check("model", True, f"takes {columns} columns, {named}; labels {labels}")
 
 
-def _improve(settings: Settings, improve: Improve, roster: Roster) -> Check:
-    try:
-        model = model_of(settings)
-        note = check_improve(improve, model, settings.allow, roster, settings.folder)
-    except (ValueError, OSError, ImportError) as error:
-        return Check("improve", False, str(error))
-    return Check("improve", True, note)
-
-
 def _check_rows(settings: Settings) -> Check:
     """What a node that shows check rows has to show."""
     shown = f"{settings.policy.check_rows} in a motion"
@@ -127,14 +112,6 @@ def _check_rows(settings: Settings) -> Check:
     except (ValueError, OSError, ImportError) as error:
         return Check("check rows", False, str(error))
     return Check("check rows", True, f"{shown}, of {len(holdout)} rows with labels in {settings.holdout}")
-
-
-def _quorum_set(settings: Settings, roster: Roster) -> Check:
-    try:
-        chosen = check_quorum_set(settings, roster)
-    except ValueError as error:
-        return Check("quorum set", False, str(error))
-    return Check("quorum set", True, f"{chosen}, for federated motions")
 
 
 def _weights(path: Path, roster: Roster) -> Check:

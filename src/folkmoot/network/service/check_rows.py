@@ -15,7 +15,6 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.adversaries.adversary import wrong
 from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.network.session.minutes import Seat
@@ -125,12 +124,9 @@ class Contributor:
         rows: LabelledRows | None,
         most: int,
         rng: random.Random,
-        *,
-        lies: bool = False,
     ) -> None:
-        """``most`` rows are shown in a motion; with ``lies`` their labels are wrong ones."""
+        """``most`` rows are shown in a motion."""
         self._seat, self._storage, self._rows, self._most, self._rng = seat, storage, rows, most, rng
-        self._lies = lies
         # Made once: there may be many rows, and an invitation is answered between two frames of others.
         shows = rows is not None and most > 0
         self._order = rows.in_turn() if shows and rows is not None else np.zeros(0, dtype=np.int64)
@@ -188,8 +184,11 @@ class Contributor:
         self, wanted: Invitation, name: bytes, rows: Array, labels: Sequence[str]
     ) -> tuple[m.Rows, ShownRows]:
         seat, form = self._seat, claims_form(wanted.answers, len(labels), len(wanted.labels))
-        claims = _lies(labels, wanted.labels) if self._lies else _claims(labels, wanted.labels)
-        told, salt, data = form.pack(claims), self._rng.randbytes(32), rows.tobytes()
+        told, salt, data = (
+            form.pack(self._claims(labels, wanted.labels)),
+            self._rng.randbytes(32),
+            rows.tobytes(),
+        )
         commitment = statements.commitment_to(name, seat.fingerprints[seat.place], salt, told)
         digest = hashlib.sha256(data).digest()
         bare = m.Contribution(seat.place, len(rows), digest, commitment, bytes(64))
@@ -198,17 +197,8 @@ class Contributor:
         places = {rows[i].tobytes(): i for i in range(len(rows))}
         return m.Rows(name, data, signed), ShownRows(signed, salt, told, places)
 
-
-def _claims(labels: Sequence[str], known: Sequence[str]) -> Array:
-    """What is said of check rows: colours, or numbers (row, 1) if no labels are known."""
-    if known:
-        return np.array([known.index(label) for label in labels], dtype=np.int8)
-    return np.array([[number_of(label)] for label in labels])
-
-
-def _lies(labels: Sequence[str], known: Sequence[str]) -> Array:
-    """The same by a liar: wrong colours; numbers that are mirrored at their mean."""
-    claims = _claims(labels, known)
-    if known:
-        return np.array([wrong(int(colour), len(known)) for colour in claims], dtype=np.int8)
-    return np.asarray(2 * claims.mean() - claims)
+    def _claims(self, labels: Sequence[str], known: Sequence[str]) -> Array:
+        """What is said of check rows: colours, or numbers (row, 1) if no labels are known."""
+        if known:
+            return np.array([known.index(label) for label in labels], dtype=np.int8)
+        return np.array([[number_of(label)] for label in labels])

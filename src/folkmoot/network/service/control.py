@@ -65,7 +65,6 @@ class Put(msgspec.Struct, frozen=True, tag=True):
     schema: Schema = ()
     answers: Answers = "labels"
     tol: float = 0.0
-    improve: bool = False
     peer_review: bool = False
     learnt: bool = False  # from truths told of former motions
     token: str = ""  # put shows that of the door
@@ -179,7 +178,6 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
         schema=put.schema,
         answers=put.answers,
         tol=put.tol,
-        improve=put.improve,
         review=review,
     )
     motion.check()
@@ -193,10 +191,10 @@ class ControlServer:
         self,
         node: AnyNode,
         folder: Path,
-        labels: Callable[[], Sequence[str] | None],
+        labels: Sequence[str] | None,
         look: Callable[[], Status],
     ) -> None:
-        """``labels`` are those of the model that votes at the moment, where the asker names none."""
+        """``labels`` are those of the node's model, where the asker names none."""
         self._node, self._folder, self._labels, self._look = node, folder, labels, look
         self._token = doors.own_token(folder)
         self._servers: list[asyncio.Server] = []
@@ -241,7 +239,7 @@ class ControlServer:
                 _write(writer, self._look())
                 await writer.drain()
                 return
-            motion = motion_of(asked, self._node, self._labels())
+            motion = motion_of(asked, self._node, self._labels)
             spool = await self._receive(asked, motion, reader)
             inputs: Inputs = spool
             spool = None

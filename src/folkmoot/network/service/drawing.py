@@ -11,7 +11,6 @@ from typing import Final
 from folkmoot.network.session.closing import RELAYED_BYTES
 from folkmoot.network.session.session import Session
 from folkmoot.network.transports.budget import Budget
-from folkmoot.network.wire.ballots import statement_bytes
 
 RATE: Final = 8e6  # bytes a second, in all motions together
 BURST: Final = 32e6  # bytes at once
@@ -35,8 +34,5 @@ def answer_size(session: Session) -> int:
 
 
 def relayed_size(session: Session) -> int:
-    """Bytes of the closes in reply to one ``Want``, or of ballots to one ``Lacking``, at most."""
-    motion, each = session.motion, 2 * answer_size(session)
-    if motion.federated:
-        each += statement_bytes(motion.inputs, motion.classes) + 70 * session.seat.n
-    return min(RELAYED_BYTES, session.seat.n * each)
+    """Bytes of the closes in reply to one ``Want``, at most."""
+    return min(RELAYED_BYTES, session.seat.n * 2 * answer_size(session))

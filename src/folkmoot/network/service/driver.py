@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -15,13 +14,9 @@ import numpy as np
 from folkmoot.arrays import Array
 from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.drawing import answer_size
-from folkmoot.network.service.holdout import Holdout
-from folkmoot.network.service.improve.interfaces import Keeping
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.parts import Parts, Running
 from folkmoot.network.service.voter import ChunkVotes
-from folkmoot.network.session.drill import Liar, LyingSession
-from folkmoot.network.session.federating import Federation
 from folkmoot.network.session.judgement import Judgement, LocalThreshold, judge
 from folkmoot.network.session.minutes import Ended, Memory, Save, Signed
 from folkmoot.network.session.patience import Health
@@ -33,7 +28,7 @@ from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.records import TrackRecords
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.motion import LOCAL, Motion, motion_name
+from folkmoot.network.wire.motion import LOCAL, Motion
 from folkmoot.trust import Anchor
 
 MOST_KEPT: Final = 64  # sessions, with those that are over and may still be asked about
@@ -64,12 +59,8 @@ class Driver:
         self._transport, self._votes, self._rng = parts.transport, parts.votes, parts.rng
         self._members = [participant.fingerprint for participant in parts.roster]
         self._health, self._counts, self._by_peer, self._log = health, counts, by_peer, log
-        self._session: Callable[..., Session] = Session
-        if parts.adversary is not None:
-            liar = Liar(parts.adversary, parts.rng, parts.number_adversary)
-            self._session = partial(LyingSession, liar)
-        self._federation = Federation([participant.name for participant in parts.roster], parts.quorum_set)
-        self._holdout, self._choice, self._improving = parts.holdout, parts.choice, parts.improving
+        self._session = parts.session
+        self._holdout = parts.holdout
         self._records = TrackRecords(parts.storage)
         self._weighing = self._records if parts.past is None else parts.past
         self.contributor: Contributor | None = None  # of check rows
@@ -96,16 +87,9 @@ class Driver:
         memory: Memory | None = None,
     ) -> Running:
         """Begin a session, or take one up again with what it remembers."""
-        now, name = self._transport.now(), motion_name(announce.header)
-        usual = (self._votes, self._holdout)
-        votes, holdout = usual if self._choice is None else self._choice.of(name)
-        pool: Keeping | None = None
-        if self._improving is not None:
-            # A motion that this node has just put has its inputs; one that is taken up again has not.
-            asker, again = self._roster[motion.asker].name, memory is not None and inputs is None
-            pool = self._improving.pool(name, motion, asker, again=again)
-        local = motion.is_labels and motion.alpha == LOCAL and not motion.federated
-        alpha = LocalThreshold.of(self._anchor(motion, holdout), motion.k) if local else motion.alpha
+        now = self._transport.now()
+        local = motion.is_labels and motion.alpha == LOCAL
+        alpha = LocalThreshold.of(self._anchor(motion), motion.k) if local else motion.alpha
         shown = None if self.contributor is None else self.contributor.shown_for(motion)
         session = self._session(
             announce.header,
@@ -119,7 +103,6 @@ class Driver:
             weights=self._weighing.weights(self._members, motion.classes) if motion.weighted else None,
             memory=memory,
             shown=shown,
-            federation=self._federation if motion.federated else None,
         )
         running = Running(
             session,
@@ -127,9 +110,6 @@ class Driver:
             now,
             confirmed,
             answer_size(session),
-            votes,
-            holdout,
-            pool,
             inputs,
             over,
             shown,
@@ -229,13 +209,11 @@ class Driver:
                 if chunk is None:
                     raise ValueError("the inputs of this motion are gone")
                 rows = motion.read_chunk(index, chunk)
-                if running.pool is not None:
-                    running.pool.keep(index, chunk)
                 if running.shown is not None:
                     running.shown.look(index * motion.chunk_rows, rows)
                 if motion.answers != "labels":
-                    return running.votes.numbers(rows, motion, wanted)
-                return running.votes.vote(rows, motion.labels, wanted, motion.schema)
+                    return self._votes.numbers(rows, motion, wanted)
+                return self._votes.vote(rows, motion.labels, wanted, motion.schema)
             except (ValueError, OSError) as error:
                 none = motion.form.nothing(motion.rows(index))
                 return ChunkVotes(none, "the inputs did not arrive as they were announced", str(error))
@@ -258,7 +236,7 @@ class Driver:
     def _listen(self, running: Running, votes: Array) -> None:
         """Learn whom to trust from the first votes of all, in the model's thread."""
         session, motion = running.session, running.session.motion
-        anchor = self._anchor(motion, running.holdout)
+        anchor = self._anchor(motion)
         nothing = motion.form.nothing(motion.inputs)
         heard = sum(not np.array_equal(each, nothing, equal_nan=True) for each in votes)
 
@@ -284,10 +262,10 @@ class Driver:
         study = self._transport.work(job, done)
         running.jobs.append((session.phase, study))
 
-    def _anchor(self, motion: Motion, holdout: Holdout) -> Anchor | None:
+    def _anchor(self, motion: Motion) -> Anchor | None:
         """What this node knows of its own model: its holdout, and the truths it was told."""
         own = self._members[self._seat.place]
-        return holdout.with_more(self._records.answers(own)).anchor(motion.labels)
+        return self._holdout.with_more(self._records.answers(own)).anchor(motion.labels)
 
     def _report(self, session: Session, evidence: statements.Evidence) -> None:
         self._counts["evidence"] += 1
@@ -346,11 +324,7 @@ class Driver:
     def _end(self, running: Running, summary: dict[str, Any]) -> None:
         session = running.session
         self._counts["motions_over"] += 1
-        self._counts["federated_motions_over"] += session.motion.federated
-        if session.leading is not None:
-            for what in ("shown", "followed", "silent", "refused"):
-                self._counts[f"leaders_{what}"] += session.leading.counts[what]
-        self._counts["statements_made" if session.motion.federated else "queries_sent"] += session.queries
+        self._counts["queries_sent"] += session.queries
         if running.inputs is not None:
             running.inputs.discard()
             running.inputs = None
@@ -366,8 +340,6 @@ class Driver:
         # Slower nodes may still ask us, so it stays for a while.
         linger = max(session.end, self._transport.now()) + LINGER
         self._transport.later(linger, lambda: self._forget(session.name))
-        if self._improving is not None:
-            self._improving.over(session.name)
         if running.over is not None:
             over, running.over = running.over, None
             over(session, summary)

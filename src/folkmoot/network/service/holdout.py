@@ -81,25 +81,6 @@ def read_holdout(path: Path, model: Model) -> Holdout:
     return Holdout(zip(truths, answers, strict=True))
 
 
-def read_labelled(path: Path, target: str = LABEL) -> tuple[Floats, list[str], list[str]]:
-    """Labelled rows, their labels, and the names of their columns, if they have names.
-
-    They are an .npz file with X and y, or a table whose column ``target`` holds the labels.
-    """
-    names: list[str] = []
-    if path.suffix.lower() == ".npz":
-        rows, truths, answers = _read_npz(path)
-    else:
-        rows, truths, answers, names = _read_table(path, target)
-    if answers is not None:
-        raise ValueError(f"{path} must hold rows and labels: it holds labels and answers alone")
-    if len(rows) != len(truths) or not len(rows):
-        raise ValueError(
-            f"{path} must hold a label for every row: got {len(rows)} rows, {len(truths)} labels"
-        )
-    return rows, truths, names
-
-
 def _read_npz(path: Path) -> tuple[Floats, list[str], list[str] | None]:
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -118,14 +99,14 @@ def _read_npz(path: Path) -> tuple[Floats, list[str], list[str] | None]:
     return rows, as_labels(truths), None
 
 
-def _read_table(path: Path, target: str = LABEL) -> tuple[Floats, list[str], list[str] | None, list[str]]:
+def _read_table(path: Path) -> tuple[Floats, list[str], list[str] | None, list[str]]:
     rows, truths, answers = [], [], []
     with open_table(path) as table:
-        if target not in table.columns:
-            raise ValueError(f"{path} must have a column {target!r}: it has {shortened(table.columns)}")
-        features = [name for name in table.columns if name != target]
-        told = features == ["answer"] and target == LABEL
-        for line, cells in table.rows([*features, target]):
+        if LABEL not in table.columns:
+            raise ValueError(f"{path} must have a column {LABEL!r}: it has {shortened(table.columns)}")
+        features = [name for name in table.columns if name != LABEL]
+        told = features == ["answer"]
+        for line, cells in table.rows([*features, LABEL]):
             if told:
                 answers.append(cells[0])
             else:

@@ -11,7 +11,6 @@ from folkmoot import __version__
 from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.door import limited
-from folkmoot.network.service.improve.setup import NodeModels
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.status import newest_of
 from folkmoot.network.transports.mesh import Mesh
@@ -23,15 +22,7 @@ _COUNTED: Final = {
     "bytes_sent": "Bytes in the frames that were sent, without length and TLS.",
     "queries_sent": "Queries asked, in motions that are over.",
     "motions_over": "Motions that are over.",
-    "federated_motions_over": "Federated motions that are over.",
-    "statements_made": "Statements that this node signed, in federated motions that are over.",
-    "leaders_shown": "Rounds in which this node led and showed what it was told, in motions that are over.",
-    "leaders_followed": "Rounds in which this node went by what the leader showed, in motions that are over.",
-    "leaders_silent": "Leaders that this node waited for in vain, in motions that are over.",
-    "leaders_refused": "Shows of which nothing was believed, in motions that are over.",
     "evidence": "Participants that contradicted themselves, once a motion.",
-    "candidates": "Models that were made of pools, for the operator to adopt.",
-    "candidates_refused": "Pools of which no model was made, or none that own rows bear out.",
     "motions_forgotten": "Old motions that made room for others.",
     "check_rows_shown": "Check rows that this node has shown to askers.",
     "check_rows_learnt_from": "Opened check rows that this node has learnt from.",
@@ -73,7 +64,6 @@ METRICS: Final = {
     "folkmoot_loop_delay_seconds": Described(
         "gauge", "How long a message waits before the node looks at it, in the last minute.", "quantile"
     ),
-    "folkmoot_model_adopted": Described("gauge", "1 if an adopted model votes, not that of node.toml."),
     "folkmoot_info": Described("gauge", "Always 1; the version is in its label.", "version"),
     "folkmoot_peer_connected": Described("gauge", "1 if there is a connection.", "peer"),
     "folkmoot_peer_benched": Described("gauge", "1 if it is not asked at present.", "peer"),
@@ -91,7 +81,7 @@ METRICS: Final = {
 }
 
 
-def metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay, models: NodeModels | None = None) -> str:
+def metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay) -> str:
     """All counters and gauges in Prometheus's text format."""
     counts = dict.fromkeys(_COUNTED, 0) | dict(node.counts) | dict(mesh.counts)
     refused = {name: count for name, count in sorted(counts.items()) if name.startswith("refused_")}
@@ -114,7 +104,6 @@ def metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay, models: NodeModels | No
         "folkmoot_loop_delay_seconds": {
             f"{share:g}": round(delay.quantile(share), 4) for share in (0.5, 0.99, 1.0)
         },
-        "folkmoot_model_adopted": {"": int(models is not None and models.choice.current() != "")},
         "folkmoot_info": {__version__: 1},
         **_of_peers(node, mesh),
     }
@@ -163,9 +152,7 @@ def _told(name: str, described: Described, samples: Mapping[str, float]) -> str:
     return "\n".join(lines) + "\n"
 
 
-async def serve_metrics(
-    node: AnyNode, mesh: Mesh, delay: LoopDelay, host: str, port: int, models: NodeModels | None = None
-) -> asyncio.Server:
+async def serve_metrics(node: AnyNode, mesh: Mesh, delay: LoopDelay, host: str, port: int) -> asyncio.Server:
     """Answer GET /metrics, and nothing else."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -175,7 +162,7 @@ async def serve_metrics(
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 5.0)
             request = head.split(b"\r\n", 1)[0].split()
             found = len(request) == 3 and request[0] == b"GET" and request[1].split(b"?")[0] == b"/metrics"
-            told = metrics(node, mesh, delay, models) if found else "only GET /metrics is answered here\n"
+            told = metrics(node, mesh, delay) if found else "only GET /metrics is answered here\n"
             body = told.encode()
             status = "200 OK" if found else "404 Not Found"
             header = (

@@ -22,10 +22,8 @@ from folkmoot.network.service.admission import (
     Admission,
     Taken,
 )
-from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.drawing import Drawing, relayed_size
 from folkmoot.network.service.driver import Driver, Observer
-from folkmoot.network.service.improve.interfaces import CurrentModel
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.inviting import Reviews
 from folkmoot.network.service.parts import Lasting, Parts, Running
@@ -71,10 +69,9 @@ class Node:
         self._log = (journal or Journal("error")).bound(node=roster[seat.place].name)
         self._admission = Admission(
             seat, self._moot, policy, disk, [member.name for member in roster],
-            has_quorum_set=parts.quorum_set is not None,
+            labels=labels, check=parts.votes.check,
         )  # fmt: skip
-        only = CurrentModel("", labels, parts.votes.check)
-        self._current_model = parts.choice.current_model if parts.choice is not None else lambda: only
+        self._check = parts.votes.check
         self._driver = Driver(
             parts, health=self.health, counts=self.counts, by_peer=self.by_peer, log=self._log
         )
@@ -82,13 +79,12 @@ class Node:
         self._drawn = self._drawing.budgets
         self._now = self.transport.now
         allowed = policy or Policy()
-        liar = parts.adversary is not None
-        shows = Contributor(seat, parts.storage, parts.rows, allowed.check_rows, parts.rng, lies=liar)
+        shows = parts.contributor(seat, parts.storage, parts.rows, allowed.check_rows, parts.rng)
         self._driver.contributor = shows
         self.reviews = Reviews(
             seat, self._moot, self.transport, self.health, self._admission, shows, self.storage,
             self._driver.transmit,
-            parts.rng.randbytes, self._log, self.counts, lambda motion: self._current_model().check(motion),
+            parts.rng.randbytes, self._log, self.counts, self._check,
         )  # fmt: skip
         self.reviews.changed = self._tell_observers
         self._running = self._driver.running
@@ -124,8 +120,6 @@ class Node:
                 for peer in range(self.seat.n):
                     if peer != self.seat.place:
                         self._driver.send(running, peer, m.Want(stored.name, b""))
-                        if stored.motion.federated:
-                            self._driver.send(running, peer, m.Lacking(stored.name, b""))
 
     def stop(self) -> None:
         """Store what others have said lately."""
@@ -174,18 +168,15 @@ class Node:
         """Put a motion to the moot; ``over`` is called with the session and a summary when it has ended."""
         if not self.storage.has_room:
             raise ValueError("the disk of this node is nearly full: make room, or start it with more --disk")
-        model = self._current_model()
         if motion.answers != "labels":  # labels may be such as only others know
-            model.check(motion)
+            self._check(motion)
         self._admission.check_own(motion, self._taken(), self.transport.now(), self.transport.clock())
         header = motion.encoded()
         name = motion_name(header)
         signature = self.seat.key.sign(statements.announcement(name, self.seat.place))
         announce = m.Announce(header, signature, motion.seconds)
         clock = self.transport.clock()
-        self.storage.open_motion(
-            name, header, signature, self._named, clock, clock + motion.seconds, model.id
-        )
+        self.storage.open_motion(name, header, signature, self._named, clock, clock + motion.seconds)
         memory = Memory(opened=self.reviews.opened(name))
         self.storage.save(name, [*memory.opened.values()])
         frame = m.encode(announce)
@@ -227,11 +218,7 @@ class Node:
                 else:
                     session = running.session
                     reply = session.asked(now, peer, message)
-                    if session.minutes.due:
-                        session.minutes.due = False
-                        session.tick(now)
-                        self._driver.settle(running)
-                    elif session.minutes.saves:
+                    if session.minutes.saves:
                         self._driver.settle(running)
                 if reply is not None:
                     self._driver.send(running, peer, reply)
@@ -307,8 +294,7 @@ class Node:
         if motion is None or self.storage.has_forgotten(motion):
             self.refuse(peer, "announcement")
             return
-        model = self._current_model()  # asked once: it may change at any moment
-        objection = self._admission.objection(motion, message, self.transport.clock(), model)
+        objection = self._admission.objection(motion, message, self.transport.clock())
         if objection is not None:
             self.refuse(peer, objection.kind)
             self._log(
@@ -340,7 +326,7 @@ class Node:
             return
         clock = self.transport.clock()
         self.storage.open_motion(
-            name, message.header, message.signature, self._named, clock, clock + remaining, model.id
+            name, message.header, message.signature, self._named, clock, clock + remaining
         )
         self._log(
             "info",
@@ -395,21 +381,21 @@ class Node:
         assert not isinstance(message, m.OfRosters | m.Announce)  # noqa: S101
         name = message.motion
         if self.storage.knows(name):
-            if isinstance(message, m.Want | m.Lacking):
+            if isinstance(message, m.Want):
                 self._relay_stored(peer, message)
             elif isinstance(message, m.Ask):  # or it would wait for us, round after round
                 self._driver.transmit(peer, m.encode(m.Unready(name, message.round)))
             else:
                 self.counts["refused_old_motion"] += 1
-        elif isinstance(message, m.Commit | m.Ask | m.Pending | m.Want | m.Ballot | m.Lacking | m.Unopened):
+        elif isinstance(message, m.Commit | m.Ask | m.Pending | m.Want | m.Unopened):
             refused = self._admission.refused(name)
             if refused is not None:
                 self._driver.transmit(peer, m.encode(refused))
-            elif not isinstance(message, m.Want | m.Lacking):
+            elif not isinstance(message, m.Want):
                 self._inquire(peer, name)
 
-    def _relay_stored(self, peer: int, message: m.Want | m.Lacking) -> None:
-        """Send a peer what is stored of a motion that is over: closes, or choices and ballots."""
+    def _relay_stored(self, peer: int, message: m.Want) -> None:
+        """Send a peer the closes that are stored of a motion that is over."""
         if not self._favour(peer, RELAYED_BYTES):
             return
         try:
@@ -418,10 +404,7 @@ class Node:
             self.refuse(peer, "damaged_motion")
             return
         room = RELAYED_BYTES
-        told: list[m.Message] = [*held.closes.values()]
-        if isinstance(message, m.Lacking):
-            told = [*held.choices.values(), *held.ballots.values()]
-        for each in told:
+        for each in held.closes.values():
             frame = m.encode(each)
             room -= len(frame)
             if room >= 0:

@@ -9,12 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import read_toml
 from folkmoot.network.membership.identity import SETTINGS
-from folkmoot.network.membership.quorum_choice import KEY, quorum_set_in
-from folkmoot.network.service.improve.settings import Improve
 from folkmoot.network.service.models import as_labels, is_function
 from folkmoot.network.service.policy import Policy
 
@@ -43,10 +40,6 @@ class NodeFile:
         Members' past performance on a chain, as ``folkmoot chain record --weights`` writes it.
     holdout : Path or None
         Labelled rows, or labels and answers, that show how good the model is.
-    improve : Improve or None
-        Whose pools better models are made of, from which rows; None: of nobody's.
-    quorum_set : QuorumSet or None
-        By which the node decides in federated motions, as it is written: by names or fingerprints.
     """
 
     path: Path
@@ -58,8 +51,6 @@ class NodeFile:
     schema: Path | None = None
     weights: Path | None = None
     holdout: Path | None = None
-    improve: Improve | None = None
-    quorum_set: QuorumSet | None = None
 
     def chosen_roster(self, option: Path | None) -> Path:
         """The roster given at the prompt, or that of the file; ValueError if there is none."""
@@ -100,8 +91,6 @@ def read_node_file(folder: Path) -> NodeFile:
             None if schema is None else folder / schema,
             None if weights is None else folder / weights,
             None if holdout is None else folder / holdout,
-            Improve.read(table["improve"], folder) if "improve" in table else None,
-            quorum_set_in(table[KEY]) if KEY in table else None,
         )
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

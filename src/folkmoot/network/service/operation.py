@@ -16,43 +16,32 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from folkmoot.adversaries import ATTACKS, Adversary
-from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
-from folkmoot.network.membership.quorum_choice import KEY as QUORUM_SET
-from folkmoot.network.membership.quorum_choice import by_names, check_named
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
 from folkmoot.network.service.holdout import Holdout, read_holdout
-from folkmoot.network.service.improve.improving import Refit, World
-from folkmoot.network.service.improve.settings import Improve
-from folkmoot.network.service.improve.setup import NodeModels, check_improve
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
-from folkmoot.network.service.models import Model, ModelFacts, load_model
+from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.parts import Lasting, Parts
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.status import Status, status
 from folkmoot.network.service.voter import Voter
-from folkmoot.network.session.drill import PLAYABLE, PLAYABLE_IN_NUMBERS, Liar
 from folkmoot.network.session.minutes import Seat
-from folkmoot.network.session.number_drill import number_adversary_of
 from folkmoot.network.storage.chronicle import Chronicle
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.transports.places import Places
-from folkmoot.network.transports.worker import Worker
 from folkmoot.tabular import shortened
 
 LOCK: Final = "lock"
@@ -74,16 +63,12 @@ class Settings:
     control: str | None = None
     metrics: str | None = None
     log_level: str = "info"
-    attack: str | None = None
     holdout: Path | None = None  # labelled rows that show how good the model is
     disk: int = DISK  # bytes that what it stores may take
     labels: Sequence[str] | None = None  # that the model knows, where it does not say so
     policy: Policy = field(default_factory=Policy)  # which motions it plays
     schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
     weights: Path | None = None  # members' past performance on a chain
-    improve: Improve | None = None  # whose pools better models are made of
-    refit: Refit | None = None  # who fits them
-    quorum_set: QuorumSet | None = None  # by which it decides in federated motions
 
 
 class Face(Protocol):
@@ -105,28 +90,27 @@ class Shown:
 
     node: Assembly
     folder: Path
-    models: NodeModels
+    model: Model
+    labels: Sequence[str] | None  # that it may answer with; None: nobody says
     look: Callable[[], Status]
     log: Journal
-    settings: Settings
-
-    def model(self) -> tuple[ModelFacts, Sequence[str] | None]:
-        """The model that votes now: columns, with what it can answer; and its labels."""
-        _, facts, labels = self.models.choice.current_facts()
-        return facts, labels
 
 
 class NodeError(RuntimeError):
     """Something went wrong while the node was running; the message says what, in one line."""
 
 
-def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face] = ()) -> None:
-    """Run a node until SIGINT or SIGTERM, with what else shows it."""
+def run(
+    settings: Settings,
+    journal: Journal | None = None,
+    faces: Sequence[Face] = (),
+    furnish: Callable[[Parts], Parts] = lambda parts: parts,
+) -> None:
+    """Run a node until SIGINT or SIGTERM, with what else shows it; ``furnish`` gives it other parts."""
     log = journal or Journal(settings.log_level)
     os.umask(0o077)  # what a node stores is its owner's business
     me = identity.load(settings.folder)
     roster = Roster.read(settings.roster)
-    adversary = adversary_of(settings.attack)
     if settings.control is not None:
         loopback(settings.control, "--control")
     if settings.metrics is not None:
@@ -137,10 +121,9 @@ def run(settings: Settings, journal: Journal | None = None, faces: Sequence[Face
         check_shown(settings.policy, holdout, settings.folder)
         storage = Storage(settings.folder / DATABASE)
         try:
-            models = NodeModels.of(settings, model, holdout or Holdout(), storage)
             with asyncio.Runner(loop_factory=loop_factory()) as runner:
                 chronicle = Chronicle(storage, roster, time.time())
-                runner.run(_serve(settings, me, chronicle, models, log, adversary, holdout, faces))
+                runner.run(_serve(settings, me, chronicle, model, log, holdout, faces, furnish))
         except sqlite3.Error as error:
             raise NodeError(_disk_trouble(settings.folder, error)) from None
         finally:
@@ -152,11 +135,11 @@ async def _serve(
     settings: Settings,
     me: Identity,
     chronicle: Chronicle,
-    models: NodeModels,
+    model: Model,
     log: Journal,
-    adversary: Adversary | None,
     holdout: Holdout | None,
     faces: Sequence[Face],
+    furnish: Callable[[Parts], Parts],
 ) -> None:
     loop = asyncio.get_running_loop()
     stop: asyncio.Future[None] = loop.create_future()
@@ -164,43 +147,32 @@ async def _serve(
     # Whom a policy names may have left, or joined, since the roster in the file.
     everybody = [member for roster in chronicle.rosters for member in roster]
     check_access(settings.policy, everybody, settings.folder)
-    if settings.improve is not None:
-        check_improve(settings.improve, models.base, settings.allow, everybody, settings.folder)
-    check_quorum_set(settings, everybody)
     roster = newest_with(me, chronicle, settings)
     place = place_of(me, roster, settings)
     mesh = Mesh(roster, place, str(settings.folder / CERTIFICATE), str(settings.folder / KEY), log)
     incarnation = chronicle.storage.start(mesh.clock())
     past = None if settings.weights is None else PastPerformance.read(settings.weights, roster)
-    rng, voter, known = random.SystemRandom(), Voter(models.base), holdout or Holdout()
-    lies = number_adversary_of(settings.attack or "")
-    refits = Worker(loop)
-    improving = models.improving(
-        settings, chronicle.storage,
-        World(
-            me.name, mesh.clock, lambda seconds, call: mesh.later(mesh.now() + seconds, call), refits.put,
-            partial(log.write, node=me.name), lambda: models.now(settings),
-        ),
-    )  # fmt: skip
+    rng, voter, known = random.SystemRandom(), Voter(model), holdout or Holdout()
+    labels = labels_of(model, settings)
 
     def make(roster: Roster, places: Places, lasting: Lasting) -> Node:
         seat = seat_of(me, roster, place_of(me, roster, settings), incarnation)
-        chosen = None if settings.quorum_set is None else by_names(settings.quorum_set, roster)
-        parts = Parts(
-            seat, roster, chronicle.storage, places, voter, rng, adversary, known, past, lies, models.choice,
-            improving, known.rows, chosen,
-        )  # fmt: skip
-        return Node(parts, journal=log, policy=settings.policy, disk=settings.disk, lasting=lasting)
+        parts = Parts(seat, roster, chronicle.storage, places, voter, rng, known, past, known.rows)
+        return Node(
+            furnish(parts),
+            journal=log,
+            policy=settings.policy,
+            labels=labels,
+            disk=settings.disk,
+            lasting=lasting,
+        )
 
     node = Assembly(chronicle, mesh, me.fingerprint, make, rng=rng, hold=mesh.hold, journal=log)
 
-    if improving is not None:
-        improving.counts = node.counts
-
     def look() -> Status:
-        return status(node, mesh, settings.disk, models)
+        return status(node, mesh, settings.disk, labels)
 
-    door = ControlServer(node, settings.folder, lambda: models.choice.current_model().labels, look)
+    door = ControlServer(node, settings.folder, labels, look)
     servers = []
     opened: list[Face] = []
     delay = LoopDelay()
@@ -214,19 +186,15 @@ async def _serve(
         if settings.metrics is not None:
             host, port = loopback(settings.metrics, "--metrics")
             servers.append(
-                await bound(
-                    serve_metrics(node, mesh, delay, host, port, models), settings.metrics, "--metrics"
-                )
+                await bound(serve_metrics(node, mesh, delay, host, port), settings.metrics, "--metrics")
             )
         log.write(
             "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
             participants=len(roster), model=settings.model, loop=type(loop).__module__.split(".")[0],
         )  # fmt: skip
         node.start()
-        if improving is not None:
-            improving.resume()
         for face in faces:
-            shown = Shown(node, settings.folder, models, look, log, settings)
+            shown = Shown(node, settings.folder, model, labels, look, log)
             opened.append(face)
             where = await bound(face.open(shown), face.address, face.option)
             log.write("info", "page open", node=me.name, address=where)
@@ -247,7 +215,6 @@ async def _serve(
             node.stop()
         for server in servers:
             server.close()
-        refits.close()
         await mesh.close()
         log.write("info", "stopped", node=me.name)
 
@@ -322,6 +289,20 @@ def model_of(settings: Settings) -> Model:
     )
 
 
+def labels_of(model: Model, settings: Settings) -> list[str] | None:
+    """The labels that a node's model knows, as it says itself or its operator does; None if nobody does."""
+    if settings.labels is None:
+        return model.labels
+    known = settings.labels if model.labels is None else model.labels
+    strange = next((label for label in settings.labels if label not in known), None)
+    if strange is not None:
+        raise ValueError(
+            f"labels in {settings.folder / SETTINGS} must be among those of the model, {', '.join(known)}: "
+            f"got {strange!r}"
+        )
+    return list(settings.labels)
+
+
 def newest_with(me: Identity, chronicle: Chronicle, settings: Settings) -> Roster:
     """The newest roster that a node has gone through and is in; ValueError if there is none."""
     for roster in reversed(chronicle.rosters):
@@ -359,13 +340,6 @@ def check_access(policy: Policy, members: Iterable[Member], folder: Path) -> Non
         )
 
 
-def check_quorum_set(settings: Settings, members: Iterable[Member]) -> QuorumSet | None:
-    """The node's quorum set by names; ValueError if it names others than these members."""
-    if settings.quorum_set is None:
-        return None
-    return check_named(settings.quorum_set, members, f"[{QUORUM_SET}] in {settings.folder / SETTINGS}")
-
-
 def seat_of(me: Identity, roster: Roster, place: int, incarnation: int) -> Seat:
     """Who a node is among the others."""
     fingerprints = [bytes.fromhex(participant.fingerprint) for participant in roster]
@@ -379,19 +353,6 @@ def check_shown(policy: Policy, holdout: Holdout | None, folder: Path) -> None:
             f"check_rows in [policy] of {folder / SETTINGS} must be 0 unless the node has labelled rows to "
             "show: give --holdout FILE, or holdout there, with rows and labels that the model has not seen"
         )
-
-
-def adversary_of(name: str | None) -> Adversary | None:
-    """The adversary that ``--attack`` names."""
-    if name is None:
-        return None
-    if name in PLAYABLE_IN_NUMBERS and name not in PLAYABLE:  # in labels it lies as well as it can
-        name = "malicious"
-    if name not in PLAYABLE:
-        raise ValueError(f"--attack must be one that a node can play, {', '.join(PLAYABLE)}: got {name!r}")
-    adversary = ATTACKS[name]()
-    Liar(adversary, random.Random(0))
-    return adversary
 
 
 @contextmanager

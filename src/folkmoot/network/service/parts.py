@@ -8,12 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from folkmoot.adversaries import Adversary, NumberAdversary
-from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.membership.roster import Roster
-from folkmoot.network.service.check_rows import LabelledRows
+from folkmoot.network.service.check_rows import Contributor, LabelledRows
 from folkmoot.network.service.holdout import Holdout
-from folkmoot.network.service.improve.interfaces import Choosing, Keeping, Learning
 from folkmoot.network.service.interfaces import AnyVoter, Inputs
 from folkmoot.network.service.past_performance import PastPerformance
 from folkmoot.network.session.minutes import Save, Seat
@@ -35,9 +32,6 @@ class Running:
     started: float
     confirmed: bool  # has its asker itself told us of it?
     answer_size: int  # bytes of what a peer is told, at most
-    votes: AnyVoter  # the model that votes in it, whatever is adopted meanwhile
-    holdout: Holdout
-    pool: Keeping | None = None
     inputs: Inputs | None = None
     over: Callable[[Session, dict[str, Any]], None] | None = None
     shown: ShownRows | None = None  # the check rows that this node has sent for it
@@ -61,14 +55,11 @@ class Parts:
     transport: Transport[int]  # by places in the roster
     votes: AnyVoter
     rng: random.Random
-    adversary: Adversary | None = None
     holdout: Holdout = field(default_factory=Holdout)
     past: PastPerformance | None = None  # on a chain; instead of this node's own records
-    number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
-    choice: Choosing | None = None  # of models; None: there is only that of ``votes``
-    improving: Learning | None = None
     rows: LabelledRows | None = None  # own labelled rows, of which check rows may be shown
-    quorum_set: QuorumSet | None = None  # by which it decides in federated motions; by names of the roster
+    session: Callable[..., Session] = Session  # its part in a motion
+    contributor: type[Contributor] = Contributor  # what shows check rows
 
 
 @dataclass

@@ -22,9 +22,6 @@ from folkmoot.network.wire.motion import LOCAL, MOST_INPUTS, MOST_LABELS, MOST_R
 
 LEAST_ALPHA: Final = 6  # is enough in a moot of any size
 LEAST_K: Final = 3
-# Inputs times participants times labels of a federated motion: a node draws conclusions from all that was
-# said in a tenth of a second, also if somebody speaks of every ballot there is; in three, with 127 labels.
-MOST_FEDERATED: Final = 250_000
 _BOUNDS: Final[dict[str, tuple[float, float]]] = {  # beyond these the format of motions has its own limits
     "least_alpha": (1, 1000),
     "least_k": (1, 1000),
@@ -114,13 +111,9 @@ class Policy:
         fewest = 3 * faults(n)  # with them and the own number f are trimmed at either end
         if not motion.is_labels and motion.k < fewest:
             return f"k must be at least {fewest} for {motion.answers} in a moot of {n}: got k={motion.k}"
-        fits, got = MOST_FEDERATED // (n * max(1, motion.classes)), motion.inputs
-        if motion.federated and got > fits:
-            what = f"a federated motion with {motion.classes} labels in a moot of {n}"
-            return f"{what} may hold {fits:,} inputs at the most: got {got:,}"
-        if motion.k < least_k and not motion.federated:
+        if motion.k < least_k:
             return f"k must be at least {least_k} in a moot of {n}: got k={motion.k}"
-        if motion.is_labels and alpha < least_alpha and not motion.federated:
+        if motion.is_labels and alpha < least_alpha:
             given = f"'local' with k={motion.k}, which can be {alpha}" if local else f"alpha={alpha}"
             return f"alpha must be at least {least_alpha} in a moot of {n}: got {given}"
         if motion.rounds > self.most_rounds:

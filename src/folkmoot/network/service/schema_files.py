@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from folkmoot.network.membership.fields import check_keys, read_toml, toml_string
+from folkmoot.network.membership.fields import check_keys, read_toml
 from folkmoot.network.wire.schema import Column, Schema, check_schema
 
 SUFFIX: Final = ".schema.toml"
@@ -26,18 +26,6 @@ def read_schema(path: Path) -> Schema:
     schema = tuple(_column(path, number, table) for number, table in enumerate(listed, start=1))
     check_schema(schema, len(schema), str(path))
     return schema
-
-
-def schema_text(schema: Schema) -> str:
-    """A schema as the text of a file."""
-    tables = []
-    for column in schema:
-        lines = ["[[column]]", f"name = {toml_string(column.name)}"]
-        lines += [f"unit = {toml_string(column.unit)}"] if column.unit else []
-        bounds = (("low", column.low), ("high", column.high))
-        lines += [f"{key} = {value!r}" for key, value in bounds if value is not None]
-        tables.append("\n".join(lines))
-    return "\n\n".join(tables) + "\n"
 
 
 def schema_beside(model: str) -> Path | None:

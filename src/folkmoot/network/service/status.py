@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -10,7 +11,6 @@ from folkmoot import __version__
 from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH
 from folkmoot.network.service.assembly import AnyNode, Assembly
-from folkmoot.network.service.improve.setup import NodeModels
 from folkmoot.network.service.node import Node
 from folkmoot.network.storage.chronicle import Proposal
 from folkmoot.network.transports.mesh import Mesh
@@ -47,8 +47,6 @@ class MotionStatus(msgspec.Struct, frozen=True):
     participants: int = 0  # in the roster that it was put under
     epoch: int = 0  # of that roster
     protocol: str = ""
-    ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
-    leader: str = ""  # of the round under way, in a motion with leaders
 
 
 class InvitationStatus(msgspec.Struct, frozen=True):
@@ -75,19 +73,6 @@ class ProposalStatus(msgspec.Struct, frozen=True):
     owed: list[str]  # whose old key must sign, too
 
 
-class CandidateStatus(msgspec.Struct, frozen=True):
-    """A model that was made of a pool."""
-
-    motion: str
-    asker: str
-    made: float
-    rows: int
-    before: int | None
-    after: int | None
-    refused: str | None
-    adopted: bool
-
-
 class Status(msgspec.Struct, frozen=True, tag=True):
     """A node at one moment. Budgets come in pairs: what is used, and the most."""
 
@@ -108,11 +93,9 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     rosters: int = 1  # under which motions may still be under way
     proposals: list[ProposalStatus] = []
     two_successors: list[str] = []  # who has signed two successors of one roster
-    model: str = ""  # the motion of the adopted model that votes; empty: that of node.toml does
-    candidates: list[CandidateStatus] = []  # models that were made of pools, the oldest first
     invitations: list[InvitationStatus] = []  # to send check rows for motions of this node
     audit: tuple[int, str] = (0, "")  # the number of the audit log's last entry, and its link: the head
-    labels: list[str] | None = None  # that the model which votes knows; None: it does not say
+    labels: list[str] | None = None  # that its model knows; None: it does not say
 
 
 def newest_of(node: AnyNode) -> Node:
@@ -120,12 +103,12 @@ def newest_of(node: AnyNode) -> Node:
     return node.node if isinstance(node, Assembly) else node
 
 
-def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = None) -> Status:
-    """How a node is now; ``disk`` are the bytes that it may store."""
+def status(node: AnyNode, mesh: Mesh, disk: int, labels: Sequence[str] | None = None) -> Status:
+    """How a node is now; ``disk`` are the bytes that it may store, ``labels`` those that its model knows."""
     now, place = node.transport.now(), node.seat.place
     connected, benched = set(mesh.connected()), set(node.health.benched(now))
     latencies, skews = mesh.latencies(), mesh.skews()
-    sessions, voting = node.sessions(), None if models is None else models.choice.current_model()
+    sessions = node.sessions()
     return Status(
         node=node.roster[place].name,
         version=__version__,
@@ -162,8 +145,6 @@ def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = Non
                 participants=session.seat.n,
                 epoch=node.roster_of(session.motion.moot).epoch,
                 protocol=session.motion.protocol,
-                ballots=(view := session.view()).ballots,
-                leader="" if view.leader is None else node.roster_of(session.motion.moot)[view.leader].name,
             )
             for session in sessions
         ],
@@ -178,23 +159,10 @@ def status(node: AnyNode, mesh: Mesh, disk: int, models: NodeModels | None = Non
         if isinstance(node, Assembly)
         else [],
         two_successors=node.accused() if isinstance(node, Assembly) else [],
-        model="" if voting is None else voting.id,
-        candidates=[] if models is None else _candidates(models),
         invitations=_invitations(node, now),
         audit=node.storage.audit.head(),
-        labels=None if voting is None or voting.labels is None else list(voting.labels),
+        labels=None if labels is None else list(labels),
     )
-
-
-def _candidates(models: NodeModels) -> list[CandidateStatus]:
-    adopted = {each.model for each in models.adoptions.pile()}
-    return [
-        CandidateStatus(
-            each.motion, each.asker, each.made, each.rows, each.before, each.after, each.why,
-            each.motion in adopted,
-        )
-        for each in models.candidates.reports()
-    ]  # fmt: skip
 
 
 def _invitations(node: AnyNode, now: float) -> list[InvitationStatus]:

@@ -61,7 +61,6 @@ class Asking(ABC):
         self._asked: list[int] = []
         self._places = 0  # answers that the round wants
         self._replies = 0
-        self._lingers, self._lingers_until = False, 0.0  # is the round's query over, and the round not?
         self._filled = False  # were others asked in the place of those who are late?
         self._answers: dict[int, Array] = {}
         self._round_began = self._round_deadline = self._next_round = 0.0
@@ -81,8 +80,6 @@ class Asking(ABC):
         while True:
             if self.has_ended(now):
                 return Event.TALKED
-            if self._lingers:
-                return min(self._lingers_until, self._latest(now))
             if not self._waiting:
                 break
             if now >= self._round_deadline:

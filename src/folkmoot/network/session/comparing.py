@@ -61,7 +61,6 @@ class Comparing:
         self._told: dict[int, m.Marks] = {}  # the last vector of each peer
         self._differ: dict[int, set[int]] = {}  # by peer: whose commitments it has still to show
         self._vectors = [0] * minutes.seat.n
-        self.told = 0  # vectors of marks that were taken
 
     def freeze(self) -> None:
         """Keep the commitments that are there; what comes from now on is late."""
@@ -83,20 +82,12 @@ class Comparing:
 
     def late_elsewhere(self) -> set[int]:
         """Participants whose commitments more than f of the others did not hold when they froze."""
-        return self._late(self._told.values()) - {self._minutes.seat.place}
-
-    def late_for_all(self) -> set[int]:
-        """The same of all who told their marks, this node among them: so all come to the same, as far as
-        they were told the same.
-        """
-        own = [] if self._own is None else [self._own]
-        return self._late([*self._told.values(), *own])
-
-    def _late(self, told: Iterable[m.Marks]) -> set[int]:
         n = self._minutes.seat.n
         most = max(1, faults(n))  # a single one may just have missed it
-        lacking = Counter(place for marks in told for place in range(n) if _mark_of(marks, place) == NONE)
-        return {place for place, count in lacking.items() if count > most}
+        vectors = self._told.values()
+        lacking = Counter(place for told in vectors for place in range(n) if _mark_of(told, place) == NONE)
+        late = {place for place, count in lacking.items() if count > most}
+        return late - {self._minutes.seat.place}
 
     def late_at(self, peer: int) -> set[int]:
         """Participants whose commitments a peer did not hold when it froze; none if it has not said so."""
@@ -122,7 +113,6 @@ class Comparing:
         if not statements.holds(minutes.seat.keys[peer], message.signature, statements.marked(message, peer)):
             return False
         self._told[peer] = message
-        self.told += 1
         self._differ[peer] = set()
         if minutes.phase in (Phase.VOTING, Phase.GATHERING):
             if message.want:

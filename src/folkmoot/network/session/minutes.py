@@ -57,7 +57,7 @@ class Ended:
 
 MAP: Final = -1  # where the map of owners stands among what was opened, beside the labels by place
 Opened: TypeAlias = m.Owners | m.Labels
-Signed: TypeAlias = m.Commit | m.Close | m.Choice | m.Ballot | Opened  # by whoever is its ``node``
+Signed: TypeAlias = m.Commit | m.Close | Opened  # by whoever is its ``node``
 Save: TypeAlias = Voted | Signed | Evidence | Ended
 
 
@@ -80,8 +80,6 @@ class Memory:
     closes: dict[int, m.Close] = field(default_factory=dict)
     cheats: set[int] = field(default_factory=set)
     opened: dict[int, Opened] = field(default_factory=dict)
-    choices: dict[int, m.Choice] = field(default_factory=dict)
-    ballots: dict[int, m.Ballot] = field(default_factory=dict)
 
 
 class Minutes:
@@ -94,7 +92,6 @@ class Minutes:
         self.voted: Voted | None = None
         self.commits, self.closes = dict(memory.commits), dict(memory.closes)
         self.cheats = set(memory.cheats)
-        self.choices, self.ballots = dict(memory.choices), dict(memory.ballots)  # of federated motions
         self.late: set[int] = set()  # who committed when it may have heard others
         self.refusals: dict[int, str] = {}  # who said that it takes no part, and why
         self.judgement: Judgement | None = None
@@ -106,10 +103,6 @@ class Minutes:
         self.study: Array | None = None  # first votes of all, to be listened to
         self.checked: CheckRows | None = None  # what was opened of their rows, to learn from
         self.owners: OwnerMap | None = None  # whose rows are where, once that is opened
-        self.shown: Array | None = None  # first votes of all, once they are revealed
-        self.due = False  # with leaders: somebody asks, and there is more to do than to reply
-        self.talking: set[int] = set()  # in a motion with leaders: who has asked something in the talk
-        self.reveals: dict[int, m.Reveal] = {}  # in a motion with leaders: by whom, as they were signed
 
     @property
     def own(self) -> Voted:

@@ -11,9 +11,6 @@
 4. TALKING. In a round ask k random live peers who have committed; the protocol's rule does the rest. Nobody
    is told a vote before it has committed to its own. At every change of opinion the version goes up.
    A threshold of the node's own is settled once: by the votes revealed or, without trust, by its first query.
-   In a motion with leaders first votes are revealed, too, and who hears no label often enough goes by what
-   the leader of the round shows (``leading.py``). In a federated motion they are revealed, too, and signed
-   statements take the place of rounds (``federating.py``).
 5. CLOSING. Sign what is held, once, and reveal the first votes; collect the others' closes, relayed
    by anybody. With trust, a node signs what it opened with if the talk changed too much of that.
 6. OVER. Say no more than what was said. A session that reaches its end without having signed never signs.

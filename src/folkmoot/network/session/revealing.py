@@ -6,8 +6,6 @@ there when the gathering ended are shown them only then.
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 
 from folkmoot.arrays import Array
@@ -37,11 +35,6 @@ class Revealing:
         self._comparing.freeze()
         self._patience.begin(now)
         self._revealed[self._minutes.seat.place] = self._own_first()
-        self.show_own()
-
-    def show_own(self) -> None:
-        """The salt of this node is one of those by which leaders are found."""
-        self._minutes.reveals[self._minutes.seat.place] = self._reveal(want=False)
 
     def tick(self, now: float) -> Event | float:
         """Show ours, remind those who owe us theirs or their marks, then have them all listened to."""
@@ -68,25 +61,21 @@ class Revealing:
             owed = [peer for peer in owed if peer in asked]
         most = 1 + len(live) - len(owed) >= minutes.seat.n - faults(minutes.seat.n)
         by = patience.last_by(patience.reveal_by, now, most=most)
-        learns = minutes.motion.trust or minutes.motion.review is not None
-        begun = not learns and len(minutes.talking) > faults(minutes.seat.n)
-        if owed and now < by and not begun:
+        if owed and now < by:
             return min(patience.next_try, by)
         minutes.late |= self._comparing.late_elsewhere() - minutes.refusals.keys()
         self._prepare_study()
         form = minutes.motion.form
         nothing = form.nothing(minutes.motion.inputs)
-        shown = minutes.shown = np.stack([nothing] * minutes.seat.n)
+        shown = np.stack([nothing] * minutes.seat.n)
         for place, votes in self._revealed.items():
             if place not in minutes.cheats and not self._too_late(place):
                 shown[place] = votes
         self._listening = True
         peers = [form.first_colours(shown[place]) for place in minutes.others()]
         self._stance.settle_threshold(peers)
-        if not learns:
-            return Event.JUDGED
-        minutes.study = shown.copy()
-        minutes.study[sorted(minutes.late)] = nothing  # who may have copied is not learnt from
+        shown[sorted(minutes.late)] = nothing  # who may have copied is not learnt from
+        minutes.study = shown
         return patience.talk_by
 
     def _own_first(self) -> Array:
@@ -122,8 +111,7 @@ class Revealing:
         if peer not in minutes.commits or not minutes.motion.reveals:
             return False
         wanted = peer not in self._revealed and not self._too_late(peer)
-        # Who leads follows from all salts, also of those whose first votes are not listened to any more.
-        if wanted or (minutes.motion.led and peer not in minutes.reveals):
+        if wanted:
             said = statements.revealed(message, peer)
             if not statements.holds(minutes.seat.keys[peer], message.signature, said):
                 return False
@@ -135,12 +123,7 @@ class Revealing:
                 votes = minutes.motion.form.unpack_first(message.first)
             except ValueError:
                 return False
-            if minutes.motion.led:
-                minutes.reveals[peer] = message
-            if wanted:
-                self._revealed[peer] = votes
-            if wanted and self._listening and minutes.shown is not None and peer not in minutes.cheats:
-                minutes.shown[peer] = votes
+            self._revealed[peer] = votes
         if message.want:
             # Only who has all commitments it will wait for shows its votes. Who had not committed by then
             # waits until the others are as far, too, or it could commit to a copy elsewhere.
@@ -149,21 +132,9 @@ class Revealing:
             minutes.tell(peer, m.Pending(minutes.name) if early else self._reveal(want=False))
         return True
 
-    def ask_again(self, now: float, rng: random.Random) -> None:
-        """In a federated motion, later: ask one of those whose first votes are lacking."""
-        minutes = self._minutes
-        lacking = [peer for peer in minutes.live_peers(now) if peer not in self._revealed]
-        if lacking:
-            minutes.tell(rng.choice(lacking), self._reveal(want=True))
-
     def _too_late(self, place: int) -> bool:
-        """Whether first votes do not count any more.
-
-        In a federated motion they always do: they make labels fit to be voted for, by the quorum set of each,
-        and whoever has copied one makes none fit that nobody else voted for.
-        """
-        minutes = self._minutes
-        return not minutes.motion.federated and (place in minutes.late or self._listening)
+        """Whether first votes do not count any more."""
+        return place in self._minutes.late or self._listening
 
     def _reveal(self, *, want: bool) -> m.Reveal:
         minutes, own = self._minutes, self._minutes.own

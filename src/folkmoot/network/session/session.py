@@ -9,24 +9,19 @@ to the model's thread. It wakes the session at ``wake``.
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 
 from folkmoot.arrays import Array
 from folkmoot.network.session.asking import Asking, OwnChange
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
-from folkmoot.network.session.federated_stance import FederatedStance
-from folkmoot.network.session.federating import Federating, Federation
 from folkmoot.network.session.gathering import Gathering
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
-from folkmoot.network.session.leading import LeadTalking
 from folkmoot.network.session.minutes import CheckRows, Ended, Memory, Minutes, Seat
 from folkmoot.network.session.numbers import NumberStance, NumberTalking
 from folkmoot.network.session.opening import Opening, ShownRows
 from folkmoot.network.session.patience import Health, Patience
 from folkmoot.network.session.phases import (
-    BEFORE_THE_TALK,
     WITH_TRUST,
     WITHOUT_TRUST,
     Event,
@@ -36,15 +31,12 @@ from folkmoot.network.session.phases import (
 )
 from folkmoot.network.session.revealing import Revealing
 from folkmoot.network.session.reviewing import Reviewing
-from folkmoot.network.session.salts import Salts
 from folkmoot.network.session.series import Rounds
 from folkmoot.network.session.stance import Holding, Stance
 from folkmoot.network.session.talking import Talking
 from folkmoot.network.session.view import View, shares_of
 from folkmoot.network.session.voting import Fetching, Voting
 from folkmoot.network.wire import messages as m
-from folkmoot.network.wire import statements
-from folkmoot.network.wire.federated_verdict import federated_verdict
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.verdict import Verdict, verdict
 
@@ -66,7 +58,6 @@ class Session:
         weights: Sequence[float] | None = None,
         memory: Memory | None = None,
         shown: ShownRows | None = None,
-        federation: Federation | None = None,
     ) -> None:
         """``shown`` are the check rows that this node has sent for the motion."""
         known = memory or Memory()
@@ -82,13 +73,11 @@ class Session:
         self._secrets, self._rng = rng, random.Random(rng.getrandbits(256))
         if isinstance(alpha, LocalThreshold):
             self.minutes.local, alpha = alpha, alpha.alpha()
-        self._federation = federation
         self._opening = Opening(header, self.minutes, shown)
         self._opening.remember(known.opened)
         self._take_places(alpha, weights)
         # Nine messages of ten are questions and answers, which drivers bring here: what a peer that asks is
-        # to be told, and whether a tick is due after an answer. Either may find something to be saved; with
-        # leaders the minutes may say, after a question, that a tick is ``due``.
+        # to be told, and whether a tick is due after an answer. Either may find something to be saved.
         self.asked, self.answered = self._talking.on_ask, self._talking.on_answer
         self._parts: dict[Phase, Part] = {
             Phase.VOTING: self._voting,
@@ -107,25 +96,15 @@ class Session:
         minutes, patience = self.minutes, self._patience
         self._table: Table = WITH_TRUST if self.motion.reveals else WITHOUT_TRUST
         self._comparing = Comparing(minutes, self._secrets)
-        self._salts = Salts(minutes, self._comparing, self._rng)
         self._revealing: Revealing | None = None
-        self._talking: Asking | Federating
-        if self.motion.federated:
-            chosen = FederatedStance(minutes)
-            self._stance: Holding = chosen
-            shows = self._revealing = Revealing(minutes, patience, chosen, self._comparing)
-            self._talking = Federating(minutes, patience, chosen, self._rng, self._federation, weights, shows)
-        elif self.motion.is_labels:
-            stance = Stance(minutes, self.motion.rule(alpha))
-            self._stance = stance
+        self._talking: Asking
+        self._stance: Holding
+        if self.motion.is_labels:
+            stance = self._stance = Stance(minutes, self.motion.rule(alpha))
             self._revealing = Revealing(minutes, patience, stance, self._comparing)
             if self.motion.review is not None:
                 self._revealing = Reviewing(minutes, patience, stance, self._comparing, self._opening)
-            self._talking = (
-                LeadTalking(minutes, patience, stance, self._rng, weights, self._salts)
-                if self.motion.led
-                else Talking(minutes, patience, stance, self._rng, weights)
-            )
+            self._talking = Talking(minutes, patience, stance, self._rng, weights)
         else:
             numbers = self._stance = NumberStance(minutes)
             if self.motion.review is not None:
@@ -202,34 +181,15 @@ class Session:
             held=shares_of([motion.form.colours(self._stance.held)], motion.labels),
             apart=self._talking.apart(),
             protocol=motion.protocol,
-            ballots={} if self.ballots is None else dict(Counter(self.ballots.phases())),
-            leader=self.leading.leader if self.leading is not None and self.phase is Phase.TALKING else None,
         )
 
     def played(self) -> Rounds:
         """The rounds of this node so far, within their budget."""
         return self._talking.series.kept()
 
-    @property
-    def ballots(self) -> Federating | None:
-        """What it says in a federated motion."""
-        return self._talking if isinstance(self._talking, Federating) else None
-
-    @property
-    def leading(self) -> LeadTalking | None:
-        """Its rounds in a motion with leaders."""
-        return self._talking if isinstance(self._talking, LeadTalking) else None
-
     def verdict(self) -> Verdict:
-        """What the closes that this node holds come to; in a federated motion, the statements."""
-        own, owners, minutes = self.seat.place, self.minutes.owners, self.minutes
-        if self.motion.federated:
-            names = [str(place) for place in range(self.seat.n)]
-            if self._federation is not None:
-                names = list(self._federation.names)
-            return federated_verdict(
-                self.motion, names, self.closes, minutes.choices, minutes.ballots, self.cheats, own=own
-            )
+        """What the closes that this node holds come to."""
+        own, owners = self.seat.place, self.minutes.owners
         weights = None if self.judgement is None else self.judgement.counts
         return verdict(self.motion, self.seat.n, self.closes, self.cheats, own, weights, owners)
 
@@ -274,7 +234,6 @@ class Session:
                 reply = self.asked(now, peer, message)
                 if reply is not None:
                     self.minutes.tell(peer, reply)
-                due, self.minutes.due = self.minutes.due, False
             case m.Commit():
                 if message.node == peer:
                     due = self._gathering.on_commit(peer, message)
@@ -285,9 +244,7 @@ class Session:
             case m.Pending():
                 self._patience.still_there(peer)
             case m.Reveal():
-                due = self._on_reveal(peer, message)
-            case m.Lead() | m.Led() | m.Show() | m.Unseen() | m.Seen():
-                due = self._on_leading(peer, message)
+                due = self._revealing is not None and self._revealing.on_reveal(peer, message)
             case m.Owners():
                 due = self._opening.on_owners(message)
             case m.Labels():
@@ -300,8 +257,6 @@ class Session:
                 due = self._closing.on_close(message)
             case m.Want():
                 self._closing.on_want(peer, message)
-            case m.Choice() | m.Ballot() | m.Lacking():
-                due = self.ballots is not None and self.ballots.receive(now, peer, message)
             case m.Refuse():
                 due = self.minutes.on_refuse(peer, message)
             case m.Chunk():
@@ -309,47 +264,6 @@ class Session:
                     self._step(now)
         if due:
             self.tick(now)
-
-    def _on_reveal(self, place: int, message: m.Reveal) -> bool:
-        """First votes of a participant, from itself or passed on; whether something is due after them."""
-        if self._revealing is None:
-            return False
-        known = place in self.minutes.reveals
-        due = self._revealing.on_reveal(place, message)
-        new = not known and place in self.minutes.reveals
-        if new and self.motion.led and self.phase not in BEFORE_THE_TALK:
-            self._salts.pass_on(place)
-        return due
-
-    def _on_leading(self, peer: int, message: m.Lead | m.Led | m.Show | m.Unseen | m.Seen) -> bool:
-        """What is said in a motion with leaders; whether something is due after it."""
-        leading = self.leading
-        if leading is None:
-            return False
-        match message:
-            case m.Lead():
-                leading.on_lead(peer, message)
-            case m.Led():
-                return leading.on_led(peer, message)
-            case m.Show():
-                return leading.on_show(peer, message)
-            case m.Unseen():
-                self._salts.on_unseen(peer, message)
-            case m.Seen():
-                return self._on_seen(message)
-        return False
-
-    def _on_seen(self, message: m.Seen) -> bool:
-        """First votes that were passed on: both of their author's signatures are checked."""
-        minutes, node = self.minutes, message.node
-        early = self.phase in (Phase.VOTING, Phase.GATHERING)
-        if early or node >= self.seat.n or node == self.seat.place or node in minutes.reveals:
-            return False
-        fingerprint = self.seat.fingerprints[node]
-        commitment = statements.commitment_to(self.name, fingerprint, message.salt, message.first)
-        self._gathering.on_commit(node, m.Commit(self.name, node, commitment, message.committed, want=False))
-        reveal = m.Reveal(self.name, message.salt, message.first, message.signature, want=False)
-        return self._on_reveal(node, reveal)
 
     # ---- from phase to phase -----------------------------------------------------------------
 

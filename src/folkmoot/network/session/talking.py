@@ -64,16 +64,12 @@ class Talking(Asking):
         """Let the protocol's rule say what follows from the answers; on how many inputs that is new."""
         stance = self._stance
         query = self._query()
-        stance.opinions.react(self._goes_by(query.won))
+        stance.opinions.react(query.won)
         changed = int(np.count_nonzero(stance.opinions.colours != stance.colours))
         if changed:
             self._note(stance.opinions.colours, query)
             stance.change_to(stance.opinions.colours)
         return changed
-
-    def _goes_by(self, won: Colours) -> Colours:
-        """The winners that the rule is told, given those of this node's own query."""
-        return won
 
     def _query(self) -> Query:
         """Which labels have won this node's query, by whose answers."""
@@ -98,15 +94,10 @@ class Talking(Asking):
         """Remember what the answers of this round have changed, as far as there is room."""
         before = self._stance.colours
         for i in np.flatnonzero(before != after).tolist():
-            told = self._gone_by(i, query)
-            if (len(self.changes) + 1) * len(told.answers) > MOST_ANSWERS:
+            if (len(self.changes) + 1) * len(query.answers) > MOST_ANSWERS:
                 return
             if self._noted[i] < MOST_CHANGES:
                 self._noted[i] += 1
-                said = [(peer, int(colours[i]), fine) for peer, colours, fine in told.answers]
-                change = OwnChange(i, self.rounds, int(before[i]), int(after[i]), told.alpha, said)
+                said = [(peer, int(colours[i]), fine) for peer, colours, fine in query.answers]
+                change = OwnChange(i, self.rounds, int(before[i]), int(after[i]), query.alpha, said)
                 self.changes.append(change)
-
-    def _gone_by(self, i: int, query: Query) -> Query:  # noqa: ARG002 (there is no other)
-        """By which query this node went on input i."""
-        return query

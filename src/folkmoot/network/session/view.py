@@ -35,8 +35,6 @@ class View(msgspec.Struct, frozen=True):
     held: dict[str, float]  # the same, of what this node holds
     apart: float | None = None  # of numbers: how far those answers are apart, on the worst input
     protocol: str = ""
-    ballots: dict[str, int] = {}  # of a federated motion: inputs by how far this node is with them
-    leader: int | None = None  # of the round under way, in a motion with leaders
 
 
 def shares_of(votes: Sequence[Colours], labels: Sequence[str]) -> dict[str, float]:

@@ -7,11 +7,8 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.federated.quorum_set import QuorumSet
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.ballots import read_set
-from folkmoot.network.wire.federated_verdict import FederatedVerdict, federated_verdict
 from folkmoot.network.wire.motion import LOCAL, Motion
 from folkmoot.network.wire.number_verdict import NumberVerdict, first_numbers
 from folkmoot.network.wire.tally import majorities, tallies
@@ -110,16 +107,8 @@ class Account(msgspec.Struct, frozen=True):
         Whose check rows were dropped, since it did not open their labels.
     without_rows : dict
         At the asker of a motion by peer review: who sent no check rows, and why.
-    quorum_sets : dict
-        In a federated motion: the quorum set that each has chosen, in words.
-    ballots : list of str
-        In a federated motion: how far this node is with each input, such as "prepared" or "decided".
-    signers : list of int
-        In a federated motion: for each input how many are in the quorum that has accepted the decision.
     columns : list of str
         What the columns of the inputs are called; none if they have no names, and nobody could check them.
-    improve : bool
-        Whether the inputs are a pool, to which nodes may fit their models.
 
     Examples
     --------
@@ -171,10 +160,6 @@ class Account(msgspec.Struct, frozen=True):
     check_rows: dict[str, int] | None = None
     vanished: list[str] = []
     without_rows: dict[str, str] = {}
-    improve: bool = False
-    quorum_sets: dict[str, str] = {}
-    ballots: list[str] = []
-    signers: list[int] = []
 
 
 def account(storage: Storage, stored: StoredMotion) -> Account:
@@ -182,13 +167,10 @@ def account(storage: Storage, stored: StoredMotion) -> Account:
     return account_of(stored, storage.held(stored.name))
 
 
-def account_of(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) -> Account:
-    """The same, of what was read already: no database is needed, so that a thread may do it.
-
-    ``mine`` is the quorum set by which a federated motion is looked at; by default the node's own.
-    """
+def account_of(stored: StoredMotion, held: Held) -> Account:
+    """The same, of what was read already: no database is needed, so that a thread may do it."""
     motion, names, said = stored.motion, stored.names, stored.summary
-    proofs, outcome = held.evidence, outcome_in(stored, held, mine)
+    proofs, outcome = held.evidence, outcome_in(stored, held)
     first = tallies(first_votes(motion, len(names), held.closes, outcome.closed, held.owners), motion.labels)
     claims = _claims(motion, outcome)
     return Account(
@@ -234,10 +216,6 @@ def account_of(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) 
         check_rows=_check_rows(names, said),
         vanished=[names[place] for place in said.get("vanished", [])],
         without_rows={names[int(place)]: why for place, why in said.get("without_rows", {}).items()},
-        improve=motion.improve,
-        quorum_sets={names[place]: str(read_set(each.quorum_set)) for place, each in held.choices.items()},
-        ballots=outcome.phases if isinstance(outcome, FederatedVerdict) else [],
-        signers=outcome.signed.tolist() if isinstance(outcome, FederatedVerdict) else [],
     )
 
 
@@ -274,22 +252,16 @@ def outcome_of(storage: Storage, stored: StoredMotion) -> Verdict:
     return outcome_in(stored, storage.held(stored.name))
 
 
-def outcome_in(stored: StoredMotion, held: Held, mine: QuorumSet | None = None) -> Verdict:
+def outcome_in(stored: StoredMotion, held: Held) -> Verdict:
     """The same, of what was read already."""
     cheats = {place for place, _ in held.evidence}
     place, trust = stored.summary.get("place"), stored.summary.get("believed", stored.summary.get("trust"))
-    if stored.motion.federated:
-        if place is None and held.voted is not None:  # under way: there is no summary yet
-            place = held.voted.commit.node
-        return federated_verdict(
-            stored.motion, stored.names, held.closes, held.choices, held.ballots, cheats, mine, place
-        )
     return verdict(stored.motion, len(stored.members), held.closes, cheats, place, trust, held.owners)
 
 
 def why_undecided(stored: StoredMotion, outcome: Verdict) -> list[str | None]:
     """Why each input has no decision; None where it has one."""
-    if not stored.motion.trust or stored.motion.federated:
+    if not stored.motion.trust:
         return outcome.why_undecided()
     anchored = stored.summary.get("anchored", False)
     why = "those whom it trusts do not hold the same" if anchored else "this node trusts nobody"

@@ -18,8 +18,7 @@ import msgspec
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.storage import Held, StoredMotion
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.ballots import unpack_statement
-from folkmoot.network.wire.messages import Ballot, Choice, Close, Commit, Owners, Reveal, Signature, decoded
+from folkmoot.network.wire.messages import Close, Commit, Owners, Reveal, Signature, decoded
 from folkmoot.network.wire.motion import Motion, motion_name, read_header
 from folkmoot.network.wire.review import OwnerMap, owners_digest, read_map
 from folkmoot.network.wire.statements import Evidence
@@ -40,8 +39,6 @@ class Certificate(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     signature: Signature  # of its asker
     closes: list[Close]  # by place
     evidence: list[Evidence]  # by the place of the accused
-    choices: list[Choice] = []  # of a federated motion: quorum sets, by place
-    ballots: list[Ballot] = []  # and what their signers say
     owners: list[Owners] = []  # of a motion with check rows: the asker's map, if it was opened
 
 
@@ -75,8 +72,6 @@ def write_certificate(stored: StoredMotion, held: Held) -> bytes:
             stored.signature,
             [held.closes[place] for place in sorted(held.closes)],
             [proof for _, proof in sorted(dict(held.evidence).items())],
-            [held.choices[place] for place in sorted(held.choices)],
-            [ballot for _, ballot in sorted(held.ballots.items()) if _counts(held, ballot)],
             [each for each in held.opened.values() if isinstance(each, Owners)],
         )
     )
@@ -134,7 +129,6 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
             )
         motion.form.unpack(close.decisions)
         motion.form.unpack_first(close.first)
-    choices, ballots = _ballots(found, motion, name, roster)
     owners = _map(found.owners, motion, name, roster)
     for proof in _in_order(found.evidence, statements.accused, roster, "evidence"):
         against = roster[statements.accused(proof)]
@@ -154,38 +148,7 @@ def read_certificate(data: bytes, roster: Roster) -> tuple[StoredMotion, Held]:
     )
     evidence = [(statements.accused(proof), proof) for proof in found.evidence]
     closes = {close.node: close for close in found.closes}
-    return stored, Held(None, {}, closes, evidence, {}, owners=owners, choices=choices, ballots=ballots)
-
-
-def _counts(held: Held, ballot: Ballot) -> bool:
-    """Whether a ballot was said with the quorum set that its node has chosen: others count for nobody."""
-    choice = held.choices.get(ballot.node)
-    return choice is not None and statements.set_of(choice) == ballot.quorum_set
-
-
-def _ballots(
-    found: Certificate, motion: Motion, name: bytes, roster: Roster
-) -> tuple[dict[int, Choice], dict[int, Ballot]]:
-    """The quorum sets and statements of a federated motion, all of them checked."""
-    for choice in _in_order(found.choices, lambda each: each.node, roster, "quorum sets"):
-        signer = roster[choice.node]
-        signed = statements.holds(signer.public_key, choice.signature, statements.chosen(choice))
-        if not signed or choice.motion != name:
-            raise ValueError(f"the quorum set of {signer.name} in it was not signed by it in this motion")
-    chosen = {choice.node: choice for choice in found.choices}
-    for ballot in _in_order(found.ballots, lambda each: each.node, roster, "ballots"):
-        signer = roster[ballot.node]
-        signed = statements.holds(signer.public_key, ballot.signature, statements.balloted(ballot))
-        if not signed or ballot.motion != name:
-            raise ValueError(f"the ballot of {signer.name} in it was not signed by it in this motion")
-        statement, classes = unpack_statement(ballot.ballots, ballot.quorum_set)
-        if (classes, len(statement.counter)) != (motion.classes, motion.inputs):
-            raise ValueError(f"the ballot of {signer.name} in it is on other inputs than those of the motion")
-        if ballot.node not in chosen or statements.set_of(chosen[ballot.node]) != ballot.quorum_set:
-            raise ValueError(f"the ballot of {signer.name} in it was said with another quorum set")
-    if not motion.federated and (found.choices or found.ballots):
-        raise ValueError("it has quorum sets or ballots, and its motion is not a federated one")
-    return chosen, {ballot.node: ballot for ballot in found.ballots}
+    return stored, Held(None, {}, closes, evidence, {}, owners=owners)
 
 
 def _map(owners: Sequence[Owners], motion: Motion, name: bytes, roster: Roster) -> OwnerMap | None:
@@ -229,7 +192,7 @@ def _in_order(
 
 def has_certificate(motion: Motion) -> bool:
     """Whether there is a certificate of a motion: there is none of one by trust alone."""
-    return motion.federated or not motion.trust
+    return not motion.trust
 
 
 def _refuse_trust(motion: Motion) -> None:

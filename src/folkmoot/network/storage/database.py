@@ -26,9 +26,7 @@ CHILDREN: Final = (
     "evidence",
     "truths",
     "series",
-    "models",
     "opened",
-    "ballots",
 )  # tables with rows of a motion
 _SCHEMA: Final = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL);
@@ -46,64 +44,34 @@ CREATE TABLE evidence (
     motion BLOB, node INTEGER, kind TEXT NOT NULL, data BLOB NOT NULL, seen REAL NOT NULL,
     PRIMARY KEY (motion, node)
 );
-CREATE TABLE truths (motion BLOB, input INTEGER, label TEXT NOT NULL, PRIMARY KEY (motion, input))
-"""
-# Beside the motions, whose rows may be a megabyte long: a seal changes often. ``until`` is when a motion may
-# be forgotten.
-_SEALS: Final = """
+CREATE TABLE truths (motion BLOB, input INTEGER, label TEXT NOT NULL, PRIMARY KEY (motion, input));
+-- Beside the motions, whose rows may be a megabyte long: a seal changes often. "until" is when a motion may
+-- be forgotten.
 CREATE TABLE seals (motion BLOB PRIMARY KEY, seal BLOB NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
 CREATE INDEX seals_until ON seals (until, motion);
 CREATE INDEX motions_opened ON motions (opened, name);
-CREATE INDEX motions_open ON motions (opened, name) WHERE closed IS NULL
-"""
-_SERIES: Final = "CREATE TABLE series (motion BLOB PRIMARY KEY, rounds BLOB NOT NULL)"
-# By the digest of the roster that is replaced; ``own_consents`` has one row for each: a node signs once.
-_ROSTERS: Final = """
+CREATE INDEX motions_open ON motions (opened, name) WHERE closed IS NULL;
+CREATE TABLE series (motion BLOB PRIMARY KEY, rounds BLOB NOT NULL);
+-- By the digest of the roster that is replaced. own_consents has one row for each: a node signs once.
 CREATE TABLE successors (previous BLOB, name BLOB, content BLOB NOT NULL, PRIMARY KEY (previous, name));
 CREATE TABLE consents (
     previous BLOB, node INTEGER, name BLOB, signature BLOB NOT NULL, PRIMARY KEY (previous, node, name)
 );
 CREATE TABLE own_consents (previous BLOB PRIMARY KEY, name BLOB NOT NULL);
 CREATE TABLE adopted (previous BLOB PRIMARY KEY, name BLOB NOT NULL, at REAL NOT NULL);
-CREATE TABLE renewed (old TEXT PRIMARY KEY, new TEXT NOT NULL)
-"""
-_AUDIT: Final = """
+CREATE TABLE renewed (old TEXT PRIMARY KEY, new TEXT NOT NULL);
 CREATE TABLE audit (
     seq INTEGER PRIMARY KEY, motion TEXT NOT NULL, digest BLOB NOT NULL, link BLOB NOT NULL, entry TEXT
 );
-CREATE INDEX audit_motion ON audit (motion)
+CREATE INDEX audit_motion ON audit (motion);
+-- By the place of the member that opened its labels. -1 is the map of owners.
+CREATE TABLE opened (motion BLOB, node INTEGER, frame BLOB NOT NULL, PRIMARY KEY (motion, node));
+-- "why" is NULL while one is under way, and empty if a motion was put. "without" says who sent no rows.
+CREATE TABLE invitations (
+    name BLOB PRIMARY KEY, created REAL NOT NULL, inputs INTEGER NOT NULL, why TEXT, without TEXT NOT NULL
+) WITHOUT ROWID
 """
-# ``models`` says which adopted model votes in a motion; one without a row has that of node.toml.
-_MODELS: Final = """
-CREATE TABLE models (motion BLOB PRIMARY KEY, model TEXT NOT NULL);
-CREATE TABLE adoptions (place INTEGER PRIMARY KEY, model TEXT NOT NULL, base TEXT NOT NULL, at REAL NOT NULL)
-"""
-# By the place of who opened its labels; -1 is the map of owners.
-_OPENED: Final = """
-CREATE TABLE opened (motion BLOB, node INTEGER, frame BLOB NOT NULL, PRIMARY KEY (motion, node))
-"""
-# Of federated motions: the quorum set that each has chosen, and its last statement.
-_BALLOTS: Final = (
-    "CREATE TABLE ballots (motion BLOB, node INTEGER, kind TEXT, frame BLOB NOT NULL, "
-    "PRIMARY KEY (motion, node, kind))"
-)
-# ``why`` is NULL while one is under way, and empty if a motion was put; ``without`` says who sent no rows.
-_INVITATIONS: Final = (
-    "CREATE TABLE invitations (name BLOB PRIMARY KEY, created REAL NOT NULL, inputs INTEGER NOT NULL, "
-    "why TEXT, without TEXT NOT NULL) WITHOUT ROWID"
-)
-_STEPS: Final = (
-    _SCHEMA,
-    _SEALS,
-    _SERIES,
-    _ROSTERS,
-    _AUDIT,
-    _MODELS,
-    _OPENED,
-    _BALLOTS,
-    _INVITATIONS,
-)  # what each version added to the one before; the first is 1
-_VERSION: Final = len(_STEPS)
+_VERSION: Final = 10  # 1 to 9 were those of 0.1 and 0.2, which also kept what is gone
 
 
 class DamagedError(ValueError):
@@ -138,20 +106,13 @@ class Database:
             return
         with self.writing():
             (version,) = self.one("PRAGMA user_version")
-            if not 0 <= version <= _VERSION:
+            if version not in (0, _VERSION):
                 raise ValueError(
                     f"{self.path} was written by another version of folkmoot (schema {version}, "
                     f"this one reads {_VERSION})"
                 )
-            for step in _STEPS[version:]:
-                for statement in step.split(";"):
-                    self._db.execute(statement)
-            if version < 2:
-                for (name,) in self.all("SELECT name FROM motions"):
-                    self.seal(name)
-            if 0 < version < 5:  # motions from before there was an audit log
-                (last,) = self.one("SELECT coalesce(max(opened), 0) FROM motions")
-                self._db.execute("INSERT INTO meta VALUES ('audit since', ?)", (last,))
+            for statement in [] if version else _SCHEMA.split(";"):
+                self._db.execute(statement)
             self._db.execute(f"PRAGMA user_version = {_VERSION}")
 
     def close(self) -> None:
@@ -234,10 +195,7 @@ class Database:
         """Seal what is stored of a motion as it stands."""
         row, rows = self.rows(name)
         digest = _digest("motions", row) ^ _sum(rows)
-        try:
-            until = read_header(row[1]).until
-        except ValueError:  # of an older version
-            until = row[5] + 2 * 86400.0
+        until = read_header(row[1]).until
         self.change("INSERT INTO seals VALUES (?, ?, ?)", name, digest.to_bytes(16), until)
 
     def rows(self, name: bytes) -> tuple[Any, dict[str, list[Any]]]:

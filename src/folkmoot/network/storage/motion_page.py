@@ -47,7 +47,7 @@ def motion_page(storage: Storage, stored: StoredMotion) -> Player:
     alpha = "thresholds of their own" if motion.alpha == LOCAL else f"alpha = {motion.alpha}"
     moot = Moot(
         name=f"motion {stored.name.hex()[:12]}",
-        rule=motion.protocol if motion.federated else f"{motion.protocol}, k = {motion.k}, {alpha}",
+        rule=f"{motion.protocol}, k = {motion.k}, {alpha}",
         names=names,
         honest=counted,
         talks=[

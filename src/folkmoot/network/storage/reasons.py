@@ -18,7 +18,6 @@ from folkmoot.explanation.words import called, shares_in_words
 from folkmoot.network.storage.account import outcome_of, why_undecided
 from folkmoot.network.storage.storage import Held, Storage, StoredMotion
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.federated_verdict import FederatedVerdict
 from folkmoot.network.wire.verdict import Verdict, first_votes, last_votes
 from folkmoot.votes import UNCOLOURED
 
@@ -139,11 +138,6 @@ def _sentence(
     cast = f"{shares_in_words(votes, 'were')} at first" if votes else "nobody had voted"
     if answer is None:
         return f"There is no decision: of those who closed, {cast}, and {why}."
-    if isinstance(verdict, FederatedVerdict):
-        return (
-            f"{called(answer)} was decided because a quorum of {verdict.signed[i]} that satisfies the quorum "
-            f"set of this node has accepted it; of those who closed, {cast}."
-        )
     if by == "trust":
         share = f"{verdict.agreement[i]:.2f}".removeprefix("0")
         return (

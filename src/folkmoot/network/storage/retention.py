@@ -12,7 +12,6 @@ from typing import Final
 
 from folkmoot.network.session.series import series_bytes
 from folkmoot.network.session.talking import MOST_ANSWERS, MOST_CHANGES
-from folkmoot.network.wire.ballots import statement_bytes
 from folkmoot.network.wire.messages import MOST_CHECK_ROWS
 from folkmoot.network.wire.motion import MOST_SECONDS, OLD, Motion
 
@@ -24,7 +23,6 @@ _MOTION: Final = 1200  # of a motion besides its header and its participants
 _SERIES: Final = 100  # of the row of rounds besides the rounds
 _AUDIT: Final = 3 * 900  # of the entries of a motion in the audit log: asked, answered, over
 _OPENED: Final = 300  # of a participant in a map of owners, and of its labels, besides their rows
-_MEMBER: Final = 66  # of a name in a quorum set
 _NAME: Final = 160  # of a participant's fingerprint and name
 _CHANGE: Final = 48  # of a change of this node's mind
 _ANSWER: Final = 20  # of an answer that led to it
@@ -89,8 +87,6 @@ def stored_bytes(motion: Motion, header_bytes: int, n: int) -> int:
     claims = MOST_CHECK_ROWS * (8 if motion.answers == "numbers" else 1)
     shown = n * (_taken(_OPENED + claims) + _OPENED + 3 * MOST_CHECK_ROWS) if checked else 0
     learnt = 12 * n if motion.trust or checked else 0  # the trust in each, in the audit log
-    if motion.federated:  # of each its quorum set, which may name all, and its last statement
-        rows += _taken(_CLOSE + n * _MEMBER) + _taken(_CLOSE + statement_bytes(motion.inputs, motion.classes))
     whole = _taken(_MOTION + changes + header_bytes + n * _NAME) + n * rows + own + _taken(_AUDIT + learnt)
     return whole + shown
 

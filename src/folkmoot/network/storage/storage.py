@@ -21,7 +21,6 @@ import msgspec
 from folkmoot.network.session.minutes import MAP, Ended, Memory, Opened, Save, Voted
 from folkmoot.network.session.series import Rounds, read_series
 from folkmoot.network.storage.audit import AuditLog, Entry, TamperedError, check_chain, written
-from folkmoot.network.storage.ballots import save_ballot, stored_ballots
 from folkmoot.network.storage.database import CHILDREN, Database
 from folkmoot.network.storage.opened import read_opened, read_owners
 from folkmoot.network.storage.retention import Watermarks
@@ -67,8 +66,6 @@ class Held:
     series: bytes = b""  # this node's own rounds, packed
     opened: dict[int, Opened] = field(default_factory=dict)  # labels by place, the map of owners at -1
     owners: OwnerMap | None = None
-    choices: dict[int, m.Choice] = field(default_factory=dict)  # of a federated motion
-    ballots: dict[int, m.Ballot] = field(default_factory=dict)
 
     @property
     def rounds(self) -> Rounds:
@@ -119,12 +116,8 @@ class Storage:
         members: Sequence[tuple[str, str]],
         opened: float,
         ends: float,
-        model: str = "",
     ) -> None:
-        """A motion has been put; ``members`` are the fingerprints and names of its moot.
-
-        ``model`` is the adopted model that votes in it, until its end; "" is that of ``node.toml``.
-        """
+        """A motion has been put; ``members`` are the fingerprints and names of its moot."""
         with self._db.writing():
             people = json.dumps(list(members))
             self._db.change(
@@ -132,8 +125,6 @@ class Storage:
                 name, header, signature, people, opened, ends,
             )  # fmt: skip
             self._db.seal(name)
-            if model:
-                self._db.add("models", name, model)
             self._note_asked(name, header, members, opened)
 
     def prolong(self, name: bytes, ends: float) -> None:
@@ -160,8 +151,6 @@ class Storage:
         elif isinstance(record, m.Owners | m.Labels):
             place = record.node if isinstance(record, m.Labels) else MAP
             self._db.add("opened", motion, place, m.encode(record), verb="INSERT OR IGNORE")
-        elif isinstance(record, m.Choice | m.Ballot):
-            save_ballot(self._db, motion, record)
         elif isinstance(record, Ended):
             query = "UPDATE motions SET closed = ?, summary = ? WHERE name = ? AND closed IS NULL"
             self._db.change_motion(motion, query, time.time(), json.dumps(dict(summary or {})), motion)
@@ -196,10 +185,9 @@ class Storage:
             for entry in entries:
                 details = entry.details
                 told.setdefault(details.get("motion", ""), set()).add(details.get("event", ""))
-            begun = self._db.one("SELECT value FROM meta WHERE key = 'audit since'")
-            since = float("-inf") if begun is None else begun[0]
+            since = float("-inf")
             if self.audit.base()[0] > 1 and entries:  # what was let go told of older ones
-                since = max(since, entries[0].details.get("at", float("inf")))
+                since = entries[0].details.get("at", float("inf"))
             stored = self._db.all("SELECT name, opened, closed FROM motions")
         for name, opened, closed in stored:
             missing = {"asked", *(["over"] if closed is not None else [])} - told.get(name.hex(), set())
@@ -317,14 +305,13 @@ class Storage:
             b"".join(data for _, data in rows["series"]),
             opened,
             read_owners(opened.get(MAP), row[1], len(json.loads(row[3]))),
-            *stored_ballots(rows["ballots"]),
         )
 
     def memory(self, motion: bytes) -> Memory:
         """What the session of a motion had said and heard."""
         held = self.held(motion)
         cheats = {node for node, _ in held.evidence}
-        return Memory(held.voted, held.commits, held.closes, cheats, held.opened, held.choices, held.ballots)
+        return Memory(held.voted, held.commits, held.closes, cheats, held.opened)
 
     def closes(self, motion: bytes) -> dict[int, m.Close]:
         """The signed closes of a motion, by place."""

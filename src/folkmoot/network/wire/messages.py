@@ -10,7 +10,7 @@ from typing import Annotated, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-VERSION: Final = "folkmoot/2"  # negotiated in the TLS handshake (ALPN)
+VERSION: Final = "folkmoot/3"  # negotiated in the TLS handshake (ALPN)
 MOST_BYTES: Final = 1 << 20  # of a frame
 
 Digest: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
@@ -21,8 +21,6 @@ MOST_OLDER: Final = 15  # earlier rosters that are told of
 MOST_PROPOSALS: Final = 64  # for the next one
 MOST_CHECK_ROWS: Final = 1000  # that a participant shows in a motion
 LONGEST_REASON: Final = 300  # characters
-MOST_NAMED: Final = 4096  # in a quorum set
-MOST_SHOWN: Final = 1000  # answers that a leader shows: as many as may be asked in a round
 Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)]
 
 
@@ -201,107 +199,6 @@ class Successor(Message, frozen=True, gc=False, tag=17):
     signatures: Annotated[tuple[tuple[Place, Signature], ...], msgspec.Meta(max_length=4096)]
 
 
-class SetForm(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """A quorum set: any so many of these members, by name, and inner sets; in the one order of its hash."""
-
-    threshold: Annotated[int, msgspec.Meta(ge=1, le=MOST_NAMED)]
-    members: Annotated[
-        tuple[Annotated[str, msgspec.Meta(min_length=1, max_length=64)], ...],
-        msgspec.Meta(max_length=MOST_NAMED),
-    ]
-    inner: Annotated[tuple[SetForm, ...], msgspec.Meta(max_length=MOST_NAMED)]
-
-
-class Choice(Message, frozen=True, gc=False, tag=24):
-    """In a federated motion: ``node`` decides by this quorum set. Anybody may relay it."""
-
-    motion: Digest
-    node: Place
-    quorum_set: SetForm
-    signature: Signature
-
-
-class Ballot(Message, frozen=True, gc=False, tag=25):
-    """In a federated motion: all that ``node`` says so far, packed. Anybody may relay it.
-
-    ``number`` is higher with every change; ``quorum_set`` is the hash of the set that it has chosen.
-    """
-
-    motion: Digest
-    node: Place
-    number: Annotated[int, msgspec.Meta(ge=1, lt=1 << 32)]
-    quorum_set: Digest
-    ballots: bytes
-    signature: Signature
-
-
-class Lacking(Message, frozen=True, gc=False, tag=26):
-    """In a federated motion: send me the choices and ballots that I lack.
-
-    ``have`` holds sixteen bytes for every place of the roster: eight of the hash of the quorum set that I
-    know of it, four of the number of its last ballot, four of that one's hash; or zeros.
-    """
-
-    motion: Digest
-    have: Annotated[bytes, msgspec.Meta(max_length=1 << 16)]
-
-
-class Lead(Message, frozen=True, gc=False, tag=27):
-    """In a motion with leaders: I lead that round, and you are one of those I ask. What do you hold?"""
-
-    motion: Digest
-    round: Count
-
-
-class Led(Message, frozen=True, gc=False, tag=28):
-    """What I hold, to be shown: as in an answer, and ``bound`` by a second signature to the round."""
-
-    motion: Digest
-    round: Count
-    version: Count
-    votes: bytes
-    signature: Signature
-    bound: Signature
-
-
-class Shown(Message, frozen=True, gc=False):
-    """What one node has told the leader of a round."""
-
-    node: Place
-    version: Count
-    votes: bytes
-    signature: Signature
-    bound: Signature
-
-
-class Show(Message, frozen=True, gc=False, tag=29):
-    """What the leader of a round was told, all of it signed by who told it."""
-
-    motion: Digest
-    round: Count
-    answers: Annotated[tuple[Shown, ...], msgspec.Meta(min_length=1, max_length=MOST_SHOWN)]
-
-
-class Unseen(Message, frozen=True, gc=False, tag=35):
-    """In a motion with leaders: send me first votes that others revealed; I have those of the bits set."""
-
-    motion: Digest
-    have: Annotated[bytes, msgspec.Meta(max_length=512)]
-
-
-class Seen(Message, frozen=True, gc=False, tag=36):
-    """The first votes that ``node`` has revealed, with its signature of the commitment. Anybody may relay
-    it.
-    """
-
-    motion: Digest
-    node: Place
-    committed: Signature
-    salt: Digest
-    first: bytes
-    signature: Signature
-
-
 class Invite(Message, frozen=True, gc=False, tag=30):
     """I am going to put a motion, and invite check rows; ``header`` is an ``Invitation``."""
 
@@ -388,14 +285,6 @@ AnyMessage: TypeAlias = (
     | Refuse
     | Held
     | Successor
-    | Choice
-    | Ballot
-    | Lacking
-    | Lead
-    | Led
-    | Show
-    | Unseen
-    | Seen
     | Invite
     | Rows
     | Owners
@@ -403,7 +292,7 @@ AnyMessage: TypeAlias = (
     | Unopened
 )
 OfRosters: TypeAlias = Hello | Held | Successor | Invite  # those that belong to no motion
-Wanting: TypeAlias = Want | Lacking | Unopened | Unseen  # short questions whose replies are long
+Wanting: TypeAlias = Want | Unopened  # short questions whose replies are long
 
 _Read = TypeVar("_Read", covariant=True)
 

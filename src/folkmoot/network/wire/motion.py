@@ -19,7 +19,7 @@ from folkmoot.arrays import Array
 from folkmoot.network.wire.forms import Answers, Form, form_of
 from folkmoot.network.wire.review import CheckedForm, Review
 from folkmoot.network.wire.schema import Schema, check_schema
-from folkmoot.protocols import LED, PROTOCOLS, SnowProtocol, named_protocol, protocol_called
+from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol, protocol_called
 
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 LOCAL: Final = 0  # alpha: each participant its own, by its track record (strong confidence)
@@ -35,10 +35,6 @@ MOST_INPUTS: Final = 100_000
 MOST_CELLS: Final = 1_000_000  # inputs times labels
 MOST_NUMBERS: Final = 30_000  # inputs times numbers each: a close with all of them is half of a frame
 TRIMMED_MEAN: Final = "trimmed-mean"  # the one rule for numbers that keeps to the honest range and draws near
-FEDERATED: Final = "federated"  # the protocol without queries, by quorum sets
-MOST_BALLOTS: Final = 64_000  # inputs times bits of a vote in a federated motion: half of a frame holds all
-MOST_SHOWN_BYTES: Final = 1 << 19  # of the answers that a leader shows: half of a frame
-SHOWN_BYTES: Final = 200  # of an answer shown, beside its votes
 MOST_SECONDS: Final = 86_400.0
 OLD: Final = 2 * 3600.0  # seconds beyond its time after which a motion is not played any more
 
@@ -56,7 +52,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     alpha: int  # or LOCAL
     beta: int
     rounds: int  # each participant asks so often at the most
-    pace: float  # mean seconds between two rounds of a participant: exponential, or with leaders the same
+    pace: float  # mean seconds between two rounds of a participant: exponential
     weighted: bool  # are answers weighted by the track record that the asking node keeps?
     trust: bool  # do participants reveal their first votes before the talk, and ask whom they trust?
     labels: tuple[str, ...]
@@ -69,7 +65,6 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     schema: Schema = ()  # what the columns are; empty: they have no names
     answers: Answers = "labels"
     tol: float = 0.0  # of probabilities and numbers: how far apart the closes of a quorum may be
-    improve: bool = False  # a pool: nodes that want to may fit their models again to what is decided
     review: Review | None = None  # of rows whose truth becomes known, if there are any
 
     def encoded(self) -> bytes:
@@ -95,24 +90,14 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         return self.answers == "labels" or (self.answers == "probabilities" and self.review is not None)
 
     @property
-    def federated(self) -> bool:
-        """Whether it is decided by quorum sets, each participant's own."""
-        return self.protocol == FEDERATED
-
-    @property
-    def led(self) -> bool:
-        """Whether a leader shows its query to all, each round."""
-        return self.protocol in LED
-
-    @property
     def reveals(self) -> bool:
-        """Whether first votes are shown before the talk; who leads follows from the salts shown with them."""
-        return self.trust or self.federated or self.led or self.review is not None
+        """Whether first votes are shown before the talk."""
+        return self.trust or self.review is not None
 
     @property
     def by_quorum(self) -> bool:
-        """Whether a quorum of closes decides, and not each node for itself, or quorum sets."""
-        return not self.trust and not self.federated
+        """Whether a quorum of closes decides, and not each node for itself."""
+        return not self.trust
 
     @property
     def form(self) -> Form:
@@ -162,9 +147,7 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         if self.trust and self.least_voters:
             raise ValueError("least_voters must not be given with trust: then each node decides for itself")
         self._check_answers()
-        self._check_federated()
         self._check_inputs()
-        self._check_led()
         self._check_decisions()
         self._check_review()
         if len(self.moot) != 32 or len(self.nonce) != 16:
@@ -180,8 +163,6 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(
                 f"a motion with a review about {self.answers} must have check rows, and learn from them alone"
             )
-        if self.review.asked and self.improve:
-            raise ValueError("a pool to improve models with must hold no check rows")
         self.review.check(self.inputs)
 
     def _check_answers(self) -> None:
@@ -190,8 +171,6 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             check_labels(self.labels)
         elif self.labels:
             raise ValueError(f"a motion about numbers must name no labels: got {len(self.labels)}")
-        if self.improve and self.answers != "labels":
-            raise ValueError(f"a pool to improve models with must be about labels: got {self.answers}")
         if self.is_labels:
             if self.tol != 0.0:
                 raise ValueError(f"tol must be 0 in a motion about labels: got tol={self.tol:g}")
@@ -204,40 +183,9 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
                 f"a motion about {self.answers} must have alpha 0 and beta 1, neither weights nor trust"
             )
 
-    def _check_federated(self) -> None:
-        """Quorum sets decide, so there is nothing to say of queries."""
-        if not self.federated:
-            return
-        if (self.k, self.alpha, self.beta, self.least_voters, self.review) != (1, LOCAL, 1, 0, None):
-            raise ValueError(
-                "a federated motion must have k 1, alpha 0, beta 1, least_voters 0 and no review"
-            )
-        most = MOST_BALLOTS // self.classes.bit_length()
-        if self.inputs > most:
-            raise ValueError(
-                f"a federated motion with {self.classes} labels must hold at most {most:,} inputs: "
-                f"got {self.inputs:,}; put them in several motions"
-            )
-
-    def _check_led(self) -> None:
-        """Leaders are the same for all, and what one shows is a frame."""
-        if not self.led:
-            return
-        if self.weighted:
-            raise ValueError(
-                "a motion with leaders must have equal weights: those of a record are one node's own"
-            )
-        each = self.form.held_bytes + SHOWN_BYTES
-        if self.k * each > MOST_SHOWN_BYTES:
-            raise ValueError(
-                f"a leader that asks k={self.k} must show that many answers in {MOST_SHOWN_BYTES:,} bytes: "
-                f"got {self.k * each:,} on {self.inputs:,} inputs; take a smaller k, or put them in several "
-                "motions"
-            )
-
     def _check_decisions(self) -> None:
         """Protocols that decide have tables, which a node must be able to hold."""
-        if not self.is_labels or self.federated or not protocol_called(self.protocol, led=True).decides:
+        if not self.is_labels or not protocol_called(self.protocol).decides:
             return
         if self.classes**3 * self.beta > MOST_STEPS:
             raise ValueError(
@@ -303,21 +251,10 @@ def motion_name(header: bytes) -> bytes:
     return hashlib.sha256(header).digest()
 
 
-def motion_protocols() -> tuple[str, ...]:
-    """The protocols by which a motion about labels may be played."""
-    return (*PROTOCOLS, *LED, FEDERATED)
-
-
 def check_protocol_name(name: str) -> None:
     """ValueError unless a motion about labels may be played by the protocol of this name."""
-    known = motion_protocols()
-    if name == "hierarchy":
-        raise ValueError(
-            f"protocol must be one of {', '.join(known)}: got 'hierarchy', which is for simulations; put the "
-            "motion to a moot of each team, and then to a moot of their delegates"
-        )
-    if name not in known:
-        raise ValueError(f"protocol must be one of {', '.join(known)}: got {name!r}")
+    if name not in PROTOCOLS:
+        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}: got {name!r}")
 
 
 def check_tol(tol: float, answers: Answers) -> None:

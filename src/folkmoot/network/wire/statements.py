@@ -14,10 +14,7 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from folkmoot.network.wire.ballots import contradict, read_set
 from folkmoot.network.wire.messages import (
-    Ballot,
-    Choice,
     Close,
     Commit,
     Contribution,
@@ -62,11 +59,6 @@ def state(motion: bytes, node: int, version: int, digest: bytes) -> bytes:
     return _statement(b"state", motion, node, version.to_bytes(8, "big"), digest)
 
 
-def led(motion: bytes, node: int, number: int, version: int, digest: bytes) -> bytes:
-    """Signed for the leader of a round, once: in it I hold votes of this digest."""
-    return _statement(b"led", motion, node, number.to_bytes(8, "big"), version.to_bytes(8, "big"), digest)
-
-
 def closing(close: Close) -> bytes:
     """Signed once: this is what I hold at the end, and what I had voted at first."""
     return _statement(
@@ -78,19 +70,6 @@ def closing(close: Close) -> bytes:
         hashlib.sha256(close.first).digest(),
         close.reason.encode(),
     )
-
-
-def chosen(choice: Choice) -> bytes:
-    """Signed once, in a federated motion: I decide by the quorum set of this hash."""
-    digest = bytes.fromhex(read_set(choice.quorum_set).digest())
-    return _statement(b"choice", choice.motion, choice.node, digest)
-
-
-def balloted(ballot: Ballot) -> bytes:
-    """Signed with every change, in a federated motion: this is all that I say, with the set of this hash."""
-    digest = hashlib.sha256(ballot.ballots).digest()
-    number = ballot.number.to_bytes(8, "big")
-    return _statement(b"ballot", ballot.motion, ballot.node, number, ballot.quorum_set, digest)
 
 
 def refusal(motion: bytes, node: int, reason: str) -> bytes:
@@ -218,20 +197,6 @@ class BrokenLabels(msgspec.Struct, frozen=True, tag="broken labels"):
     fingerprint: bytes
 
 
-class TwoQuorumSets(msgspec.Struct, frozen=True, tag="two quorum sets"):
-    """Two signed quorum sets of one node in one motion; or a ballot with another than it had chosen."""
-
-    one: Choice
-    other: Choice | Ballot
-
-
-class TwoBallots(msgspec.Struct, frozen=True, tag="two ballots"):
-    """Two signed ballots of one node that exclude each other: the later takes back what the earlier says."""
-
-    one: Ballot
-    other: Ballot
-
-
 Evidence: TypeAlias = (
     TwoStates
     | TwoCommits
@@ -241,8 +206,6 @@ Evidence: TypeAlias = (
     | TwoSuccessors
     | BrokenOwners
     | BrokenLabels
-    | TwoQuorumSets
-    | TwoBallots
 )
 
 _DECODER: Final = msgspec.msgpack.Decoder(Evidence)
@@ -333,8 +296,6 @@ def proves(evidence: Evidence, key: Ed25519PublicKey, fingerprint: bytes) -> boo
         return _broke_its_map(evidence, key)
     if isinstance(evidence, BrokenLabels):
         return _broke_its_labels(evidence, key, fingerprint)
-    if isinstance(evidence, TwoQuorumSets | TwoBallots):
-        return _proves_ballots(evidence, key)
     commit = evidence.commit
     if isinstance(evidence, BrokenCommitment):
         shown: Close | Reveal = evidence.close
@@ -382,26 +343,6 @@ def _broke_its_labels(evidence: BrokenLabels, key: Ed25519PublicKey, fingerprint
         and holds(key, promised.signature, contributed(opened.invite, promised))
         and holds(key, opened.signature, opens_labels(opened))
     )
-
-
-def _proves_ballots(evidence: TwoQuorumSets | TwoBallots, key: Ed25519PublicKey) -> bool:
-    one, other = evidence.one, evidence.other
-    if (one.motion, one.node) != (other.motion, other.node):
-        return False
-    try:
-        if isinstance(one, Ballot) and isinstance(other, Ballot):
-            differ = one.quorum_set != other.quorum_set or contradict(one, other)
-        else:
-            differ = set_of(one) != set_of(other)
-        said = [chosen(x) if isinstance(x, Choice) else balloted(x) for x in (one, other)]
-    except ValueError:  # what nobody can read proves nothing
-        return False
-    return differ and all(holds(key, x.signature, words) for x, words in zip((one, other), said, strict=True))
-
-
-def set_of(said: Choice | Ballot) -> bytes:
-    """The hash of the quorum set with which it was said."""
-    return said.quorum_set if isinstance(said, Ballot) else bytes.fromhex(read_set(said.quorum_set).digest())
 
 
 def _statement(kind_: bytes, motion: bytes, node: int, *parts: bytes) -> bytes:

@@ -37,15 +37,12 @@ class Testimony:
             version, votes, signature, colours = last
             if version == answer.version and signature == answer.signature and votes == answer.votes:
                 return colours, None
-        found, evidence = self.compare_answer(peer, answer)
+        found, evidence = self._compare_answer(peer, answer)
         if found is not None:
             self._last[peer] = (answer.version, answer.votes, answer.signature, found)
         return found, evidence
 
-    def compare_answer(
-        self, peer: int, answer: m.Answer | m.Led | m.Shown
-    ) -> tuple[Array | None, TwoStates | None]:
-        """The same for what a peer has told somebody, which need not be its last answer to this node."""
+    def _compare_answer(self, peer: int, answer: m.Answer) -> tuple[Array | None, TwoStates | None]:
         heard = m.Heard(peer, answer.version, hashlib.sha256(answer.votes).digest(), answer.signature)
         known = self._states.get(peer, {}).get(answer.version)
         if known != heard and not self._signed(heard):

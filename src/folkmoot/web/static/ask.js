@@ -53,12 +53,13 @@ const Ask = (() => {
   const number = (name, attributes = {}) => html("input", { "data-term": name, type: "number", ...attributes });
   const choice = (name, choices) => html("select", { "data-term": name }, choices.map(([value, text]) => html("option", { value, text })));
 
-  // The terms of folkmoot ask: each field with its words, and for which talks and protocols it means something. What does not go
-  // together is said by the node, in the words of the prompt.
+  // The terms of folkmoot ask: each field with its words, and for which talks it means something. What does not go together is said by
+  // the node, in the words of the prompt.
   function fieldsOf(state) {
     const { access } = state;
     const about = (field, words, wanted, after = "") => ({ field, wanted, label: html("label", {}, field.type === "checkbox" ? [field, ` ${words}`] : [`${words} `, field, after]) });
-    const [labels, rounds] = [(talk) => talk === "labels", (talk, protocol) => protocol !== "federated"];
+    const labels = (talk) => talk === "labels";
+    const any = () => true;
     const within = number("tol", { min: 0, step: "any" });
     const review = box("peer_review");
     return {
@@ -68,20 +69,19 @@ const Ask = (() => {
         about(within, "within (tol)", (talk) => talk !== "labels"),
         about(html("input", { "data-term": "labels", type: "text", size: 16, placeholder: "yes,no" }), "which labels", (talk) => talk !== "numbers" && access.labels === null),
         about(number("seconds", { min: 2, max: 86400, value: 30, step: "any" }), "answer within", () => true, " s"),
-        about(number("rounds", { min: 1, max: 500, value: 50 }), "rounds", rounds),
+        about(number("rounds", { min: 1, max: 500, value: 50 }), "rounds", any),
         about(choice("protocol", access.protocols.map((name) => [name, plain(name)])), "protocol", labels),
       ],
       believes: [
         about(choice("weights", Object.entries(WEIGHTS)), "answers weigh", () => true),
         about(box("trust"), "learn whom to trust first", labels),
         about(review, "peer review: invite check rows", () => true),
-        about(box("improve"), "a pool, to improve models with", () => true),
       ],
       more: [
-        about(number("k", { min: 1, placeholder: "10" }), "peers asked a round (k)", rounds),
-        about(html("input", { "data-term": "alpha", type: "text", size: 6, placeholder: "most" }), "equal answers that win (alpha)", (talk, protocol) => labels(talk) && rounds(talk, protocol)),
-        about(number("beta", { min: 1, placeholder: "20" }), "rounds in a row that decide (beta)", (talk, protocol) => labels(talk) && rounds(talk, protocol)),
-        about(number("least_voters", { min: 1 }), "first votes that a label needs", rounds),
+        about(number("k", { min: 1, placeholder: "10" }), "peers asked a round (k)", any),
+        about(html("input", { "data-term": "alpha", type: "text", size: 6, placeholder: "most" }), "equal answers that win (alpha)", labels),
+        about(number("beta", { min: 1, placeholder: "20" }), "rounds in a row that decide (beta)", labels),
+        about(number("least_voters", { min: 1 }), "first votes that a label needs", any),
         about(number("pace", { min: 0.001, step: "any", placeholder: "0.02" }), "pace", () => true, " s"),
       ],
     };
@@ -92,24 +92,19 @@ const Ask = (() => {
     const { access } = state;
     const kinds = html("select", { "data-kinds": "" }, access.answers.map((kind) => html("option", { value: kind, text: KINDS[kind] })));
     const { within, review, first, believes, more } = fieldsOf(state);
-    const protocol = first.find(({ field }) => field.dataset.term === "protocol").field;
-    const note = html("p", { class: "soft small", hidden: "" });
     const fit = () => {
       // By peer review each makes labels of the probabilities that are handed in, and these are talked about.
       const talk = kinds.value === "probabilities" && review.checked ? "labels" : kinds.value;
-      const rule = talk === "labels" ? protocol.value : "";
-      for (const { label, field, wanted } of [...first, ...believes, ...more]) label.hidden = field.disabled = !wanted(talk, rule);
+      for (const { label, field, wanted } of [...first, ...believes, ...more]) label.hidden = field.disabled = !wanted(talk);
       within.required = kinds.value === "numbers";
       within.placeholder = kinds.value === "numbers" ? "0.5" : "0.01";
-      note.hidden = rule !== "federated";
-      note.textContent = `Each node decides by its own quorum set. ${access.quorum_set ? `That of this node: ${plain(access.quorum_set)}.` : "This node has none: write [quorum_set] into its node.toml."}`;
     };
-    for (const field of [kinds, protocol, review]) field.addEventListener("change", fit);
+    for (const field of [kinds, review]) field.addEventListener("change", fit);
     fit();
     const line = (fields) => html("div", { class: "controls-line" }, fields.map(({ label }) => label));
     const top = line(first);
     top.prepend(html("label", { hidden: access.answers.length < 2 ? "" : null }, ["answers are ", kinds]));
-    return [top, note, line(believes), html("details", { class: "more-terms" }, [html("summary", { text: "More terms" }), line(more)])];
+    return [top, line(believes), html("details", { class: "more-terms" }, [html("summary", { text: "More terms" }), line(more)])];
   }
 
   // Who has sent check rows for a motion of this node that is not put yet, who will not and why.

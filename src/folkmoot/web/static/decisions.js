@@ -8,7 +8,6 @@ const Decisions = (() => {
 
   const NUMBERS = ["number", "a quorum signed", "agree", "first: lowest, median, highest"];
   const LABELS = ["decision", "agree", "first votes"];
-  const FEDERATED = ["decision", "this node", "quorum", "first votes"];
 
   // Numbers have no labels: what was claimed, the window that it is the middle of, and between what the first numbers lay.
   function numberRow(line) {
@@ -31,7 +30,7 @@ const Decisions = (() => {
     return [first, strip(shares, labels)];
   }
 
-  function row(line, { labels, protocol }) {
+  function row(line, { labels }) {
     const votes = Object.values(line.first_votes).reduce((sum, count) => sum + count, 0);
     const shares = Object.fromEntries(Object.entries(line.first_votes).map(([label, count]) => [label, count / votes]));
     const most = Object.entries(line.first_votes).sort((a, b) => b[1] - a[1]).slice(0, 3);
@@ -40,12 +39,9 @@ const Decisions = (() => {
     const said = line.decision === null ? [chip(null, labels), html("span", { class: "soft", text: ` ${bare(line.why_undecided || "undecided")}` })] : [chip(line.decision, labels)];
     said.push(...likely(line, labels));
     if (other) said.push(html("span", { class: "soft", text: line.majority === null ? " first votes were level" : " not what most voted at first" }));
-    const agreed = protocol === "federated"
-      ? [cell(plain(line.ballot || "")), cell(line.decision === null ? "" : many(line.signers, "signer"), { class: "number" })]
-      : [cell(percent(line.agreement), { class: "number" })];
     return html("tr", {}, [
       html("th", { scope: "row", class: "number", text: String(line.input) }),
-      cell(said), ...agreed, cell([strip(shares, labels), ...first], { class: "votes" }),
+      cell(said), cell(percent(line.agreement), { class: "number" }), cell([strip(shares, labels), ...first], { class: "votes" }),
     ]);
   }
 
@@ -99,7 +95,7 @@ const Decisions = (() => {
     const talk = html("div");
     const parts = [
       html("h3", { text: "Decisions" }),
-      html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Decisions in a table" }, [html("table", { class: "table" }, [head("input", ...(motion.protocol === "federated" ? FEDERATED : motion.labels.length ? LABELS : NUMBERS)), body])]),
+      html("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Decisions in a table" }, [html("table", { class: "table" }, [head("input", ...(motion.labels.length ? LABELS : NUMBERS)), body])]),
       more, talk,
     ];
     if (motion.labels.length) parts.push(state.access.may === "ask" ? truths(state, motion) : html("p", { class: "soft small", text: "This token may only read: what was right can be told with the other one." }));

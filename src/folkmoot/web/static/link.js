@@ -4,7 +4,6 @@ const Link = (() => {
   const WAITS = [0.5, 1, 2, 4, 8, 15]; // seconds before it is tried again
   const SILENCE = 40; // seconds: a node that is there says something every 15
   let token = "";
-  let base = ""; // before /v1/..., where somebody speaks for several nodes
 
   class Refusal extends Error {
     constructor(status, detail) { super(detail); this.status = status; }
@@ -26,14 +25,14 @@ const Link = (() => {
     }
   }
 
-  async function ask(path, options = {}, own = base) {
+  async function ask(path, options = {}) {
     const headers = { ...options.headers, Authorization: `Bearer ${token}` };
-    const response = await fetch(`${own}${path}`, { ...options, headers, cache: "no-store", credentials: "omit", redirect: "error" });
+    const response = await fetch(path, { ...options, headers, cache: "no-store", credentials: "omit", redirect: "error" });
     if (!response.ok) throw new Refusal(response.status, await why(response));
     return response;
   }
 
-  const get = async (path, own = base) => (await ask(path, {}, own)).json();
+  const get = async (path) => (await ask(path)).json();
   const send = async (method, path, body, headers) => (await ask(path, { method, body, headers })).json();
 
   // A file of the node, saved by the browser: a link cannot show the token.
@@ -74,7 +73,6 @@ const Link = (() => {
   // Follow a stream until ``stop``. tell: event(event), there(), gone(seconds until it is tried again, why), refused(error).
   function follow(path, tell) {
     let [last, tries, stopped, ending, wake] = ["", 0, false, null, null];
-    const own = base;
 
     async function once() {
       ending = new AbortController();
@@ -86,7 +84,7 @@ const Link = (() => {
       try {
         heard();
         const headers = last ? { "Last-Event-ID": last } : {};
-        const response = await ask(path, { headers, signal: ending.signal }, own);
+        const response = await ask(path, { headers, signal: ending.signal });
         tries = 0;
         if (!stopped) tell.there();
         for await (const event of events(response.body, heard)) {
@@ -124,7 +122,6 @@ const Link = (() => {
   return {
     Refusal, fromAddress, get, send, download, follow,
     show(shown) { token = shown; },
-    through(prefix) { base = prefix; },
     get known() { return token !== ""; },
   };
 })();

@@ -103,12 +103,6 @@ const Moot = (() => {
     return said.join("");
   }
 
-  // How many models that were made of pools wait for the operator.
-  function models(moot) {
-    const waiting = moot.candidates.filter((each) => each.refused === null && !each.adopted).length;
-    return waiting ? ` ${many(waiting, "model")} made of pools ${waiting === 1 ? "waits" : "wait"} to be adopted.` : "";
-  }
-
   function draw(state) {
     const { moot } = state;
     const accused = accusedBy(state);
@@ -116,7 +110,7 @@ const Moot = (() => {
     document.getElementById("title").textContent = `${plain(moot.node)} in its moot`;
     document.title = `${plain(moot.node)}: folkmoot`;
     document.getElementById("about").textContent =
-      `${reached} of ${moot.participants} participants connected, a quorum needs ${moot.quorum}. Up ${time(moot.seconds + (Date.now() - state.heard) / 1000)}; folkmoot ${plain(moot.version)}.${moot.has_room ? "" : " NO ROOM on its disk for new motions."}${rosters(moot)}${models(moot)}`;
+      `${reached} of ${moot.participants} participants connected, a quorum needs ${moot.quorum}. Up ${time(moot.seconds + (Date.now() - state.heard) / 1000)}; folkmoot ${plain(moot.version)}.${moot.has_room ? "" : " NO ROOM on its disk for new motions."}${rosters(moot)}`;
     drawRing(state, accused);
     drawTable(state, accused);
     drawAccused(state, accused);

@@ -5,10 +5,6 @@ const Motion = (() => {
   const { many, short, list, time, clock, bars, chart, key, fresh, facts, reasons, head, cell, button, saving } = Words;
   const PHASES = { voting: "models vote", gathering: "votes are committed", revealing: "votes are shown", talking: "they talk", closing: "answers are signed" };
 
-  // How far a node is with an input of a federated motion, the furthest last.
-  const BALLOTS = { "nothing said": "has said nothing", prepare: "votes to prepare a label", prepared: "has accepted it as prepared", commit: "votes to commit to it", committed: "has accepted it as committed", decided: "has confirmed it: decided" };
-  const federated = (motion) => motion.protocol === "federated";
-
   const left = (live) => live.remaining - (performance.now() - live.at) / 1000;
 
   function phases(live) {
@@ -28,7 +24,7 @@ const Motion = (() => {
     const detail = live.detail;
     const parts = [
       phases(live),
-      progress([federated(motion) ? "counter" : "round", `${live.round} of ${live.rounds}`], live.round, live.rounds),
+      progress(["round", `${live.round} of ${live.rounds}`], live.round, live.rounds),
       progress(["time left", time(left(live))], left(live), motion.seconds || live.whole || live.remaining),
       html("p", { class: "counts", text: `${live.committed} of ${motion.participants} have committed their votes, ${live.closed} have signed their answers.` }),
     ];
@@ -39,47 +35,18 @@ const Motion = (() => {
       parts.push(html("p", { class: "soft small", text: `Votes on all ${many(motion.inputs, "input")} of those who answered${asked}.` }));
     }
     if (typeof live.apart === "number") parts.push(html("p", { class: "counts", text: `The numbers of those asked in the latest round are ${Number(live.apart.toPrecision(3))} apart on the worst input${motion.tol ? `; ${motion.tol} will do` : ""}.` }));
-    if (federated(motion)) parts.push(...ballots(motion, live));
     if (live.series.length > 1) parts.push(html("h3", { text: "Round by round" }), chart(live.series, motion.labels, "shares of the labels among those asked, round by round"), key(motion.labels));
-    parts.push(html("p", { class: "limits", text: federated(motion)
-      ? "A node sees the statements that others sign and send to it, each with its quorum set. What it has confirmed by its own set stays decided, whatever the others do."
-      : "A node sees no more than this: its own questions, and what those whom it asked answered. What the others say to each other it learns only from what they sign at the end." }));
+    parts.push(html("p", { class: "limits", text: "A node sees no more than this: its own questions, and what those whom it asked answered. What the others say to each other it learns only from what they sign at the end." }));
     return parts;
   }
 
-  // A federated motion under way: how far this node is with its inputs, and by whose choice it decides.
-  function ballots(motion, live) {
-    const told = live.ballots || {};
-    const names = [...new Set([...Object.keys(BALLOTS), ...Object.keys(told)])].filter((what) => told[what]);
-    const lines = names.map((what) => {
-      const bar = html("span", { class: "bar" });
-      bar.style.width = percent(told[what] / motion.inputs, 2);
-      return html("div", { class: `line ballot${what === "decided" ? " done" : ""}` }, [html("span", { text: BALLOTS[what] || plain(what) }), html("span", { class: "track" }, [bar]), html("span", { class: "many", text: told[what].toLocaleString("en") })]);
-    });
-    return [
-      html("h3", { text: "How far this node is, by number of inputs" }), ...lines,
-      html("h3", { text: "Whose quorum sets are known" }), ...quorumSets(motion),
-    ];
-  }
-
-  // By which set each decides; those who have the same choice stand together.
-  function quorumSets(motion) {
-    const found = new Map();
-    for (const [name, set] of Object.entries(motion.quorum_sets)) found.set(set, [...(found.get(set) || []), name]);
-    if (!found.size) return [html("p", { class: "soft", text: "Nobody has told its quorum set yet." })];
-    return [...found].map(([set, names]) => html("p", { class: "quorum-set" }, [html("b", { text: bare(set) }), html("span", { class: "soft", text: ` chosen by ${list(names, 12)}` })]));
-  }
-
   function rule(motion) {
-    if (motion.protocol === "federated") return "federated; each node decides by its own quorum set";
     const asks = `${plain(motion.protocol)}, k = ${motion.k}`;
     if (motion.tol !== null) return `${asks}; at least ${motion.least_voters} with an answer at first, a quorum of ${motion.quorum} within ${motion.tol}`;
     return `${asks}, alpha = ${motion.alpha}; ${motion.quorum ? `at least ${many(motion.least_voters, "first vote")}, a quorum of ${motion.quorum}` : "each node decides by those whom it trusts"}`;
   }
 
-  const took = (motion) => (federated(motion)
-    ? `${many(motion.queries, "statement")} of this node, up to counter ${motion.rounds_played}`
-    : `${many(motion.rounds_played, "round")}, ${many(motion.queries, "question")} of this node`);
+  const took = (motion) => `${many(motion.rounds_played, "round")}, ${many(motion.queries, "question")} of this node`;
 
   // On what the weights of this node rest: check rows, truths, its own holdout.
   const learnt = (motion) => (motion.trust === null ? "" : `${bare(motion.why)}; the weights stand beside the participants`);
@@ -113,7 +80,6 @@ const Motion = (() => {
         ...accused.slice(0, 5).map(([who]) => saving(`Evidence against ${plain(who)}`, `${path}/evidence/${encodeURIComponent(who)}`, `${name}-${who.replace(/[^\w.-]/g, "_")}.evidence`, state.tell)),
       ]),
       known(motion),
-      ...(federated(motion) ? [html("h3", { text: "Quorum sets" }), ...quorumSets(motion)] : []),
     ];
   }
 
@@ -147,16 +113,15 @@ const Motion = (() => {
   }
 
   const about = (motion) =>
-    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : `${motion.answers === "probabilities" ? "probabilities of " : ""}${many(motion.labels.length, "label")}`}${motion.tol ? ` within ${motion.tol}` : ""}.${motion.improve ? " A pool: nodes whose operators want it make better models of the answers." : ""}` });
+    html("p", { class: "soft", text: `Asked by ${plain(motion.asker)}, ${clock(motion.created)}: ${many(motion.inputs, "input")}, ${motion.answers === "numbers" ? "numbers" : `${motion.answers === "probabilities" ? "probabilities of " : ""}${many(motion.labels.length, "label")}`}${motion.tol ? ` within ${motion.tol}` : ""}.` });
 
   function drawList(state) {
     const rows = [...state.motions].reverse().slice(0, 40).map((motion) => {
       const live = motion.state === "open" && state.live.get(motion.motion);
       const chosen = motion.motion === state.chosen;
       const pick = button(short(motion.motion), () => state.choose(motion.motion), { class: "pick", "data-key": motion.motion, "aria-pressed": String(chosen), "aria-label": `look at motion ${short(motion.motion)}` });
-      const stands = live ? `${live.phase}, ${federated(motion) ? "counter" : "round"} ${live.round}` : motion.state === "open" ? "open" : motion.undecided ? `${motion.decided} decided, ${motion.undecided} not` : "all decided";
+      const stands = live ? `${live.phase}, round ${live.round}` : motion.state === "open" ? "open" : motion.undecided ? `${motion.decided} decided, ${motion.undecided} not` : "all decided";
       const words = [`${stands} `];
-      if (motion.improve) words.push(html("b", { class: "tag", text: "pool" }));
       if (Object.keys(motion.evidence).length) words.push(html("b", { class: "bad", text: " evidence" }));
       return html("tr", { class: chosen ? "chosen" : "" }, [
         cell(pick), cell(motion.inputs.toLocaleString("en"), { class: "number" }), cell(words), cell(plain(motion.asker)), cell(clock(motion.created), { class: "number" }),

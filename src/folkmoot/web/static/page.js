@@ -7,7 +7,7 @@ const Page = (() => {
   const LISTED = 40; // motions
   const LOOKED = 1000; // milliseconds between two looks at what events do not tell of a motion under way
 
-  const state = { access: null, moot: null, model: null, motions: [], inVain: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
+  const state = { access: null, moot: null, motions: [], inVain: [], count: 0, live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false, heard: 0, there: false };
   let link = null;
   let due = false;
   let timer = 0;
@@ -24,7 +24,6 @@ const Page = (() => {
       Moot.draw(state);
       Motion.draw(state);
       Ask.draw(state);
-      Models.draw(state);
       Rosters.draw(state);
     });
   }
@@ -97,12 +96,6 @@ const Page = (() => {
     return live;
   }
 
-  // Models change with what the stream says of them: which votes, which candidates there are.
-  state.lookAtModel = async () => {
-    state.model = await Link.get("/v1/model");
-    changed();
-  };
-
   state.lookAtMotions = async () => {
     state.inVain = (await Link.get(`/v1/motions?last=1`)).invitations;
     changed();
@@ -114,9 +107,9 @@ const Page = (() => {
   }
 
   async function refresh() {
-    const [access, listed, evidence, records, model] = await Promise.all(
-      ["/v1/access", `/v1/motions?last=${LISTED}`, "/v1/evidence", "/v1/records", "/v1/model"].map((path) => Link.get(path)));
-    Object.assign(state, { access, model, motions: [], inVain: listed.invitations, count: listed.count, accusations: evidence.evidence, records: records.records });
+    const [access, listed, evidence, records] = await Promise.all(
+      ["/v1/access", `/v1/motions?last=${LISTED}`, "/v1/evidence", "/v1/records"].map((path) => Link.get(path)));
+    Object.assign(state, { access, motions: [], inVain: listed.invitations, count: listed.count, accusations: evidence.evidence, records: records.records });
     state.live.clear();
     state.under = null;
     listed.motions.forEach(keep);
@@ -132,8 +125,6 @@ const Page = (() => {
       const known = new Set(state.accusations.filter((each) => each.roster).map((each) => each.participant));
       if (state.access && data.two_successors.some((name) => !known.has(name)))
         Link.get("/v1/evidence").then(({ evidence }) => { state.accusations = evidence; changed(); }).catch(() => {});
-      const models = (told) => JSON.stringify([told.model, told.candidates]);
-      if (state.model && state.moot && models(state.moot) !== models(data)) state.lookAtModel().catch(() => {});
       state.moot = data;
       state.heard = Date.now();
     },
@@ -155,7 +146,6 @@ const Page = (() => {
     },
     over(data) {
       motion(data.motion).catch(state.failed);
-      if (state.model && state.model.pools_of) state.lookAtModel().catch(() => {}); // its pool waits now
       state.tell(`Motion ${short(data.motion)} is over: ${data.inputs - data.undecided} of ${many(data.inputs, "input")} decided.`);
     },
   };
@@ -174,71 +164,32 @@ const Page = (() => {
     $("link").textContent = bare(words);
   }
 
-  // What streams have in common: whether somebody is there.
-  const following = (there, event) => ({
-    there() {
-      state.there = true;
-      status("live", "there");
-      there();
-    },
-    gone(wait, why) {
-      state.there = false;
-      status(`the node is gone${why ? ` (${why})` : ""}; trying again in ${wait} s`, "gone");
-    },
-    refused(error) { error.status === 401 ? ask(error.message) : state.failed(error); },
-    event,
-  });
-
-  // What one node sees: the page's own, or one of several behind it.
-  function lookAtOne(prefix) {
-    end();
-    Link.through(prefix);
-    Object.assign(state, { access: null, moot: null, model: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false });
-    Motion.forget();
-    Ask.forget();
-    $("all").hidden = true;
-    timer = setInterval(lookAgain, LOOKED);
-    link = Link.follow("/v1/events", following(() => refresh().catch(state.failed), ({ kind, data }) => {
-      if (HEARD[kind]) HEARD[kind](data);
-      changed();
-    }));
-  }
-
-  function lookAtAll() {
-    end();
-    Link.through("");
-    $("one").hidden = true;
-    $("all").hidden = false;
-    link = Link.follow("/v1/together/events", following(() => {}, ({ kind, data }) => { if (kind === "together") Together.draw(data, look); }));
-  }
-
-  function look(name) {
-    $("seen-by").value = name;
-    state.tell("");
-    if (name) lookAtOne(`/nodes/${encodeURIComponent(name)}`);
-    else lookAtAll();
-  }
-
-  async function begin() {
+  function begin() {
     end();
     $("door").hidden = true;
     status("looking for the node…", "");
-    Link.through("");
-    let access;
-    try {
-      access = await Link.get("/v1/access");
-    } catch (error) {
-      if (error instanceof Link.Refusal) return error.status === 401 ? ask(error.message) : state.failed(error);
-      return lookAtOne(""); // it is not there: wait for it
-    }
-    $("switch").hidden = !access.nodes;
-    if (!access.nodes) return lookAtOne("");
-    const choices = [["", "all together"], ...access.nodes.map((name) => [name, `what ${plain(name)} sees`])];
-    $("seen-by").replaceChildren(...choices.map(([value, text]) => Parts.html("option", { value, text })));
-    look("");
+    Object.assign(state, { access: null, moot: null, motions: [], live: new Map(), accusations: [], records: {}, chosen: null, under: null, pinned: false });
+    Motion.forget();
+    Ask.forget();
+    timer = setInterval(lookAgain, LOOKED);
+    link = Link.follow("/v1/events", {
+      there() {
+        state.there = true;
+        status("live", "there");
+        refresh().catch(state.failed);
+      },
+      gone(wait, why) {
+        state.there = false;
+        status(`the node is gone${why ? ` (${why})` : ""}; trying again in ${wait} s`, "gone");
+      },
+      refused(error) { error.status === 401 ? ask(error.message) : state.failed(error); },
+      event({ kind, data }) {
+        if (HEARD[kind]) HEARD[kind](data);
+        changed();
+      },
+    });
   }
   $("follow").addEventListener("click", () => state.unpin());
-  $("seen-by").addEventListener("change", () => look($("seen-by").value));
 
   function end() {
     if (link) link.stop();
@@ -251,8 +202,6 @@ const Page = (() => {
   function ask(why = "") {
     end();
     $("one").hidden = true;
-    $("all").hidden = true;
-    $("switch").hidden = true;
     $("door").hidden = false;
     $("door-why").textContent = bare(why);
     status("", "");

@@ -13,7 +13,6 @@ from folkmoot.network.service import control
 from folkmoot.network.service.status import PeerStatus, Status
 from folkmoot.network.storage.account import account_of
 from folkmoot.network.wire import messages as m
-from folkmoot.web import models, shapes
 from folkmoot.web.api import _truths_in
 from folkmoot.web.putting import asked_in_json
 from support.network.decoders.reader import INPUTS, Reader
@@ -58,10 +57,3 @@ def doors() -> Iterator[Reader]:
     yield Reader("questions over HTTP", asked_in_json, [question], a_batch, ("web.putting:_QUESTION",))
     yield Reader("truths over HTTP", lambda data: _truths_in("json", data, stored), [truths], some_truths,
                  ("web.api:_TRUTHS",))  # fmt: skip
-
-    def which(_data: bytes, found: shapes.Which) -> None:
-        assert found.motion is None or isinstance(found.motion, str)
-
-    yield Reader("which model over HTTP", partial(m.decoded, models._WHICH),
-                 [b'{"motion": "865eab2c"}', b"{}", b'{"motion": null}'], which,
-                 ("web.models:_WHICH",))  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is in files: rosters, quorum sets, certificates, audit logs, kept rounds."""
+"""What is in files: rosters, certificates, audit logs, kept rounds."""
 
 from __future__ import annotations
 
@@ -9,20 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.federated.agreement import Statement
-from folkmoot.federated.quorum_set import QuorumSet
-from folkmoot.network.membership.quorum_choice import read_quorum_set
 from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.session.series import Rounds, Series, read_series
 from folkmoot.network.storage.account import account_of
 from folkmoot.network.storage.audit import check_export, export_log
 from folkmoot.network.storage.certificate import read_certificate, write_certificate
-from folkmoot.network.wire.ballots import form_of, pack_statement, read_set, unpack_statement
 from folkmoot.network.wire.succession import Succession
 from folkmoot.network.wire.succession_file import read_succession, write_succession
 from support.network.decoders.reader import Reader
 from support.network.epochs import member, roster_of, signatures
-from support.network.federated_moot import FederatedMoot
 from support.network.moot_in_memory import Moot
 from support.network.number_moot import NumberMoot
 
@@ -79,48 +74,10 @@ def rosters(folder: Path) -> Iterator[Reader]:
                  [each.line().encode() for each in old], a_member, line, quick=300)  # fmt: skip
 
 
-def ballots(folder: Path) -> Iterator[Reader]:
-    """Statements of federated motions, and quorum sets in files."""
-    rng = np.random.default_rng(5)
-    pool = []
-    for classes in (2, 3, 10):
-        for counters in (0, 1, 3):
-            said = rng.integers(-1, classes, (4, counters, 6)).astype(np.int8)
-            wanted, at = rng.integers(-1, classes, 6).astype(np.int8), rng.integers(0, 17, 6)
-            pool.append(pack_statement(Statement("", said, at, wanted), classes))
-
-    def one_encoding(data: bytes, found: tuple[Statement, int]) -> None:
-        statement, classes = found
-        assert pack_statement(statement, classes) == data
-        assert -1 <= statement.said.min(initial=0) <= statement.said.max(initial=0) < classes
-        assert 0 <= statement.counter.min() <= statement.counter.max() <= 16
-
-    path = folder / "mine.toml"
-    texts = [
-        b'threshold = 2\nmembers = ["a", "b"]\n[[inner]]\nthreshold = 1\nmembers = ["c"]\n',
-        b'name = "x"\n[quorum_set]\nthreshold = 1\nmembers = ["a"]\n',
-        b'{"threshold": 2, "validators": ["a"], "innerQuorumSets": [{"threshold": 1, "validators": ["b"]}]}',
-    ]
-
-    def read(data: bytes) -> QuorumSet:
-        path.write_bytes(data)
-        return read_quorum_set(path)
-
-    def satisfiable(_data: bytes, found: QuorumSet) -> None:
-        assert found.satisfiable
-        assert read_set(form_of(found)).digest() == found.digest()
-
-    yield Reader("ballots", lambda data: unpack_statement(data[:2000], bytes(32)), pool, one_encoding,
-                 ("wire.ballots:unpack_statement",), quick=3000)  # fmt: skip
-    yield Reader("quorum set files", read, texts, satisfiable,
-                 ("membership.quorum_choice:read_quorum_set",), quick=300)  # fmt: skip
-
-
 def played() -> Iterator[Reader]:
     """Certificates, audit logs and kept rounds of motions that were played."""
     values = np.tile(np.arange(4.0), (7, 1))
-    federated = FederatedMoot(np.ones((7, 2), np.int8), 1)
-    halls = [Moot(np.ones((7, 4), np.int8), 1, two_faced=[2]), NumberMoot(values, 1), federated]
+    halls = [Moot(np.ones((7, 4), np.int8), 1, two_faced=[2]), NumberMoot(values, 1)]
     certificates, exports, rounds = [], [], []
     for hall in halls:
         hall.put(0, rounds=3)

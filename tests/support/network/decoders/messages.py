@@ -21,7 +21,6 @@ from folkmoot.network.wire.review import CheckedForm, OwnerMap, Review, read_map
 from folkmoot.network.wire.schema import Column
 from folkmoot.network.wire.verdict import verdict
 from support.network.decoders.reader import INPUTS, Reader
-from support.network.federated_moot import FederatedMoot
 from support.network.moot_in_memory import Moot, keys_and_roster
 from support.network.number_moot import NumberMoot
 
@@ -60,11 +59,6 @@ def messages() -> list[bytes]:
         m.Invite(INVITATION.encoded(), bytes(64)), m.Rows(name, bytes(40), GIVEN),
         m.Owners(name, 5, bytes(32), (m.Owned(GIVEN, (1, 7)),), bytes(64)),
         m.Labels(name, bytes(32), 5, bytes(32), votes, bytes(64)), m.Unopened(name, b"\x05"),
-        m.Choice(name, 5, m.SetForm(2, ("p000", "p001"), (m.SetForm(1, ("p002",), ()),)), bytes(64)),
-        m.Ballot(name, 5, 3, bytes(32), bytes(40), bytes(64)), m.Lacking(name, bytes(96)),
-        m.Lead(name, 7), m.Led(name, 7, 9, votes, bytes(64), bytes(64)),
-        m.Show(name, 7, (m.Shown(5, 9, votes, bytes(64), bytes(64)), m.Shown(1, 0, b"", *[bytes(64)] * 2))),
-        m.Unseen(name, b"\x05"), m.Seen(name, 5, bytes(64), bytes(32), votes, bytes(64)),
     )]  # fmt: skip
 
 
@@ -74,8 +68,6 @@ def evidence() -> list[bytes]:
     commit = m.Commit(bytes(32), 5, bytes(32), bytes(64), want=True)
     close = m.Close(bytes(32), 5, b"1", bytes(32), b"2", "", bytes(64))
     consent = statements.Consent(bytes(32), 5, bytes(32), bytes(64))
-    choice = m.Choice(bytes(32), 5, m.SetForm(1, ("p000",), ()), bytes(64))
-    ballot = m.Ballot(bytes(32), 5, 3, bytes(32), bytes(40), bytes(64))
     return [statements.write_evidence(each) for each in (
         statements.TwoStates(bytes(32), heard, heard), statements.TwoCommits(commit, commit),
         statements.TwoCloses(close, close), statements.BrokenCommitment(commit, close, bytes(32)),
@@ -87,20 +79,17 @@ def evidence() -> list[bytes]:
         statements.BrokenLabels(
             GIVEN, m.Labels(bytes(32), bytes(32), 5, bytes(32), b"2", bytes(64)), bytes(32)
         ),
-        statements.TwoQuorumSets(choice, choice),
-        statements.TwoQuorumSets(choice, ballot), statements.TwoBallots(ballot, ballot),
     )]  # fmt: skip
 
 
 def headers() -> list[bytes]:
-    """Headers of motions about labels, numbers and probabilities, and of a federated one."""
+    """Headers of motions about labels, numbers and probabilities."""
     hall = Moot(np.zeros((6, INPUTS), np.int8), 0)
     changes: list[dict[str, Any]] = [{}, {"protocol": "snowball"}, {"alpha": 0}, {"weighted": True}]
     changes += [{"trust": True, "review": Review(20, bytes(32), bytes(32))}]
     numbers = NumberMoot(np.zeros((6, INPUTS)), 0)
     chances = NumberMoot(np.zeros((6, INPUTS, 3), np.int16), 0)
-    federated = FederatedMoot(np.zeros((6, INPUTS), np.int8), 0)
-    others = [moot.motion()[0].encoded() for moot in (numbers, chances, federated)]
+    others = [moot.motion()[0].encoded() for moot in (numbers, chances)]
     return [*others, *(hall.motion(**each)[0].encoded() for each in changes)]
 
 
@@ -110,8 +99,7 @@ def whole_message(data: bytes, message: Any) -> None:
 
 def whole_header(data: bytes, found: Motion) -> None:
     assert found.encoded() == data
-    if not found.federated:
-        assert found.rule(found.alpha or found.k // 2 + 1) if found.is_labels else found.aggregation()
+    assert found.rule(found.alpha or found.k // 2 + 1) if found.is_labels else found.aggregation()
     assert found.form.held_bytes < m.MOST_BYTES / 2
 
 

@@ -1,4 +1,4 @@
-"""A node that lies in a motion about numbers or probabilities, for drills.
+"""A node that lies in a motion about numbers or probabilities.
 
 The adversaries of ``agree`` see the honest range and the asker's number. A real node has heard some of it: it
 asks like all others, and takes what it was told last for what they hold; at first, its own model's numbers.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.adversaries import NUMBER_ATTACKS, FarAway, NumberAdversary, Observation
+from folkmoot.adversaries import NumberAdversary, Observation
 from folkmoot.arrays import Array, Floats
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.minutes import Minutes
@@ -21,11 +21,6 @@ from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.stance import Told
 from folkmoot.network.session.voting import Fetching, Voting
 from folkmoot.network.wire.forms import ChanceForm, NumberForm
-
-
-def number_adversary_of(name: str) -> NumberAdversary:
-    """Who lies in numbers under this name of ``--attack``; those that lie in labels alone say absurd ones."""
-    return NUMBER_ATTACKS.get(name, FarAway)()
 
 
 class NumberLies:

@@ -1,4 +1,4 @@
-"""A node that plays an adversary, for drills: the session of a liar, in the place of an honest one.
+"""A node that plays an adversary: the session of a liar, in the place of an honest one.
 
 A real node has no truth, so an adversary that must know it (perfectly malicious) takes its own model's
 answer for the truth. One that must see what others hold without asking cannot be played by a node.
@@ -17,27 +17,24 @@ from folkmoot.arrays import Array, Colours
 from folkmoot.levels import to_levels
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
-from folkmoot.network.session.federated_drill import LyingFederatedStance, LyingFederating
 from folkmoot.network.session.gathering import Gathering
-from folkmoot.network.session.lead_drill import LyingLeadTalking
 from folkmoot.network.session.minutes import Minutes
-from folkmoot.network.session.number_drill import (
-    ListeningTalking,
-    LyingNumberClosing,
-    LyingNumberStance,
-    LyingNumberVoting,
-    NumberLies,
-)
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import WITHOUT_TRUST, Event
 from folkmoot.network.session.revealing import Revealing
-from folkmoot.network.session.salts import Salts
 from folkmoot.network.session.session import Session
 from folkmoot.network.session.stance import Stance, Told
 from folkmoot.network.session.talking import Talking
 from folkmoot.network.session.voting import Fetching, Voting
 from folkmoot.network.wire.forms import ChanceForm, NumberForm
 from folkmoot.protocols import SnowProtocol
+from folkmoot.testing.number_liars import (
+    ListeningTalking,
+    LyingNumberClosing,
+    LyingNumberStance,
+    LyingNumberVoting,
+    NumberLies,
+)
 from folkmoot.votes import UNCOLOURED
 
 PLAYABLE = tuple(name for name, kind in ATTACKS.items() if Knows.POPULATION not in kind.knows)
@@ -106,36 +103,14 @@ class LyingSession(Session):
         self._table = WITHOUT_TRUST
         self._gathering = Gathering(minutes, patience)
         self._comparing = Comparing(minutes, self._secrets)
-        self._salts = Salts(minutes, self._comparing, self._rng)
         self._revealing = None
         if not self.motion.is_labels:
             self._take_number_places(fetching)
             return
-        if self.motion.federated:
-            self._take_federated_places(fetching, weights)
-            return
         stance = self._stance = _LyingStance(minutes, self.motion.rule(alpha), liar, fetching)
         self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
-        shows = self._revealing = Revealing(minutes, patience, stance, self._comparing)
-        talk: tuple[Any, ...] = (minutes, patience, stance, self._rng, weights)
-        if self.motion.led:
-            self._talking = LyingLeadTalking(stance.lie_to, shows, *talk, self._salts)
-        else:
-            self._talking = _OnlyAnswering(*talk)
-        self._closing = _LyingClosing(minutes, patience, stance, self._rng)
-
-    def _take_federated_places(self, fetching: Fetching, weights: Sequence[float] | None) -> None:
-        minutes, patience, liar = self.minutes, self._patience, self._liar
-
-        def lie(peer: int) -> Colours | None:
-            return liar.answer(peer, fetching.votes, minutes.motion.classes)
-
-        stance = self._stance = LyingFederatedStance(minutes, lie)
-        self._voting = _LyingVoting(minutes, patience, stance, self._secrets, fetching, liar)
-        shows = self._revealing = Revealing(minutes, patience, stance, self._comparing)
-        self._talking = LyingFederating(
-            minutes, patience, stance, self._rng, self._federation, weights, shows
-        )
+        self._revealing = Revealing(minutes, patience, stance, self._comparing)
+        self._talking = _OnlyAnswering(minutes, patience, stance, self._rng, weights)
         self._closing = _LyingClosing(minutes, patience, stance, self._rng)
 
     def _take_number_places(self, fetching: Fetching) -> None:
@@ -155,7 +130,7 @@ class _LyingVoting(Voting):
         self,
         minutes: Minutes,
         patience: Patience,
-        stance: Stance | LyingFederatedStance,
+        stance: Stance,
         secrets: random.Random,
         fetching: Fetching,
         liar: Liar,
@@ -206,7 +181,7 @@ class _OnlyAnswering(Talking):
 
 
 class _LyingClosing(Closing):
-    _stance: _LyingStance | LyingFederatedStance
+    _stance: _LyingStance
 
     def begin(self, now: float) -> None:
         """Sign what it tells the asker, or be silent to the end."""

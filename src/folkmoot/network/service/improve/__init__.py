@@ -1,1 +1,0 @@
-"""A node whose model improves by what a moot has decided about a pool (docs/improve.md)."""
