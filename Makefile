@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: help demo test test-slow check lint bench $(PARTS) docs clean
+.PHONY: help demo test test-slow check lint bench $(PARTS) paper docs clean
 .DEFAULT_GOAL := help
 
 help:
@@ -13,6 +13,7 @@ help:
 	@echo "make check      ruff, mypy --strict, the import layers, docstrings, last digits and spelling"
 	@echo "make test-slow  the studies that take longer"
 	@echo "make bench      speed, as JSON and into benchmarks/results.json; make bench-trust: one part"
+	@echo "make paper      the paper's tables and figures into experiments/results (goes on after Ctrl-C; DATA=folder of FEMNIST)"
 	@echo "make docs       set up, then make the site (docs/_build/html; a few minutes)"
 	@echo "make clean      remove $(VENV) and build"
 
@@ -76,6 +77,13 @@ bench: $(VENV)/dev
 
 $(PARTS): bench-%: $(VENV)/dev
 	$(BIN)/python benchmarks/$*.py --json --record --missing
+
+$(VENV)/paper: $(VENV)/base
+	@$(INSTALL) --editable '.[boost,data,torch]'
+	@touch $@
+
+paper: $(VENV)/paper
+	$(BIN)/python -m experiments $(if $(DATA),--data $(DATA))
 
 $(VENV)/docs: $(VENV)/base
 	@$(INSTALL) --editable '.[docs]'

@@ -35,7 +35,7 @@ class Extra:
 
 
 EXTRAS: Final[dict[ExtraName, Extra]] = {
-    "boost": Extra(("lightgbm", "xgboost"), "boosted trees in folkmoot reproduce"),
+    "boost": Extra(("lightgbm", "xgboost"), "boosted trees in experiments/"),
     "chain": Extra(("eth_abi", "eth_account"), "the moot on a chain: its contract and its client"),
     "chain-local": Extra(("eth_tester", "eth"), "a chain in the same process, to try that on"),
     "data": Extra(("pooch", "pyarrow"), "downloads of datasets, and parquet files"),
@@ -43,8 +43,8 @@ EXTRAS: Final[dict[ExtraName, Extra]] = {
     "gpu12": Extra(("cupy",), "the same by CUDA 12"),
     "onnx": Extra(("onnxruntime",), "nodes with a model in an .onnx file"),
     "page": Extra(("starlette", "uvicorn"), "a node's page and HTTP API: folkmoot node run --page"),
-    "ray": Extra(("ray",), "work on a Ray cluster: folkmoot reproduce --ray"),
-    "torch": Extra(("torch",), "convolutional networks in folkmoot reproduce"),
+    "ray": Extra(("ray",), "experiments/ on a Ray cluster"),
+    "torch": Extra(("torch",), "convolutional networks in experiments/"),
     "uvloop": Extra(("uvloop",), "a faster event loop for nodes"),
 }
 

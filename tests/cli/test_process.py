@@ -40,7 +40,6 @@ def folder(tmp_path: Path) -> Path:
             0,
             "learn {}/table.csv --target ill --group clinic --model bayes --overwrite --byzantine 0 --out {}",
         ),
-        (0, "reproduce --list"),
         (2, "demo --out {}/votes.csv"),
         (0, "roster show {}/roster.toml"),
         (2, "node init {}/north --name north"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import tarfile
@@ -100,7 +101,7 @@ def test_the_base_install_is_small(base: Fresh) -> None:
 
 
 @pytest.mark.slow
-def test_demo_local_and_reproduce_work_from_the_wheel_alone(base: Fresh) -> None:
+def test_demo_and_local_work_from_the_wheel_alone(base: Fresh) -> None:
     before = base.installed()
     assert base.folkmoot("--version").stdout == f"folkmoot {__version__}\n"
     demo = base.folkmoot("demo", "--out", "demo")
@@ -111,15 +112,29 @@ def test_demo_local_and_reproduce_work_from_the_wheel_alone(base: Fresh) -> None
     told = json.loads(local.stdout)
     assert len(told["took_part"]) == 5
     assert told["consensus"] > 0.5
-    # Without the data the experiments that need it say which extra they miss; the others run.
-    quick = base.folkmoot("reproduce", "--quick", "--out", "quick", "--data", base.work, "--jobs", 1)
-    assert (base.work / "quick" / "report.html").is_file(), quick.stderr
-    lacking = re.findall(r"^folkmoot: (\S+) was not run", quick.stderr, flags=re.M)
+    assert base.installed() == before, "nothing is written beside the installed package"
+
+
+@pytest.mark.slow
+def test_experiments_need_the_wheel_alone(base: Fresh) -> None:
+    """Without the data the experiments that need it say which extra they miss; the others run."""
+    _with_experiments(base)
+    quick = base.python(
+        f"from experiments.__main__ import main\n"
+        f"print(main(['--quick', '--out', 'quick', '--data', {str(base.work)!r}, '--jobs', '1']))"
+    )
+    lacking = re.findall(r"^experiments: (\S+) was not run", quick.stderr, flags=re.M)
     assert all(re.match("femnist|training|trust|peer-review|improve", name) for name in lacking), quick.stderr
-    assert {"absorption.json", "thresholds.json", "beta.json"} <= {
+    assert {"absorption-quick.json", "thresholds-quick.json", "beta-quick.json", "results.md"} <= {
         path.name for path in (base.work / "quick").iterdir()
     }
-    assert base.installed() == before, "nothing is written beside the installed package"
+
+
+def _with_experiments(fresh: Fresh) -> None:
+    """The experiments of the checkout beside the installed wheel."""
+    ignored = shutil.ignore_patterns("__pycache__", "results", "frozen_*")
+    copy = fresh.work / "experiments"
+    shutil.copytree(ROOT / "experiments", copy, ignore=ignored, dirs_exist_ok=True)
 
 
 @pytest.mark.slow
@@ -178,7 +193,7 @@ print("yes" if why is None or why.startswith("CUDA finds no ") else why)
 PROMISES: dict[ExtraName, str] = {
     "boost": """
 import numpy as np
-from folkmoot.paper.femnist.writer_votes import model_of
+from experiments.femnist.writer_votes import model_of
 X, y = np.random.default_rng(0).random((60, 4)), np.arange(60) % 2
 answers = [model_of(each, 5).fit(X, y).predict(X) for each in ("xgboost", "lightgbm")]
 print("yes" if [len(each) for each in answers] == [60, 60] else "no")
@@ -220,12 +235,12 @@ print("yes")
 """,
     "ray": """
 import joblib
-from folkmoot.paper.cluster import ray_cluster
-with ray_cluster("local"):
+from experiments.__main__ import on_backend
+with on_backend("ray", 2):
     print("yes" if joblib.Parallel()(joblib.delayed(abs)(x) for x in (-1, -2)) == [1, 2] else "no")
 """,
     "torch": """
-from folkmoot.paper.femnist.cnn import _torch
+from experiments.femnist.cnn import _torch
 print("yes" if _torch().ones(2).sum() == 2 else "no")
 """,
     "uvloop": """
@@ -243,6 +258,7 @@ WORKS_WITHOUT = {"uvloop"}  # a node then runs on asyncio, slower
 def test_an_extra_alone_gives_what_it_promises(extra: ExtraName, wheel: Path, tmp_path: Path) -> None:
     fresh = Fresh(tmp_path, wheel, [extra])
     write_onnx(fresh.work / "model.onnx")
+    _with_experiments(fresh)
     told = fresh.python(PROMISES[extra])
     assert told.stdout.strip().splitlines()[-1:] == ["yes"], told.stderr
     report = json.loads(fresh.folkmoot("doctor", "--json").stdout)["machine"]
@@ -261,6 +277,7 @@ def test_without_an_extra_there_is_a_line_to_type(extra: ExtraName, base: Fresh)
         assert told.stdout.strip() == "None", told.stderr
     else:
         write_onnx(base.work / "model.onnx")
+        _with_experiments(base)
         told = base.python(PROMISES[extra])
         assert to_install(extra) in told.stdout + told.stderr
 

@@ -129,5 +129,3 @@ def test_at_the_prompt(tmp_path: Any) -> None:
         "--device must be 'cpu', 'cuda' or 'auto': got 'gpu'", "deliberate", votes, "--device", "gpu"
     )
     assert_refused("--device must be", "plan", "--n", "9", "--p", "0.7", "--device", "gpu")
-    assert_refused("--device must be", "reproduce", "beta", "--device", "gpu", "--out", tmp_path / "out")
-    assert_refused("beta and design", "reproduce", "liveness", "--device", "cuda", "--out", tmp_path / "out")

@@ -24,10 +24,6 @@ COMMANDS: Final = {
         "folkmoot.cli.predict:predict",
         "Answer new rows by a moot that learn has fitted: labels, probabilities, and how far they agree.",
     ),
-    "reproduce": Entry(
-        "folkmoot.cli.reproduce:reproduce",
-        "Recompute every table and figure of the paper. Finished parts are kept: run it again to go on.",
-    ),
     "deliberate": Entry(
         "folkmoot.cli.deliberate:deliberate",
         "Let the workers of a vote file talk until they agree, beside every centralised answer.",

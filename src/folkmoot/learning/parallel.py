@@ -11,26 +11,19 @@ from sklearn.utils.parallel import Parallel, delayed
 
 
 def shared_out(
-    do: Callable[..., Any],
-    arguments: Sequence[tuple[Any, ...]],
-    n_jobs: int | None,
-    *,
-    batch: int | None = None,
+    do: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[tuple[int, Any]]:
     """``do(*arguments[i])`` for each i, in whatever order they are done, with their number.
 
-    Some backends (Ray's) hand over whole lists only, and start workers for each: then all at once, or in
-    batches of so many a worker where results should not be long in coming.
+    Some backends (Ray's) hand over whole lists only: then all come at once.
     """
     tasks = [delayed(_numbered)(i, do, each) for i, each in enumerate(arguments)]
     workers = None if n_jobs is None else max(1, min(effective_n_jobs(n_jobs), len(tasks)))
     backend, _ = get_active_backend()
     if backend.supports_return_generator:
         yield from Parallel(n_jobs=workers, return_as="generator_unordered")(tasks)
-        return
-    size = len(tasks) if batch is None else batch * effective_n_jobs(workers)
-    for start in range(0, len(tasks), max(1, size)):
-        yield from Parallel(n_jobs=workers)(tasks[start : start + size])
+    else:
+        yield from Parallel(n_jobs=workers)(tasks)
 
 
 def _numbered(i: int, do: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[int, Any]:
