@@ -14,7 +14,12 @@ from support.command import run, run_script
 ROOT = Path(__file__).parents[1]
 BETWEEN = "\x1e"  # printed after each block
 LENIENT = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/theorems/*.md")]
+PAGES = [
+    *ROOT.glob("*.md"),
+    ROOT / "chain" / "README.md",
+    *ROOT.glob("docs/*.md"),
+    *ROOT.glob("docs/theorems/*.md"),
+]
 
 # A block of Python, the line above one that takes long, and the plain block that shows what it prints.
 SLOW = "<!-- slow -->"

@@ -63,7 +63,7 @@ class Parts:
     rng: random.Random
     adversary: Adversary | None = None
     holdout: Holdout = field(default_factory=Holdout)
-    past: PastPerformance | None = None  # on a chain; instead of this node's own records
+    past: PastPerformance | None = None  # of a weights file; instead of this node's own records
     number_adversary: NumberAdversary | None = None  # of an adversary, in motions about numbers
     choice: Choosing | None = None  # of models; None: there is only that of ``votes``
     improving: Learning | None = None
