@@ -13,7 +13,12 @@ from support.printed import LENIENT, OutputChecker
 
 ROOT = Path(__file__).parents[1]
 BETWEEN = "\x1e"  # printed after each block
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/theorems/*.md")]
+PAGES = [
+    *ROOT.glob("*.md"),
+    ROOT / "chain" / "README.md",
+    *ROOT.glob("docs/*.md"),
+    *ROOT.glob("docs/theorems/*.md"),
+]
 
 # A block of Python, the line above one that takes long, and the plain block that shows what it prints.
 SLOW = "<!-- slow -->"

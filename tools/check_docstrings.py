@@ -2,8 +2,8 @@
 
     python tools/check_docstrings.py
 
-Public is what some ``__all__`` of the package names. A method of a public class may have one line, unless the
-class is one whose methods people call all day (``IN_FULL``). ``make check`` runs this;
+Public is what some ``__all__`` of folkmoot or of folkmoot-chain names. A method of a public class may have
+one line, unless the class is one whose methods people call all day (``IN_FULL``). ``make check`` runs this;
 ``tests/test_docstrings.py`` runs the examples.
 """
 
@@ -19,8 +19,6 @@ from enum import Enum
 from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
 
-import folkmoot
-
 # numpydoc's names: no docstring; parameters missing, unknown or without a type; no Returns section, or one
 # without a description; no example.
 WANTED = {"GL08", "PR01", "PR02", "PR04", "RT01", "RT03", "EX01"}
@@ -35,10 +33,12 @@ IN_FULL = {
 }
 
 
-def public_names() -> dict[str, object]:
+def public_names(root: str = "folkmoot") -> dict[str, object]:
     """Every class and function that an ``__all__`` names, by the first (shortest) place that names it."""
-    packages = [folkmoot.__name__]
-    packages += [each.name for each in pkgutil.walk_packages(folkmoot.__path__, "folkmoot.")]
+    packages = [root]
+    packages += [
+        each.name for each in pkgutil.walk_packages(importlib.import_module(root).__path__, f"{root}.")
+    ]
     found: dict[int, tuple[str, object]] = {}
     for package in sorted(packages, key=lambda name: (name.count("."), name)):
         if package.endswith("__main__"):
@@ -55,7 +55,8 @@ def members(name: str, thing: object) -> Iterator[tuple[str, set[str]]]:
     """The public methods and properties that a class has of ours, and what each must have."""
     if not inspect.isclass(thing):
         return
-    ours = [base for base in reversed(thing.__mro__) if base.__module__.startswith("folkmoot.")]
+    roots = "folkmoot.", "folkmoot_chain."
+    ours = [base for base in reversed(thing.__mro__) if base.__module__.startswith(roots)]
     for attribute, value in {key: value for base in ours for key, value in vars(base).items()}.items():
         function = getattr(value, "__func__", getattr(value, "fget", getattr(value, "func", value)))
         if not attribute.startswith("_") and inspect.isfunction(function):
@@ -71,7 +72,7 @@ def own(thing: object) -> set[str]:
 
 def complaints() -> Iterator[str]:
     """A line for everything that is missing."""
-    for name, thing in public_names().items():
+    for name, thing in (public_names() | public_names("folkmoot_chain")).items():
         # The object, not its name: by the name of ``baselines.majority`` numpydoc would find the module.
         yield from _missing(name, get_doc_object(thing), own(thing))
         for each, wanted in members(name, thing):

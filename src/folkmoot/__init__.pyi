@@ -5,7 +5,6 @@ from . import accuracy as accuracy
 from . import adversaries as adversaries
 from . import aggregation as aggregation
 from . import baselines as baselines
-from . import chain as chain
 from . import clustering as clustering
 from . import comparison as comparison
 from . import datasets as datasets

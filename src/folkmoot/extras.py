@@ -7,9 +7,7 @@ from typing import Final, Literal
 
 __all__ = ["EXTRAS", "Extra", "ExtraName", "to_install"]
 
-ExtraName = Literal[
-    "boost", "chain", "chain-local", "data", "gpu", "gpu12", "onnx", "page", "ray", "torch", "uvloop"
-]
+ExtraName = Literal["boost", "data", "gpu", "gpu12", "onnx", "page", "ray", "torch", "uvloop"]
 
 
 @dataclass(frozen=True)
@@ -36,8 +34,6 @@ class Extra:
 
 EXTRAS: Final[dict[ExtraName, Extra]] = {
     "boost": Extra(("lightgbm", "xgboost"), "boosted trees in experiments/"),
-    "chain": Extra(("eth_abi", "eth_account"), "the moot on a chain: its contract and its client"),
-    "chain-local": Extra(("eth_tester", "eth"), "a chain in the same process, to try that on"),
     "data": Extra(("pooch", "pyarrow"), "downloads of datasets, and parquet files"),
     "gpu": Extra(("cupy",), "talks on a GPU, by CUDA 13: device='cuda'"),
     "gpu12": Extra(("cupy",), "the same by CUDA 12"),

@@ -55,7 +55,7 @@ def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(wheel: Path)
         assert "folkmoot = folkmoot.cli.main:main" in archive.read(entry_points).decode()
     assert held == _source()
     static = {Path(name).suffix for name in held} - {".py"}
-    assert static >= {".html", ".css", ".js", ".svg", ".pyi", ".typed", ".json", ".vy", ".cu"}
+    assert static >= {".html", ".css", ".js", ".svg", ".pyi", ".typed", ".cu"}
 
 
 def test_the_wheel_says_what_the_project_says(wheel: Path) -> None:
@@ -198,18 +198,6 @@ X, y = np.random.default_rng(0).random((60, 4)), np.arange(60) % 2
 answers = [model_of(each, 5).fit(X, y).predict(X) for each in ("xgboost", "lightgbm")]
 print("yes" if [len(each) for each in answers] == [60, 60] else "no")
 """,
-    "chain": """
-from folkmoot.wallets import keccak
-from folkmoot.chain.sending import Sender
-empty = "c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"  # what Keccak-256 is known to give
-right = keccak(b"").hex() == empty
-import eth_abi, eth_account
-print("yes" if right else "no")
-""",
-    "chain-local": """
-from folkmoot.chain.in_process import InProcess
-print("yes" if len(InProcess(accounts=3).rich()) == 3 else "no")
-""",
     "data": """
 from pathlib import Path
 from folkmoot.datasets.download import _pooch
@@ -248,8 +236,8 @@ from folkmoot.network.service.operation import loop_factory
 print("yes" if loop_factory().__module__ == "uvloop" else "no")
 """,
 }
-# Extras that an extra brings along; those for a GPU differ in the CUDA that CuPy is built for.
-WITHIN: dict[str, set[str]] = {"chain-local": {"chain"}, "gpu": {"gpu12"}, "gpu12": {"gpu"}}
+# Those for a GPU differ in the CUDA that CuPy is built for.
+WITHIN: dict[str, set[str]] = {"gpu": {"gpu12"}, "gpu12": {"gpu"}}
 WORKS_WITHOUT = {"uvloop"}  # a node then runs on asyncio, slower
 
 

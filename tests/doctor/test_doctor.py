@@ -256,7 +256,6 @@ def test_the_table_of_extras_is_that_of_the_package() -> None:
     assert set(told) == set(EXTRAS)
     brought = {
         "xgboost_cpu": {"xgboost"},
-        "eth_tester": {"eth_tester", "eth"},  # eth: its extra py-evm
         "cupy_cuda13x": {"cupy"},
         "cupy_cuda12x": {"cupy"},
     }

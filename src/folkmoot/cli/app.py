@@ -74,10 +74,6 @@ COMMANDS: Final = {
         "folkmoot.cli.federated:app",
         "Federated moots: each node chooses who decides for it; what that tolerates.",
     ),
-    "chain": Entry(
-        "folkmoot.cli.chain.app:app",
-        "The moot on a chain: test sets, stakes, past performance and rewards (docs/chain.md).",
-    ),
     "theory": Entry(
         "folkmoot.cli.theory:app",
         "The exact theory of consensus learning with Slush: probabilities, not estimates.",

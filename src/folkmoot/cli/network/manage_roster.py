@@ -85,7 +85,6 @@ def show(file: File, json: Json = False) -> None:
     rows = [
         [each.name, each.organisation, each.fingerprint[:16], ", ".join(each.addresses)] for each in roster
     ]
-    tied = [f"{each.name} is {each.chain.address} on a chain" for each in roster if each.chain is not None]
     n = len(roster)
     print_table(
         f"{n} participants" if n > 1 else "1 participant",
@@ -95,7 +94,6 @@ def show(file: File, json: Json = False) -> None:
             f"digest {roster.digest}" + (f", epoch {roster.epoch}" if roster.epoch else ""),
             f"quorum {quorum(n)} of {n}; tolerates {faults(n)} liar{'' if faults(n) == 1 else 's'}, "
             "fewer than n/5",
-            *tied,
         ],
         words=True,
     )
@@ -183,7 +181,6 @@ def _result(roster: Roster) -> dict[str, Any]:
                 "name": each.name,
                 "organisation": each.organisation,
                 "fingerprint": each.fingerprint,
-                **({} if each.chain is None else {"chain": each.chain.address}),
                 "addresses": each.addresses,
             }
             for each in roster

@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -20,15 +20,12 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from folkmoot.durable import replace_file
 from folkmoot.network.membership.certificates import (
     check_certificate,
     fingerprint_of,
     key_of,
     make_certificate,
 )
-from folkmoot.network.membership.chain_address import KEYS as CHAIN_KEYS
-from folkmoot.network.membership.chain_address import ChainAddress
 from folkmoot.network.membership.fields import (
     check_addresses,
     check_keys,
@@ -48,7 +45,6 @@ DEFAULT_LISTEN = "127.0.0.1:7654"
 
 KEY, CERTIFICATE, SETTINGS = "key.pem", "certificate.pem", "node.toml"
 EXPORTED = "exported.toml"  # lines that an estimator wrote for the node
-CHAIN = "chain.toml"  # the node's address on a chain, if it has one
 
 _KEYS = ("name", "organisation", "listen", "addresses")
 # service/node_file.py reads these
@@ -79,8 +75,6 @@ class Identity:
         Its certificate, in DER.
     fingerprint : str
         SHA-256 of the certificate in lowercase hex, by which others know the node.
-    chain : ChainAddress or None
-        Its address on a chain, signed by both keys.
 
     Examples
     --------
@@ -99,13 +93,10 @@ class Identity:
     key: Ed25519PrivateKey = field(repr=False, compare=False)
     certificate: bytes = field(repr=False)
     fingerprint: str
-    chain: ChainAddress | None = None
 
     def member(self) -> Member:
         """What the roster holds of it."""
-        return Member(
-            self.name, self.organisation, self.fingerprint, self.addresses, self.certificate, self.chain
-        )
+        return Member(self.name, self.organisation, self.fingerprint, self.addresses, self.certificate)
 
 
 def create(
@@ -223,33 +214,7 @@ def load(folder: Path | str) -> Identity:
         check_certificate(certificate, settings["name"])
     except ValueError as error:
         raise ValueError(f"{folder / SETTINGS}: {error}") from None
-    fingerprint = fingerprint_of(certificate)
-    chain = _read_chain(folder / CHAIN, settings["name"], fingerprint, key)
-    return Identity(**settings, key=key, certificate=certificate, fingerprint=fingerprint, chain=chain)
-
-
-def tie(folder: Path | str, chain: ChainAddress) -> Identity:
-    """Write down that an address on a chain is this node's, signed by both; returns the node with it."""
-    folder = Path(folder)
-    me = replace(load(folder), chain=chain)
-    me.member()  # which checks both signatures
-    replace_file(folder / CHAIN, "".join(f"{line}\n" for line in chain.fields()).encode(), new_mode=0o600)
-    return me
-
-
-def _read_chain(path: Path, name: str, fingerprint: str, key: Ed25519PrivateKey) -> ChainAddress | None:
-    if not path.exists():
-        return None
-    table = read_toml(path)
-    try:
-        for problem in check_keys(table, CHAIN_KEYS):
-            raise ValueError(problem)
-        chain = ChainAddress.parse(table)
-        if chain is not None:
-            chain.check(name, fingerprint, key.public_key())
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    return chain
+    return Identity(**settings, key=key, certificate=certificate, fingerprint=fingerprint_of(certificate))
 
 
 def _settings(table: dict[str, Any]) -> dict[str, Any]:

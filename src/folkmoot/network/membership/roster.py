@@ -19,8 +19,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from folkmoot.durable import replace_file
 from folkmoot.network.membership.certificates import check_certificate, fingerprint_of, key_of
-from folkmoot.network.membership.chain_address import KEYS as CHAIN_KEYS
-from folkmoot.network.membership.chain_address import ChainAddress
 from folkmoot.network.membership.fields import (
     check_addresses,
     check_keys,
@@ -60,7 +58,6 @@ class Member:
     fingerprint: str
     addresses: tuple[str, ...]
     certificate: bytes = field(repr=False)
-    chain: ChainAddress | None = None  # where its past performance is, signed by both keys
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -73,8 +70,6 @@ class Member:
                 "one of the two was changed, so ask for the line again"
             )
         check_certificate(self.certificate, self.name)
-        if self.chain is not None:
-            self.chain.check(self.name, self.fingerprint, self.public_key)
 
     @cached_property
     def public_key(self) -> Ed25519PublicKey:
@@ -83,11 +78,10 @@ class Member:
 
     def line(self) -> str:
         """The participant on one line: an entry of a roster, for a letter or a clipboard."""
-        chain = "" if self.chain is None else "".join(f", {each}" for each in self.chain.fields())
         return (
             f"{{ name = {toml_string(self.name)}, organisation = {toml_string(self.organisation)}, "
             f"fingerprint = {toml_string(self.fingerprint)}, addresses = {toml_strings(self.addresses)}, "
-            f"certificate = {toml_string(base64.b64encode(self.certificate).decode())}{chain} }}"
+            f"certificate = {toml_string(base64.b64encode(self.certificate).decode())} }}"
         )
 
     @classmethod
@@ -125,7 +119,7 @@ class Roster:
         object.__setattr__(self, "previous", previous)
         if not found:
             raise ValueError("a roster must have at least one participant: got none")
-        for clash in (*_clashes(map(_seat, found)), *_shared_addresses(found)):
+        for clash in _clashes(map(_seat, found)):
             raise ValueError(clash)
         object.__setattr__(self, "participants", found)
 
@@ -231,7 +225,7 @@ def _examined(path: Path | str) -> tuple[list[Member], list[str], dict[str, Any]
             rows.append(_seat(participant))
         elif {"name", "fingerprint"} <= values.keys():
             rows.append((values["name"], values["fingerprint"], None))
-    return participants, [*problems, *_clashes(rows), *_shared_addresses(participants)], table
+    return participants, [*problems, *_clashes(rows)], table
 
 
 def _lineage(epoch: object, previous: object) -> list[str]:
@@ -250,7 +244,7 @@ def _entry(entry: object) -> tuple[Member | None, list[str], dict[str, Any]]:
     """A participant from its table, or everything that is wrong with it, and what of it makes sense."""
     if not isinstance(entry, dict):
         return None, [f"must be a table such as {{ name = ... }}: got {_start(repr(entry))}"], {}
-    problems = check_keys(entry, [*_FIELDS, *CHAIN_KEYS], optional=["organisation", *CHAIN_KEYS])
+    problems = check_keys(entry, list(_FIELDS), optional=["organisation"])
     values: dict[str, Any] = {"organisation": ""}
     for key, check in _FIELDS.items():
         if key in entry:
@@ -258,10 +252,6 @@ def _entry(entry: object) -> tuple[Member | None, list[str], dict[str, Any]]:
                 values[key] = check(entry[key])
             except ValueError as error:
                 problems.append(str(error))
-    try:
-        values["chain"] = ChainAddress.parse(entry)
-    except ValueError as error:
-        problems.append(str(error))
     if problems:
         return None, problems, values
     try:
@@ -314,17 +304,6 @@ def _clashes(rows: Iterable[tuple[str, str, bytes | None]]) -> Iterator[str]:
         prints.setdefault(fingerprint, name)
         if key is not None:
             keys.setdefault(key, name)
-
-
-def _shared_addresses(participants: Iterable[Member]) -> Iterator[str]:
-    """Members that name one address on a chain; a record is one member's."""
-    owners: dict[str, str] = {}
-    for each in participants:
-        if each.chain is not None:
-            address = each.chain.address
-            owner = owners.setdefault(address, each.name)
-            if owner != each.name:
-                yield f"chain addresses must differ: {owner!r} and {each.name!r} both have {address}"
 
 
 def _seat(participant: Member) -> tuple[str, str, bytes]:

@@ -119,7 +119,7 @@ def _weights(path: Path, roster: Roster) -> Check:
         known = len(PastPerformance.read(path, roster))
     except (ValueError, OSError) as error:
         return Check("weights", False, str(error))
-    note = f"{path}: past performance on a chain of {known} of {len(roster)} participants"
+    note = f"{path}: weights of {known} of {len(roster)} participants"
     return Check("weights", True, note)
 
 

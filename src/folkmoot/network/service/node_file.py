@@ -37,7 +37,7 @@ class NodeFile:
     schema : Path or None
         A file that declares the model's columns; None is the one beside the model, if there is one.
     weights : Path or None
-        Members' past performance on a chain, as ``folkmoot chain record --weights`` writes it.
+        What members' answers weigh, in a weights file.
     holdout : Path or None
         Labelled rows, or labels and answers, that show how good the model is.
     """

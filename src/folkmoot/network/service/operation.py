@@ -68,7 +68,7 @@ class Settings:
     labels: Sequence[str] | None = None  # that the model knows, where it does not say so
     policy: Policy = field(default_factory=Policy)  # which motions it plays
     schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
-    weights: Path | None = None  # members' past performance on a chain
+    weights: Path | None = None  # what members' answers weigh
 
 
 class Face(Protocol):

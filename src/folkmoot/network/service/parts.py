@@ -56,7 +56,7 @@ class Parts:
     votes: AnyVoter
     rng: random.Random
     holdout: Holdout = field(default_factory=Holdout)
-    past: PastPerformance | None = None  # on a chain; instead of this node's own records
+    past: PastPerformance | None = None  # of a weights file; instead of this node's own records
     rows: LabelledRows | None = None  # own labelled rows, of which check rows may be shown
     session: Callable[..., Session] = Session  # its part in a motion
     contributor: type[Contributor] = Contributor  # what shows check rows

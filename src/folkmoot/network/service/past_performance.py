@@ -1,4 +1,4 @@
-"""What members' answers weigh by their records on a chain, for a node whose ``node.toml`` names the file."""
+"""What members' answers weigh by a file that ``node.toml`` names, instead of by this node's own records."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from folkmoot.network.membership.roster import Roster
 from folkmoot.weight_files import read_weight_file
 
-UNKNOWN = 1.0  # the contract's weight of somebody without a record
+UNKNOWN = 1.0  # the weight of a member that the file does not name
 
 
 class PastPerformance:
-    """Weights by fingerprint; a member that has none weighs as much as one without a record.
+    """Weights by fingerprint; a member that has none weighs 1.
 
     Parameters
     ----------
@@ -25,17 +25,13 @@ class PastPerformance:
 
     @classmethod
     def read(cls, path: Path, roster: Roster) -> PastPerformance:
-        """That of a file, for the members whose lines name their address, signed by both keys."""
+        """The weights in a file that are of members of the roster, by their fingerprints."""
         stored = read_weight_file(path)
-        found = {
-            each.fingerprint: stored[each.chain.address]
-            for each in roster
-            if each.chain is not None and each.chain.address in stored
-        }
+        found = {each.fingerprint: stored[each.fingerprint] for each in roster if each.fingerprint in stored}
         if not found:
             raise ValueError(
-                f"{path} must have the weight of a member: none of {len(roster)} in the roster names one "
-                f"of its {len(stored)} addresses; folkmoot chain tie DIR makes a line that does"
+                f"{path} must have the weight of a member by its fingerprint: its {len(stored)} names are "
+                f"none of the {len(roster)} fingerprints in the roster"
             )
         return cls(found)
 

@@ -1,0 +1,1 @@
+"""``folkmoot-chain``: the moot on a chain."""

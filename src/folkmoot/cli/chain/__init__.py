@@ -1,1 +1,0 @@
-"""``folkmoot chain``: the moot on a chain."""
