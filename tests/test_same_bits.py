@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from folkmoot.levels import LEVELS, from_levels
 from folkmoot.network.wire.forms import ChanceForm
 from support.kinds_of_floats import COMPILED_WITHOUT, NUDGED, WIDE, WITHOUT, computed
 
+ROOT = Path(__file__).parents[1]
 ALL = "from support.same_bits import main; main()"
 NOT_PROMISED = {"exp", "log", "product", "compiled for"}
 
@@ -35,6 +39,16 @@ def test_nor_does_code_that_is_compiled_for_it() -> None:
     here, without = computed(ALL), computed(ALL, environment=WITHOUT | COMPILED_WITHOUT)
     assert without["compiled for"] == "generic"
     assert_same(here, without)
+
+
+def test_the_page_names_functions_that_are_there() -> None:
+    network = ROOT / "src" / "folkmoot" / "network"
+    page = (ROOT / "docs" / "same-bits.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w/.]+\.py)` `(\w+)` \|", page, flags=re.M)
+    assert len(rows) > 15
+    for file, name in rows:
+        source = (network / file).read_text(encoding="utf-8")
+        assert re.search(rf"^ *def {name}\(", source, flags=re.M), (file, name)
 
 
 def test_the_label_of_probabilities_is_that_of_their_levels() -> None:

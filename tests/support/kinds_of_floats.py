@@ -60,7 +60,7 @@ def nudge() -> None:
 
     import numba
 
-    numba.njit(lambda x: x + 1)(1)  # numba looks up the functions that it knows, once, before they are replaced
+    numba.njit(lambda x: x + 1)(1)  # it looks these functions up once, before they are replaced
     for name in _FUNCTIONS:
         if hasattr(np, name):
             setattr(np, name, _Nudged(getattr(np, name)))
