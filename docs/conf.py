@@ -19,6 +19,12 @@ os.environ["PATH"] = os.pathsep.join(
 os.environ.setdefault(
     "PYDEVD_DISABLE_FILE_VALIDATION", "1"
 )  # a kernel would warn on the page about frozen modules
+# The kernels' profile is ours, not the user's: without start-up files, and without the warning that they
+# listen on loopback unencrypted.
+PROFILE = HERE / "_build" / "ipython" / "profile_default"
+PROFILE.mkdir(parents=True, exist_ok=True)
+(PROFILE / "ipython_kernel_config.py").write_text('c.IPKernelApp.log_level = "ERROR"\n')
+os.environ["IPYTHONDIR"] = str(PROFILE.parent)
 
 from folkmoot import __version__
 

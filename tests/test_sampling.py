@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import networkx
@@ -19,6 +20,7 @@ from folkmoot.sampling import (
     draw,
     log_binomials,
     log_tail,
+    tails,
     trust_weights,
 )
 from support.oracles import exact as oracle
@@ -36,6 +38,30 @@ def test_log_tail_equals_exact_counts_for_any_set_of_counts(urn: int, data: st.D
         ways = sum(math.comb(x, j) * math.comb(urn - x, k - j) for j in range(k + 1) if counts[j])
         assert ours[x] == pytest.approx(oracle.log_ratio(ways, math.comb(urn, k)), abs=1e-12)
         assert ours[x] <= 0
+
+
+@given(st.integers(1, 200), st.data())
+def test_tails_are_the_exact_counts_to_some_roundings(urn: int, data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, urn))
+    row = st.lists(st.booleans(), min_size=k + 1, max_size=k + 1)
+    counts = np.array(data.draw(st.lists(row, min_size=1, max_size=3)))
+    ours = tails(urn, k, counts, np.arange(urn + 1))
+    assert ours.shape == (len(counts), urn + 1)
+    for row, allowed in zip(ours.tolist(), counts.tolist(), strict=True):
+        for x, chance in enumerate(row):
+            ways = sum(math.comb(x, j) * math.comb(urn - x, k - j) for j in range(k + 1) if allowed[j])
+            exact = Fraction(ways, math.comb(urn, k))
+            assert abs(Fraction(chance) - exact) <= exact * Fraction(8 * k + 8, 2**53)
+
+
+def test_tails_of_a_large_urn_are_exact_where_they_are_rare_and_where_they_are_sure() -> None:
+    marked = np.array([0, 3, 5, 6, 7, 500_000, 999_990, 999_999])
+    (ours,) = tails(999_999, 10, np.arange(11)[None] >= 6, marked)
+    for x, chance in zip(marked.tolist(), ours.tolist(), strict=True):
+        ways = sum(math.comb(x, j) * math.comb(999_999 - x, 10 - j) for j in range(6, 11))
+        exact = Fraction(ways, math.comb(999_999, 10))
+        assert abs(Fraction(chance) - exact) <= exact * Fraction(100, 2**53)
+    assert ours[-1] == 1
 
 
 def test_log_binomials_are_minus_infinity_where_there_is_no_choice() -> None:

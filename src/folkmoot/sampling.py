@@ -23,6 +23,7 @@ from folkmoot.cores import cores
 # blocks are worth threads.
 _BLOCK = 1 << 16
 _WORTH_THREADS = 8
+_IN_CACHE = 1 << 12  # columns of a table of tails made at once
 
 
 class SamplingLaw(Protocol):
@@ -126,6 +127,40 @@ def log_tail(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
             list(pool.map(fill, starts))
     # A sure event can exceed 0 by a rounding error; a probability never exceeds 1.
     return np.minimum(result - total, 0.0)
+
+
+def tails(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
+    """P(the number of marked nodes drawn is one that a row of ``counts`` allows): (row, marked).
+
+    What ``log_tail`` gives the logarithm of, by additions, multiplications and divisions alone: IEEE 754
+    rounds these the same on every processor, and ``exp`` and ``log`` not. So talks that are drawn by such a
+    table are the same on every machine. Each term follows from the one before, from the likeliest outwards.
+    """
+    result = np.empty((len(counts), marked.size))
+    for start in range(0, marked.size, _IN_CACHE):
+        block = slice(start, start + _IN_CACHE)
+        result[:, block] = _tails(urn, k, counts, marked[block])
+    return result
+
+
+def _tails(urn: int, k: int, counts: Bools, marked: Ints) -> Floats:
+    least, most = np.maximum(0, k - urn + marked), np.minimum(k, marked)
+    likeliest = np.clip((k + 1) * (marked + 1) // (urn + 2), least, most)
+    x, rest = marked.astype(np.float64), (urn - k - marked).astype(np.float64)
+    total, wanted = np.ones(marked.size), counts[:, likeliest].astype(np.float64)
+    term, at = np.ones(marked.size), likeliest
+    while (term := np.where(at < most, term, 0.0)).any():  # C(x, j) C(urn - x, k - j), j one more
+        at = at + 1
+        term = term * ((x - at + 1) * (k - at + 1) / np.maximum(at * (rest + at), 1))
+        total += term
+        wanted += counts[:, np.minimum(at, k)] * term
+    term, at = np.ones(marked.size), likeliest
+    while (term := np.where(at > least, term, 0.0)).any():  # j one less
+        term = term * (at * (rest + at) / np.maximum((x - at + 1) * (k - at + 1), 1))
+        at = at - 1
+        total += term
+        wanted += counts[:, np.maximum(at, 0)] * term
+    return wanted / total  # at most 1: the same terms, or fewer, were added in the same order
 
 
 def log_binomials(x: Ints, most: int) -> Floats:

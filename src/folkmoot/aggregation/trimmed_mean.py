@@ -24,7 +24,7 @@ class TrimmedMean(Trimming):
 
     **Validity.** With at most ``trim`` liars among the m values, the result lies in the range of the honest
     ones, coordinate by coordinate: whatever is kept has at least trim + 1 values on either side of it, itself
-    included, and one of these is honest. This holds to the last bit.
+    included, and one of these is honest. This holds to the last bit, on every processor.
 
     **Contraction.** The method ``contraction`` says by how much the honest nodes draw nearer in a round, and
     proves it.

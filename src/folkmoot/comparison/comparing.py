@@ -111,7 +111,7 @@ def compare(
     repeats : int, default 10
         How many times to play the talk; the standard error is over these.
     seed : int, default 0
-        The same seed gives the same report.
+        The same seed gives the same report on processors of one kind, with the same versions.
     sampling : Others, Everyone, Neighbours or Trusting, optional
         Whom each may ask. Default: ``Others()``. With ``anchors`` it is always by trust.
     batch : {"independent", "shared"}, optional

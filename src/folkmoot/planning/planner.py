@@ -71,7 +71,8 @@ def plan(
     target : float, optional
         An accuracy; ``Plan.target`` then says how many participants it takes.
     seed : int, default 0
-        Of what is simulated. The same seed gives the same plan.
+        Of what is simulated. The same seed gives the same plan on processors of one kind, with the same
+        versions.
     device : {"cpu", "cuda", "auto"}, default "cpu"
         Where talks are simulated, as in ``deliberate``: a GPU gives the same plan.
     progress : callable, optional

@@ -65,7 +65,8 @@ def agree(
         The same as a share of the input's first honest spread, instead of ``tolerance``. Default: 1e-3 if
         neither is given. Spreads that are rounding errors of the first numbers count as settled.
     seed : int, default 0
-        The same seed gives the same bits.
+        The same seed gives the same bits on every processor. (With ``GeometricMedian`` of several outputs: on
+        processors of one kind, with the same versions; docs/same-bits.md.)
     record : bool, default False
         Keep the history of the spread, for ``Agreement.plot``.
     progress : callable, optional

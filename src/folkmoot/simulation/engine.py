@@ -69,7 +69,8 @@ def deliberate(
     repeats : int, default 1
         Play everything so many times, each with its own randomness.
     seed : int, default 0
-        The same seed gives the same bits, on one thread or many.
+        The same seed gives the same bits, on one thread or many, on every processor. (By ``Federated`` or
+        ``Leaders`` with weights: on processors of one kind, with the same versions; docs/same-bits.md.)
     threads : int, optional
         How many threads play. Default: as many as there are cores.
     record : bool, default False
@@ -94,8 +95,8 @@ def deliberate(
         what the asker holds on at least this share of the inputs on which both hold a colour. 0 counts all.
     device : {"cpu", "cuda", "auto"}, default "cpu"
         Where it is played: on the processor, on a GPU (with CuPy: ``pip install "folkmoot[gpu]"``), or on a
-        GPU where one is found, plays this and there is much to play. A GPU gives the same bits
-        (docs/gpu.md).
+        GPU where one is found, plays this and there is much to play. A GPU gives the same bits,
+        whatever the processor (docs/gpu.md).
     progress : callable, optional
         Called with (done, all) as the work goes on.
 

@@ -17,7 +17,7 @@ from folkmoot.played import Schedule
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.protocols.snow import reaches
-from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting, check_sampling, log_tail
+from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting, check_sampling, tails
 from folkmoot.simulation.kernels.arguments import Chances, Talk
 from folkmoot.simulation.kernels.leading import Leading, lay_out_leaders
 from folkmoot.simulation.kernels.liars import Liars, tabulated
@@ -247,10 +247,10 @@ def chance_rows(law: Everyone | Others, n: int, k: int, levels: Ints) -> Array:
     """(threshold, x): the chance that a colour held by x of the urn wins, in units of 2^-64."""
     urn = law.urn(n, k)
     counts, held = np.arange(k + 1), np.arange(urn + 1)
+    won = np.array([reaches(counts, alpha) for alpha in levels.tolist()], dtype=np.bool_)
     rows = np.empty((len(levels), urn + 2), dtype=np.uint64)
-    for row, alpha in zip(rows, levels, strict=True):
-        row[:-1] = in_units(np.exp(log_tail(urn, k, reaches(counts, alpha), held)))
-        row[-1] = row[-2]  # x = n, which only its own colour can reach
+    rows[:, :-1] = in_units(tails(urn, k, won.reshape(len(levels), k + 1), held))
+    rows[:, -1] = rows[:, -2]  # x = n, which only its own colour can reach
     return rows
 
 

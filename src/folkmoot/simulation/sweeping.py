@@ -125,7 +125,7 @@ def sweep(
     sampling : Others or Everyone, optional
         Whom a participant asks; ``Others()`` is the default.
     seed : int, default 0
-        The same seed gives the same bits.
+        The same seed gives the same bits, on every processor and GPU.
     keep : {"counts", "decisions"}, default "counts"
         Whether votes and decisions are kept, too; a million talks of 101 are 101 MB each.
     device : {"cpu", "cuda", "auto"}, default "cpu"

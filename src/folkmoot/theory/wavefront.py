@@ -1,4 +1,6 @@
-"""Gauss-Seidel passes over the states of ``LocalSlushChain`` on several threads, to the same bits as on one.
+"""Gauss-Seidel passes over the states of ``LocalSlushChain`` on several threads: as on one, to the bit.
+
+That is on one machine; another kind of processor may give other last bits.
 
 A pass goes through the states in order and reads a state's neighbours: one more or one fewer blue in a group.
 Blocks of states that share their first two digits (a, b) are neighbours only if a or b differs by one, so

@@ -229,6 +229,13 @@ class ChanceForm(NumberForm):
         held[there] = from_levels(first[there])
         return held
 
+    def first_colours(self, first: Array) -> Colours:
+        """The likeliest class, the first of equals, by levels: the same on every processor."""
+        there = (first >= 0).all(axis=1)
+        found = np.full(len(first), UNCOLOURED, dtype=np.int8)
+        found[there] = first[there].argmax(axis=1)
+        return found
+
     @property
     def first_bytes(self) -> int:
         """A byte a class, and a bit an input."""

@@ -1,0 +1,145 @@
+"""What is promised to be the same on every processor, computed and printed as digests by name.
+
+PYTHONPATH=tests python -m support.same_bits
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import binding
+
+from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, Trusting, agree, deliberate
+from folkmoot.adversaries import FarAway, PerfectlyMalicious, RandomColour, Stalling
+from folkmoot.aggregation import RULES, GeometricMedian, TrimmedMean
+from folkmoot.federated import Federated, QuorumSet
+from folkmoot.network.session.judgement import LocalThreshold
+from folkmoot.network.session.numbers import combined
+from folkmoot.network.wire.forms import ChanceForm
+from folkmoot.network.wire.number_verdict import most_within, narrowest
+from folkmoot.protocols.hierarchy import Hierarchy
+from folkmoot.protocols.leaders import Leaders, leaders_and_samples
+from folkmoot.simulation import sweep
+from folkmoot.simulation.setting import chance_rows, in_units
+from folkmoot.trust import Anchor
+
+N = 41
+
+
+def main() -> None:
+    """Print them, with what shows which kind of floating point this process has."""
+    found = {name: sha256(data).hexdigest()[:16] for name, data in (*promised(), *not_promised())}
+    found["compiled for"] = str(numba.config.CPU_NAME or binding.get_host_cpu_name())
+    print(json.dumps(found))
+
+
+def promised() -> Iterator[tuple[str, bytes]]:
+    """By name."""
+    yield from tables()
+    yield from talks()
+    yield from numbers()
+    yield from network()
+
+
+def not_promised() -> Iterator[tuple[str, bytes]]:
+    """What differs between kinds of floating point, and says so."""
+    x = np.linspace(-3.0, 3.0, 4001)
+    yield "exp", np.exp(x).tobytes()
+    yield "log", np.log(x + 4).tobytes()
+    yield "product", (x[:4000].reshape(50, 80) @ x[:4000].reshape(80, 50)).tobytes()
+
+
+def tables() -> Iterator[tuple[str, bytes]]:
+    """The chances by which talks on the complete graph are drawn."""
+    for n, k in ((7, 3), (41, 10), (101, 20), (300, 299), (20_001, 10)):
+        levels = np.arange(k // 2 + 1, k + 1)[:5]
+        for law in (Others(), Everyone()):
+            yield f"chances, {law}, {n}, {k}", chance_rows(law, n, k, levels).tobytes()
+    yield "accuracies", in_units(np.linspace(0.0, 1.0, 1001)).tobytes()
+
+
+def talks() -> Iterator[tuple[str, bytes]]:
+    """Decisions, rounds and queries of every kernel."""
+    rng = np.random.default_rng(1)
+    two, three = (rng.integers(0, colours, (N, 150)) for colours in (2, 3))
+    gaps = np.where(rng.random(three.shape) < 0.2, -1, three)
+    trust, weights = rng.random((N, N)), rng.random(N) + 0.5
+    ring = [[(i + step) % N for step in (1, 2, 3, 5, 8, 13)] for i in range(N)]
+    graph = np.zeros((N, N), dtype=np.int64)
+    for i, row in enumerate(ring):
+        graph[i, row] = graph[row, i] = 1
+    local = rng.integers(4, 8, N).tolist()
+    names = [f"node {i}" for i in range(N)]
+    teams = [list(range(first, N, 6)) for first in range(6)]
+    liars: Any = {0: PerfectlyMalicious(), 1: RandomColour(), 2: PerfectlyMalicious()}
+    kinds: dict[str, tuple[Any, Any, dict[str, Any]]] = {
+        "flip": (two, Slush(7, 5), {}),
+        "flip, local": (two, Slush(7, local), {"adversaries": {0: PerfectlyMalicious()}}),
+        "table": (three, Slush(7, 4), {"sampling": Everyone()}),
+        "table, Snowflake": (gaps, Snowflake(7, 5, 3), {"schedule": "lockstep"}),
+        "table, Snowball": (gaps, Snowball(7, 4, 5), {"adversaries": liars}),
+        "absent": (gaps, Slush(5, 3), {"missing": "absent"}),
+        "explicit": (three, Slush(7, 4), {"record": True, "adversaries": liars}),
+        "weights": (three, Slush(7, 4, weights=weights.tolist()), {}),
+        "trust": (three, Slush(7, 4), {"sampling": Trusting(trust)}),
+        "graph": (three, Slush(4, 3), {"sampling": Neighbours(graph)}),
+        "bit-sliced": (two, Slush(7, 4), {"batch": "shared"}),
+        "shared": (three, Snowball(7, 4, 5), {"batch": "shared", "sampling": Trusting(trust)}),
+        "leaders": (three, Leaders(7, 4), {}),
+        "teams": (three, Hierarchy(teams, inner=Slush(4, 3), outer=Slush(4, 3)), {}),
+        "quorum sets": (three, Federated(dict.fromkeys(names, QuorumSet(25, names))), {}),
+    }
+    for name, (votes, protocol, options) in kinds.items():
+        truth = np.zeros(votes.shape[1], dtype=np.int64)
+        done = deliberate(votes, protocol, truth=truth, seed=5, rounds=20, repeats=2, threads=1, **options)
+        yield (
+            name,
+            b"".join(
+                np.ascontiguousarray(each).tobytes()
+                for each in (done.decisions, done.settled, done.rounds, done.queries)
+            ),
+        )
+    swept = sweep(
+        rng.random((3, N)), Slush(7, 4), byzantine=2, talks=50, rounds=20, threads=1, keep="decisions"
+    )
+    assert swept.decisions is not None
+    yield "sweep", np.ascontiguousarray(swept.decisions).tobytes()
+
+
+def numbers() -> Iterator[tuple[str, bytes]]:
+    """Numbers agreed on, by every rule."""
+    values = np.random.default_rng(2).normal(size=(13, 60, 3))
+    for name, rule in RULES.items():
+        outputs = 1 if rule is GeometricMedian else 3  # of several it solves linear equations
+        for liar in (FarAway(), Stalling()):
+            done = agree(values[:, :, :outputs], rule(), adversaries={0: liar}, k=9, rounds=6)
+            yield f"agree, {name}, {liar}", np.asarray(done.numbers).tobytes() + done.rounds.tobytes()
+
+
+def network() -> Iterator[tuple[str, bytes]]:
+    """What nodes must compute alike from what they were told alike."""
+    rng = np.random.default_rng(3)
+    order, samples = leaders_and_samples([bytes([i]) * 32 for i in range(N)], 10)
+    yield "leaders of rounds", json.dumps([order, samples]).encode()
+    held = np.round(rng.normal(size=(11, 200, 4)), 3)
+    middles, widths = narrowest(held, 8)
+    yield "claims of numbers", middles.tobytes() + widths.tobytes() + most_within(held, 0.7).tobytes()
+    yield "a step of the talk about numbers", combined(TrimmedMean(), held, 4).tobytes()
+    levels = rng.integers(0, 6, (5000, 4)).astype(np.int16)
+    yield "labels of levels", ChanceForm(5000, 4).first_colours(levels).tobytes()
+    votes = rng.integers(0, 3, (9, 400)).astype(np.int8)
+    for right in range(41):
+        threshold = LocalThreshold.of(Anchor.of_counts(right=right, held_out=40), 10)
+        yield (
+            f"a threshold of {right} of 40",
+            bytes([threshold.alpha(), threshold.alpha(votes[0], list(votes[1:]))]),
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""What is promised to be the same on every processor is, with both kinds of floating point."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from folkmoot.levels import LEVELS, from_levels
+from folkmoot.network.wire.forms import ChanceForm
+from support.kinds_of_floats import COMPILED_WITHOUT, NUDGED, WIDE, WITHOUT, computed
+
+ROOT = Path(__file__).parents[1]
+ALL = "from support.same_bits import main; main()"
+NOT_PROMISED = {"exp", "log", "product", "compiled for"}
+
+
+def assert_same(one: dict[str, str], other: dict[str, str]) -> None:
+    assert one.keys() == other.keys()
+    assert {name for name in one if one[name] != other[name]} <= NOT_PROMISED
+
+
+def test_values_that_are_off_in_the_last_place_change_nothing_that_is_promised() -> None:
+    here, nudged = computed(ALL), computed(ALL, first=NUDGED)
+    assert here["exp"] != nudged["exp"]
+    assert_same(here, nudged)
+
+
+def test_a_processor_that_can_do_less_changes_nothing_that_is_promised() -> None:
+    here, without = computed(ALL), computed(ALL, environment=WITHOUT)
+    assert here["exp"] != without["exp"] or not WIDE  # else this machine has one kind only
+    assert_same(here, without)
+
+
+@pytest.mark.slow
+def test_nor_does_code_that_is_compiled_for_it() -> None:
+    here, without = computed(ALL), computed(ALL, environment=WITHOUT | COMPILED_WITHOUT)
+    assert without["compiled for"] == "generic"
+    assert_same(here, without)
+
+
+def test_the_page_names_functions_that_are_there() -> None:
+    network = ROOT / "src" / "folkmoot" / "network"
+    page = (ROOT / "docs" / "same-bits.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([\w/.]+\.py)` `(\w+)` \|", page, flags=re.M)
+    assert len(rows) > 15
+    for file, name in rows:
+        source = (network / file).read_text(encoding="utf-8")
+        assert re.search(rf"^ *def {name}\(", source, flags=re.M), (file, name)
+
+
+def test_the_label_of_probabilities_is_that_of_their_levels() -> None:
+    """``first_colours`` compares whole numbers; the floats that are held in a talk have the same order."""
+    levels = np.random.default_rng(0).integers(0, LEVELS, (2000, 5)).astype(np.int16)
+    levels[::3] //= 50  # with ties
+    levels[7] = -1
+    found = ChanceForm(2000, 5).first_colours(levels)
+    assert found[7] == -1
+    for row, colour in zip(np.delete(levels, 7, axis=0), np.delete(found, 7), strict=True):
+        assert row[colour] == row.max()
+        assert (row[:colour] < row.max()).all()
+        assert from_levels(row)[colour] == from_levels(row).max()
