@@ -1,4 +1,4 @@
-"""``experiments/frozen_0_2``: the files can be read as its README says, and the figures follow from the arrays.
+"""``experiments/frozen_0_2``: the files can be read as its README says, and figures follow from the arrays.
 
 Nothing of folkmoot is imported: whoever compares a later version with the files needs numpy alone.
 """
@@ -81,10 +81,12 @@ def recomputed(setting: dict[str, Any], figure: str) -> float | None:
     def own(what: str) -> Any:
         return arrays[f"settings/{part}/{what}"]
 
-    if kind == "report" or figure in ("score", "judges"):
-        return {"score": lambda: recomputed(setting, "right/predict"), "judges": lambda: float(len(own("judge")))}.get(
-            figure, lambda: None
-        )()
+    if kind == "report":
+        return None
+    if figure == "score":
+        return recomputed(setting, "right/predict")
+    if figure == "judges":
+        return float(len(own("judge")))
     if figure == "settled":
         return float(own("settled").mean())
     if figure == "anchored":
@@ -139,7 +141,10 @@ def test_seeds_to_choose_by_are_not_those_to_judge_by() -> None:
     assert not set(chosen) & set(judge)
     for each in (*INDEX["moots"].values(), *INDEX["settings"]):
         assert each["seed"] in INDEX["seeds"][each["use"]]
-    kinds = [{name.rpartition("-s")[0] for name in MOOTS if INDEX["moots"][name]["use"] == use} for use in INDEX["seeds"]]
+    kinds = [
+        {name.rpartition("-s")[0] for name in MOOTS if INDEX["moots"][name]["use"] == use}
+        for use in INDEX["seeds"]
+    ]
     assert kinds[0] == kinds[1]
 
 
@@ -160,7 +165,9 @@ def test_arrays_are_what_the_index_says(moot: str) -> None:
         assert list(arrays[key].shape) == shape
 
 
-@pytest.mark.parametrize("moot", [name for name in MOOTS if INDEX["moots"][name]["classes"] and "clusters" not in name])
+@pytest.mark.parametrize(
+    "moot", [name for name in MOOTS if INDEX["moots"][name]["classes"] and "clusters" not in name]
+)
 def test_votes_are_classes_and_shapes_agree(moot: str) -> None:
     arrays, classes = arrays_of(moot), INDEX["moots"][moot]["classes"]
     participants, inputs = arrays["votes"].shape

@@ -1,8 +1,8 @@
-"""Freeze what folkmoot 0.2 answers: first votes, lies, decisions, weights and reports of some hundred settings.
+"""Freeze what folkmoot 0.2 answers: first votes, lies, decisions, weights and reports of many settings.
 
     PYTHONPATH=tests python experiments/frozen_0_2/freeze.py --femnist FOLDER --heart FOLDER
 
-It needs folkmoot 0.2, commit 880f490: later versions have another interface, and README.md says how to compare
+It needs folkmoot 0.2, commit 880f490. Later versions have another interface; README.md says how to compare
 them with the files without running this again. FOLDER of FEMNIST holds the parquet file or the LEAF sample,
 that of heart disease UCI's four ``processed.*.data``; a family whose folder is not given is left out. Parts
 that are done are kept in ``--work`` and not made again; ``--pack`` writes the files from what is there.
@@ -22,7 +22,7 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -55,7 +55,7 @@ from folkmoot import (
     compare,
     deliberate,
 )
-from folkmoot.accuracy import log_odds, participant_accuracies, share_right
+from folkmoot.accuracy import log_odds, share_right
 from folkmoot.adversaries import (
     ATTACKS,
     NUMBER_ATTACKS,
@@ -83,7 +83,7 @@ from folkmoot.paper.trust.attacks import ATTACKS as STORIES
 from folkmoot.paper.trust.attacks import HONEST, first_votes, liars_order
 from folkmoot.simulation.peer_reviewed import listeners_of, review_gold_first, with_lies
 from folkmoot.simulation.self_anchored import listen_first
-from folkmoot.trust import Anchor, CheckedAnswers, check_answers, review_all, split_gold
+from folkmoot.trust import Anchor, check_answers, listen_all, opening, review_all, split_gold
 from folkmoot.trust.checked import labels_of
 from support.crowds import dense_crowd, sparse_crowd
 from support.planted import planted
@@ -111,7 +111,7 @@ SURE_INPUTS: Final = 600  # inputs of FEMNIST whose probabilities are kept
 
 
 class Lie(NamedTuple):
-    """What ``liars`` hand in instead: on the inputs, on rows that are shown, and as labels of their own rows."""
+    """What ``liars`` hand in instead: on inputs, on rows that are shown, and as labels of their own rows."""
 
     name: str
     arrays: Arrays
@@ -228,14 +228,20 @@ def about_votes(heard: Any, truth: Any, classes: int, liars: Any) -> Figures:
     counted = majority_answer(heard, classes)
     honest = np.delete(heard, liars, axis=0)
     mean, best = single_lines(honest, truth, classes)
-    found = {"majority": share_right(counted.decision, truth, counted.level), "mean_participant": mean.accuracy}
+    found = {
+        "majority": share_right(counted.decision, truth, counted.level),
+        "mean_participant": mean.accuracy,
+    }
     return found | ({} if best.accuracy is None else {"best_participant": best.accuracy})
 
 
 def decided(name: str, decision: Any, truth: Any) -> Figures:
     """Of decisions ([repeat,] input): the share that is right, and how many are none."""
     rows = np.atleast_2d(decision)
-    return {f"right/{name}": share_right(rows, truth).mean(), f"undecided/{name}": (rows == ABSENT).sum(1).mean()}
+    return {
+        f"right/{name}": share_right(rows, truth).mean(),
+        f"undecided/{name}": (rows == ABSENT).sum(1).mean(),
+    }
 
 
 def finals(name: str, held: Any, deciding: Any, truth: Any, classes: int) -> Figures:
@@ -323,7 +329,12 @@ def plain(work: Work) -> None:
         for name, of in DRAWN.items():
             about = f"{of.participants} simulated voters of accuracy {of.low} to {of.high}"
             moot = new_moot(
-                work, f"plain-{name}-s{seed}", seed, of.classes, about, lambda of=of, seed=seed: draw(of, seed)
+                work,
+                f"plain-{name}-s{seed}",
+                seed,
+                of.classes,
+                about,
+                lambda of=of, seed=seed: draw(of, seed),
             )
             if moot is None:
                 continue
@@ -372,12 +383,12 @@ def _plain_settings(moot: Moot, name: str, n: int) -> None:
         talk("slush-everyone", usual, sampling=Everyone())
         talk("slush-ring", Slush(4, 3), sampling=Neighbours(ring))
         talk("leaders", Leaders(4, 3))
-        teams = [list(range(0, 5)), list(range(5, 10)), list(range(10, 15))]
+        teams = [list(range(5)), list(range(5, 10)), list(range(10, 15))]
         talk("hierarchy", Hierarchy(teams, inner=Slush(4, 3), outer=Slush(2, 2)))
     if name == "n4-c2":
         people = ["a", "b", "c", "d"]
         three = Federated(dict.fromkeys(people, QuorumSet(3, people)))
-        silent = moot.lie("silent-1", "the last is silent", lambda: _voted(moot, [3], moot.votes[[3]]))
+        silent = moot.lie("silent-1", "the last is silent", lambda: _voted([3], moot.votes[[3]]))
         for lie, liar in ((NOBODY, None), (silent, Silent())):
             options = {"rounds": 50, "seed": moot.seed}
 
@@ -415,14 +426,14 @@ def _plain_settings(moot: Moot, name: str, n: int) -> None:
             told = moot.lie(
                 f"{attack}-{f}", f"the last {f}: {kind.__name__}",
                 lambda who=who, liar=liar: _voted(
-                    moot, who, handed_in(moot.votes, {i: liar for i in who}, moot.truth, moot.classes)[who]
+                    who, handed_in(moot.votes, dict.fromkeys(who, liar), moot.truth, moot.classes)[who]
                 ),
             )  # fmt: skip
             moot.setting("central", "rules of a centre", {}, lambda told=told: rules(told), told)
             talk("slush", usual, told, liar)
 
 
-def _voted(moot: Moot, who: Sequence[int], votes: Any) -> Arrays:
+def _voted(who: Sequence[int], votes: Any) -> Arrays:
     return {"liars": small(np.array(who)), "votes": small(votes)}
 
 
@@ -517,7 +528,7 @@ def _listening(here: Writers, *, everything: bool) -> None:
 
             def make(story: str = each.story, f: int = f, who: Any = who) -> Arrays:
                 told = first_votes(story, moot.votes, moot.truth, moot.classes, order, f, moot.seed)
-                return _voted(moot, who, told[who])
+                return _voted(who, told[who])
 
             told = moot.lie(_named(each.name, f), about, make)
             _plain_and_trust(moot, told, each.talk, anchors, alone=each.story != HONEST)
@@ -527,9 +538,7 @@ def _named(what: str, f: int) -> str:
     return f"{what.replace(',', '').replace('%', '').replace(' ', '-')}-{f}"
 
 
-def _plain_and_trust(
-    moot: Moot, lie: Lie, liar: Any, anchors: list[Anchor], *, alone: bool = True
-) -> None:
+def _plain_and_trust(moot: Moot, lie: Lie, liar: Any, anchors: list[Anchor], *, alone: bool = True) -> None:
     """``alone`` is False where first votes are honest: then only talks differ from those of nobody."""
     n = len(moot.votes)
     adversaries = {int(i): liar for i in lie.liars}
@@ -548,15 +557,62 @@ def _plain_and_trust(
 
     moot.setting("plain", "talk and rules of a centre", options, by_slush, lie)
 
+    few = alone and moot.classes > 2 and len(lie.liars) > 0  # who listens to ten classes takes long
+
     def by_trust() -> Made:
         heard = moot.heard(lie)
-        listeners = listen_first(
-            heard, list(anchors), adversaries=adversaries, truth=moot.truth, classes=moot.classes
-        )
+        if few:
+            return _listened(moot, heard, anchors, _judges(moot, lie))
+        if alone or not len(lie.liars):
+            listeners = listen_first(
+                heard, list(anchors), adversaries=adversaries, truth=moot.truth, classes=moot.classes
+            )
+        else:
+            listeners = _among_liars(_nobody_lies(moot, anchors), lie, heard)
         return _own(listeners, adversaries, moot, lie, keep=alone)
 
     said = {**options, "rounds": ROUNDS_AFTER, "anchors": "confusion", "classes": moot.classes}
+    if few:
+        said["judges"] = _judges(moot, lie)
     moot.setting("trust", 'trust="self-anchored"', said, by_trust, lie)
+
+
+def _judges(moot: Moot, lie: Lie) -> list[int]:
+    """Honest participants: the last of the order in which they turn, so that they are the same for all."""
+    order = liars_order(len(moot.votes), moot.seed)
+    return sorted(order[len(lie.liars) :][::-1][:JUDGES].tolist())
+
+
+def _listened(moot: Moot, heard: Any, anchors: list[Anchor], judge: list[int]) -> Made:
+    """Final votes of a few who listen; without the others there is no talk."""
+    some = [anchor if i in judge else None for i, anchor in enumerate(anchors)]
+    trusts = listen_all(heard, some, classes=moot.classes)
+    held = np.stack([opening(heard, trusts[i]) for i in judge])
+    deciding = (held != ABSENT).any(axis=1)
+    weight = np.stack([trusts[i].weight for i in judge]).astype(np.float16)
+    arrays = {"judge": small(judge), "anchored": deciding, "final": small(held), "weight": weight}
+    figures = {"judges": len(judge), "anchored": deciding.sum()}
+    return arrays, figures | finals("final", held, deciding, moot.truth, moot.classes)
+
+
+_HONEST: dict[str, Any] = {}
+
+
+def _nobody_lies(moot: Moot, anchors: list[Anchor]) -> Any:
+    """Everybody that has listened to honest first votes: the same whoever lies in the talk."""
+    if moot.name not in _HONEST:
+        _HONEST.clear()
+        _HONEST[moot.name] = listen_first(moot.votes, list(anchors), classes=moot.classes)
+    return _HONEST[moot.name]
+
+
+def _among_liars(listeners: Any, lie: Lie, heard: Any) -> Any:
+    """The same if these lie in the talk: they decide nothing, and can be asked."""
+    lying = np.isin(np.arange(len(heard)), lie.liars)
+    held = listeners.held.copy()
+    held[lying] = heard[lying]
+    anchored = listeners.anchored & ~lying
+    return replace(listeners, anchored=anchored, speaking=anchored | lying, held=held)
 
 
 def _own(listeners: Any, adversaries: dict[int, Any], moot: Moot, lie: Lie, *, keep: bool = True) -> Made:
@@ -572,9 +628,7 @@ def _own(listeners: Any, adversaries: dict[int, Any], moot: Moot, lie: Lie, *, k
     return _finals(moot, listeners, judge, outcome.decisions, outcome.decision, keep=keep)
 
 
-def _finals(
-    moot: Moot, listeners: Any, judge: Any, after: Any, decision: Any, *, keep: bool = True
-) -> Made:
+def _finals(moot: Moot, listeners: Any, judge: Any, after: Any, decision: Any, *, keep: bool = True) -> Made:
     deciding, held = listeners.anchored[judge], listeners.held[judge]
     after = np.where(deciding[:, None], after[judge], ABSENT)
     arrays = {"judge": small(judge), "anchored": deciding, "after": small(after), "decision": small(decision)}
@@ -600,7 +654,11 @@ def _reviewing(here: Writers, *, everything: bool) -> None:
         for each in LIES:
             told = _lie_on_rows(here, each.name, f)
             _review(here, told, TEN)
-            if everything and f == LIARS[-1] and each.name in ("both", "clique", "stealthy, backed", "sparing 100%"):
+            if (
+                everything
+                and f == LIARS[-1]
+                and each.name in ("both", "clique", "stealthy, backed", "sparing 100%")
+            ):
                 _review(here, told, None)
                 _review(here, told, TEN, sure=True)
             if everything and f == LIARS[-1] and each.name == "both":
@@ -637,9 +695,9 @@ def _review(
 ) -> None:
     moot = here.moot
     n = len(moot.votes)
-    order = liars_order(n, moot.seed)
-    honest = order[len(lie.liars) :]
-    judges = sorted(honest.tolist() if everybody else honest[::-1][:JUDGES].tolist())
+    judges = np.setdiff1d(np.arange(n), lie.liars).tolist() if everybody else _judges(moot, lie)
+    if moot.classes > 2 and not everybody:
+        judges = judges[: JUDGES // 2]
     name = f"peer-{'all' if rows is None else rows}" + ("-sure" if sure else "")
     name += f"-eps{epsilon:g}" if epsilon else ""
     options: dict[str, Any] = {"rows": rows or "all", "label_epsilon": epsilon, "judges": judges}
@@ -784,7 +842,7 @@ def _dealt_digits(seed: int) -> Table:
     return Table(data.X, data.y, None, data.X_test, data.y_test)
 
 
-def _mixed(seed: int) -> list[Any]:
+def _mixed(seed: int) -> list[Any]:  # noqa: ARG001
     linear = make_pipeline(StandardScaler(), LogisticRegression())
     near = make_pipeline(StandardScaler(), KNeighborsClassifier(3))
     return [linear, GaussianNB(), near, DecisionTreeClassifier(max_depth=3), DecisionTreeClassifier()]
@@ -811,14 +869,16 @@ def small_moots() -> dict[str, Small]:
         ),
         "digits-60-trees": Small(
             "digits of scikit-learn dealt out to 60 trees: crisp models, ten classes",
-            _dealt_digits, _trees(60), (0, 15), FIRST, ("plain", "trust", "pool-mean", "pool-log", "pool-all"),
+            _dealt_digits, _trees(60), (0, 15), FIRST,
+            ("plain", "trust", "pool-mean", "pool-log", "pool-all"),
         ),
         "cancer-5": Small(
             "breast cancer over five hospitals, five kinds of model, 109 inputs",
             _split(load_breast_cancer, 109 / 569, 5), _mixed, (0, 1), (*CHOSEN, *JUDGE),
         ),
         "cancer-12": Small(
-            "breast cancer dealt out to 12 trees", _split(load_breast_cancer, 0.3), _trees(12), (0, 3, 7), FIRST,
+            "breast cancer dealt out to 12 trees",
+            _split(load_breast_cancer, 0.3), _trees(12), (0, 3, 7), FIRST,
         ),
         "wine-3": Small("wine dealt out to three", _split(load_wine, 0.3), _logistic(3), (0,), FIRST),
         "iris-7": Small("iris dealt out to seven", _split(load_iris, 0.5), _logistic(7), (0, 2), FIRST),
@@ -842,7 +902,12 @@ def hospitals(folder: str) -> dict[str, Small]:
     rules = ("plain", "trust", "peer-10", "peer-all", "peer-all-eps1", "pool-mean", "pool-log")
     return {
         f"heart-4-{kind}": Small(
-            f"heart disease over four hospitals, {about} each", table, model(kind), (0, 1), (*CHOSEN, *JUDGE), rules
+            f"heart disease over four hospitals, {about} each",
+            table,
+            model(kind),
+            (0, 1),
+            (*CHOSEN, *JUDGE),
+            rules,
         )
         for kind, about in (("logistic", "logistic regression"), ("rf", "a random forest"))
     }
@@ -876,9 +941,7 @@ def _estimator(work: Work, name: str, of: Small, seed: int) -> None:
 
     @cache
     def fitted(shown: str) -> Any:
-        moot = ConsensusClassifier(
-            of.models(seed), trust="peer-review", random_state=seed, **SHOWN[shown]
-        )
+        moot = ConsensusClassifier(of.models(seed), trust="peer-review", random_state=seed, **SHOWN[shown])
         rows = table()
         return moot.fit(rows.X, rows.y, groups=rows.groups)
 
@@ -919,7 +982,9 @@ def _estimator(work: Work, name: str, of: Small, seed: int) -> None:
             shown, changed = ANSWERS[rule]
             options = {**changed, **SHOWN[shown], "adversaries": f, "random_state": seed, "rounds": 50}
 
-            def make(shown: str = shown, changed: dict[str, Any] = changed, lie: Lie = lie, f: int = f) -> Made:
+            def make(
+                shown: str = shown, changed: dict[str, Any] = changed, lie: Lie = lie, f: int = f
+            ) -> Made:
                 usual = {"voting": "labels", "pool": "mean", "trim": None, "adversaries": f or None}
                 return _answered(fitted(shown).set_params(**usual | changed), table(), moot, lie)
 
@@ -933,7 +998,7 @@ def _malicious(moot: Moot, f: int, fitted: Callable[[str], Any]) -> Lie:
         seed = fitted("all").seed_
         who = np.sort(np.random.default_rng(seed).permutation(len(moot.votes))[:f])
         liars = {int(i): PerfectlyMalicious() for i in who}
-        arrays = _voted(moot, who.tolist(), handed_in(moot.votes, liars, moot.truth, moot.classes)[who])
+        arrays = _voted(who.tolist(), handed_in(moot.votes, liars, moot.truth, moot.classes)[who])
         for shown in ("all", "ten", "eps1"):
             if f"{shown}_row_votes" in moot.base:
                 told = with_lies(fitted(shown).checked_, liars)
@@ -951,7 +1016,10 @@ def _answered(estimator: Any, rows: Table, moot: Moot, lie: Lie) -> Made:
     outcome = estimator.deliberate(rows.X_test, rows.y_test)
     sure = report.certainty
     arrays, figures = talked("decision", outcome, truth, counts=False)
-    arrays |= {"predict": small(sure.answers), "likely": np.asarray(sure.likely)[:, :classes].astype(np.float16)}
+    arrays |= {
+        "predict": small(sure.answers),
+        "likely": np.asarray(sure.likely)[:, :classes].astype(np.float16),
+    }
     figures |= decided("predict", sure.answers, truth) | likelihoods("likely", arrays["likely"], truth)
     figures["score"] = estimator.score(rows.X_test, rows.y_test)
     figures |= about_votes(moot.heard(lie), truth, classes, lie.liars)
@@ -993,7 +1061,9 @@ def numbers(work: Work) -> None:
                 values = truth + rng.normal(0, rng.uniform(0.5, 3, (10, 1, 1)), (10, 60, outputs))
                 return {"values": values.astype(np.float32), "target": truth.astype(np.float32)}
 
-            moot = new_moot(work, name, seed, 0, f"ten simulated participants, numbers of {outputs} outputs", make)
+            moot = new_moot(
+                work, name, seed, 0, f"ten simulated participants, numbers of {outputs} outputs", make
+            )
             if moot is None:
                 continue
             for rule, kind in RULES.items():
@@ -1019,10 +1089,15 @@ def _agreed(moot: Moot, rule: str, combine: Any, attack: str | None, k: int | No
             "decision": found.decision.astype(np.float32), "held": found.numbers.astype(np.float32),
             "settled": found.settled, "rounds": small(found.rounds),
         }  # fmt: skip
-        return arrays, {"rmse/decision": error(arrays["decision"], moot.base["target"]), "settled": found.settled.mean()}
+        return arrays, {
+            "rmse/decision": error(arrays["decision"], moot.base["target"]),
+            "settled": found.settled.mean(),
+        }
 
     name = rule + (f"-k{k}" if k else "")
-    moot.setting(name, f"agree, {rule}", {"k": k, "rounds": 50, "seed": moot.seed, "attack": attack}, make, lie)
+    moot.setting(
+        name, f"agree, {rule}", {"k": k, "rounds": 50, "seed": moot.seed, "attack": attack}, make, lie
+    )
 
 
 GROUPED_BY: Final = {"bmi": 2, "s5": 8, "chance": None}
@@ -1093,11 +1168,27 @@ def _regressor(work: Work, name: str, column: str, model: Callable[[], Any], see
         for rule in RULES if every else ("trimmed-mean", "median"):
             _regressed(moot, rule, {"rule": rule, "weights": None}, "peer-review", fitted, table, lie, liars)
         for weights in ("holdout", "peer-review"):
-            _regressed(moot, weights, {"rule": "trimmed-mean", "weights": weights}, weights, fitted, table, lie, liars)
+            _regressed(
+                moot,
+                weights,
+                {"rule": "trimmed-mean", "weights": weights},
+                weights,
+                fitted,
+                table,
+                lie,
+                liars,
+            )
 
 
 def _regressed(
-    moot: Moot, name: str, changed: dict[str, Any], fit: str, fitted: Any, table: Any, lie: Lie, liars: dict[int, Any]
+    moot: Moot,
+    name: str,
+    changed: dict[str, Any],
+    fit: str,
+    fitted: Any,
+    table: Any,
+    lie: Lie,
+    liars: dict[int, Any],
 ) -> None:
     def make() -> Made:
         rows, estimator = table(), fitted(fit)
@@ -1108,12 +1199,18 @@ def _regressed(
             found = estimator.deliberate(rows.X_test)
             report = estimator.report(rows.X_test, rows.y_test, stacking=False)
             decision = found.decision.reshape(-1, 1).astype(np.float32)
-            arrays = {"decision": decision, "held": found.numbers.astype(np.float32), "settled": found.settled}
+            arrays = {
+                "decision": decision,
+                "held": found.numbers.astype(np.float32),
+                "settled": found.settled,
+            }
             if changed["weights"] is not None:
                 opened = estimator._opened(values, there, liars, estimator._trimmed(len(values)))
                 arrays["final"] = opened[..., 0].astype(np.float32)
         finally:
-            estimator.set_params(adversaries=before["adversaries"], rule=before["rule"], weights=before["weights"])
+            estimator.set_params(
+                adversaries=before["adversaries"], rule=before["rule"], weights=before["weights"]
+            )
         figures = {"rmse/decision": error(decision, moot.base["target"]), "settled": found.settled.mean()}
         figures |= {f"report/{line.name}": line.error for line in report.lines if line.error is not None}
         return arrays, figures
@@ -1124,12 +1221,29 @@ def _regressed(
 
 # ---- crowds with gold -------------------------------------------------------------------------------------
 
+
+def _hard(seed: int) -> Any:
+    return dense_crowd(seed, deceptive=0.0)
+
+
+def _deceptive(seed: int) -> Any:
+    return dense_crowd(seed, deceptive=0.25)
+
+
+def _sparse(seed: int) -> Any:
+    return sparse_crowd(100, 500, 3, 10, seed=seed)
+
+
+def _sparse4(seed: int) -> Any:
+    return sparse_crowd(100, 500, 3, 10, classes=4, seed=seed)
+
+
 CROWDS: Final = {
-    "hard": (2, "39 workers on 108 tasks, hard ones", lambda seed: dense_crowd(seed, deceptive=0.0)),
-    "deceptive": (2, "39 workers on 108 tasks, a quarter of them deceptive", lambda seed: dense_crowd(seed, deceptive=0.25)),
-    "sparse": (2, "100 workers, 500 tasks of 3 to 10 votes", lambda seed: sparse_crowd(100, 500, 3, 10, seed=seed)),
-    "sparse4": (4, "the same with four labels", lambda seed: sparse_crowd(100, 500, 3, 10, classes=4, seed=seed)),
-}  # fmt: skip
+    "hard": (2, "39 workers on 108 tasks, hard ones", _hard),
+    "deceptive": (2, "39 workers on 108 tasks, a quarter of them deceptive", _deceptive),
+    "sparse": (2, "100 workers, 500 tasks of 3 to 10 votes", _sparse),
+    "sparse4": (4, "the same with four labels", _sparse4),
+}
 GOLD: Final = (11, 44)
 
 
@@ -1153,7 +1267,9 @@ def crowds(work: Work) -> None:
             for lie, told, what in (("wrong", wrong, "always wrong"), ("story", story, "one story")):
                 said = np.where(moot.votes[who] == ABSENT, ABSENT, told)
                 lies.append(
-                    moot.lie(f"{lie}-60%", f"60%: {what}", lambda said=said: _voted(moot, who.tolist(), said))
+                    moot.lie(
+                        f"{lie}-60%", f"60%: {what}", lambda who=who, said=said: _voted(who.tolist(), said)
+                    )
                 )
             for lie in lies:
                 for gold in GOLD:
@@ -1199,7 +1315,12 @@ def _with_gold(moot: Moot, lie: Lie, gold: int, *, dense: bool) -> None:
     def by_trust() -> Made:
         told = split_gold(heard, known, classes)
         listeners = listen_first(
-            heard[:, left], told.anchors, gold=told, adversaries=adversaries, truth=truth[left], classes=classes
+            heard[:, left],
+            told.anchors,
+            gold=told,
+            adversaries=adversaries,
+            truth=truth[left],
+            classes=classes,
         )
         judge = np.setdiff1d(np.arange(len(heard)), lie.liars)
         if listeners is None:
@@ -1222,7 +1343,6 @@ def clusters(work: Work) -> None:
     from sklearn.metrics import adjusted_rand_score
 
     from folkmoot.clustering.agreeing import lied
-    from folkmoot.clustering.clustering import Clustering
 
     for seed in FIRST:
 
@@ -1230,12 +1350,14 @@ def clusters(work: Work) -> None:
             partitions, truth = planted(12, 120, 5, 0.3, seed)
             return {"partitions": small(partitions), "truth": small(truth)}
 
-        moot = new_moot(work, f"clusters-12-s{seed}", seed, 5, "twelve partitions of 120 objects, errors 30%", make)
+        moot = new_moot(
+            work, f"clusters-12-s{seed}", seed, 5, "twelve partitions of 120 objects, errors 30%", make
+        )
         if moot is None:
             continue
         partitions = moot.base["partitions"].astype(np.int64)
         for attack in (None, *PARTITION_ATTACKS):
-            liars = {i: PARTITION_ATTACKS[attack] for i in range(7, 12)} if attack else {}
+            liars = dict.fromkeys(range(7, 12), PARTITION_ATTACKS[attack]) if attack else {}
             lie = NOBODY
             if attack:
                 handed = lied(partitions, liars, 5, seed)[0][7:]
@@ -1244,11 +1366,17 @@ def clusters(work: Work) -> None:
                     lambda handed=handed: {"liars": small(range(7, 12)), "partitions": small(handed)},
                 )  # fmt: skip
 
-            def agreed(liars: Any = liars, seed: int = seed) -> Made:
-                found: Clustering = cluster(partitions, 5, adversaries=liars, seed=seed)
-                arrays = {"labels": small(found.labels), "held": small(found.held), "anchored": found.anchored}
+            def agreed(
+                said: Any = partitions, truth: Any = moot.truth, liars: Any = liars, seed: int = seed
+            ) -> Made:
+                found = cluster(said, 5, adversaries=liars, seed=seed)
+                arrays = {
+                    "labels": small(found.labels),
+                    "held": small(found.held),
+                    "anchored": found.anchored,
+                }
                 arrays["weight"] = found.weights.astype(np.float16)
-                right = adjusted_rand_score(moot.truth, found.labels)
+                right = adjusted_rand_score(truth, found.labels)
                 return arrays, {"rand/labels": right, "anchored": found.anchored.sum()}
 
             moot.setting("cluster", "cluster", {"n_clusters": 5, "seed": seed}, agreed, lie)
@@ -1257,18 +1385,18 @@ def clusters(work: Work) -> None:
 # ---- the files --------------------------------------------------------------------------------------------
 
 ARRAYS: Final = {
-    "votes": "(participant, input) first votes as models cast them, places in the list of classes, -1 for none; "
+    "votes": "(participant, input) first votes as models cast them, as numbers of classes, -1 for none; "
     "of a lie (liar, input): what liars hand in, -2 for what their model says; one row if all say the same",
     "truth": "(input,) right classes",
     "accuracy": "(participant,) with what accuracy votes were drawn",
     "liars": "(liar,) who lies",
     "row_votes": "(participant, row) votes on rows that may be shown; of a lie (liar, row), -2 as above",
-    "row_labels": "(row,) their right labels; of a lie (row of a liar,): the labels that liars publish of their "
+    "row_labels": "(row,) their right labels; of a lie (row of a liar,): what liars publish of their "
     "own rows, in the order of the rows",
     "row_owner": "(row,) whose row it is; -1: everybody's",
     "row_rank": "(row,) who shows m rows shows those of its rows with rank below m",
-    "confusion": "(participant, true class, answer) counts on the rows that each held out: what trust rests on",
-    "sure": "(participant, input, class) probabilities, uint8: of FEMNIST in 255ths (scale to add up to 1), of "
+    "confusion": "(participant, true class, answer) counts on rows that each held out: what trust rests on",
+    "sure": "(participant, input, class) probabilities, uint8: of FEMNIST in 255ths (scale to 1), of "
     "estimators the cell: (level + 0.5) / 256, then scaled",
     "sure_inputs": "(sure input,) which inputs ``sure`` of FEMNIST is of",
     "sure_rows": "(sure row,) which rows ``row_sure`` is of: those of rank below 10",
@@ -1284,8 +1412,8 @@ ARRAYS: Final = {
     "eps1_row_labels": "as row_labels, published by randomised response with epsilon 1",
     "eps1_row_owner": "as row_owner, of these",
     "gold_order": "(task,) the first g are the gold tasks",
-    "values": "(participant, input, output) first numbers, float32; of a lie (liar, input, output): what a server "
-    "would be sent (to others liars may say something else), nan for silence",
+    "values": "(participant, input, output) first numbers, float32; of lies (liar, input, output): what a "
+    "server would be sent (to others liars may say something else), nan for silence",
     "target": "(input, output) right numbers",
     "row_values": "(participant, row, output) numbers for the rows that are shown, float32",
     "row_target": "(row, output) their right numbers",
@@ -1300,7 +1428,7 @@ ARRAYS: Final = {
     "slush": "(repeat, input) by Slush(10, 6) scaled to those who voted on the input",
     "judge": "(judge,) whose final votes follow: honest participants",
     "anchored": "(judge,) who decides at all; of clusters (participant,)",
-    "final": "(judge, input) final votes before any talk, -1 for none; of numbers (participant, input): openings",
+    "final": "(judge, input) final votes before any talk, -1 for none; of numbers (participant, input)",
     "after": "(judge, input) the same after the guarded talk",
     "weight": "(judge, participant) float16: what each one's vote counts for; one row where it is public",
     "accepted": "(judge, participant) whose published rows were believed",
@@ -1326,7 +1454,7 @@ FIGURES: Final = {
     "X_voters, the input counts as the share of right ones among them",
     "mean/X": "mean over judges that anchor of the share of inputs that their final votes X are right on",
     "worst/X": "the least of these",
-    "plurality/X": "share of right answers by most of the final votes X of judges that anchor; tied classes share",
+    "plurality/X": "share of right answers by most of the final votes X of judges that anchor; ties share",
     "judges": "honest participants of whom it is known",
     "anchored": "how many of them decide at all",
     "accepted_honest": "share of honest participants whose rows were believed, mean over judges",
@@ -1399,7 +1527,8 @@ def pack(work: Work) -> None:
                 {
                     "name": f"{folder.name}/{file.stem}", "moot": folder.name, "seed": said["seed"],
                     "use": said["use"], "lie": about["lie"], "rule": about["rule"],
-                    "options": about["options"], "arrays": sorted(kept), "figures": told_of(about["figures"], kept),
+                    "options": about["options"], "arrays": sorted(kept),
+                    "figures": told_of(about["figures"], kept),
                     "warnings": about["warnings"],
                 }
             )  # fmt: skip
@@ -1409,9 +1538,16 @@ def pack(work: Work) -> None:
             "about": said["about"], "classes": said["classes"], "lies": lies,
             "arrays": {key: list(each.shape) for key, each in base.items()},
         }  # fmt: skip
-    head = {"made_by": made_by(), "seeds": {"chosen": CHOSEN, "judge": JUDGE}, "arrays": ARRAYS, "figures": FIGURES}
+    head = {
+        "made_by": made_by(),
+        "seeds": {"chosen": CHOSEN, "judge": JUDGE},
+        "arrays": ARRAYS,
+        "figures": FIGURES,
+    }
     lines = [f"{json.dumps(key)}: {json.dumps(each)}" for key, each in head.items()]
-    lines.append('"moots": {\n' + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in moots.items()) + "\n}")
+    lines.append(
+        '"moots": {\n' + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in moots.items()) + "\n}"
+    )
     lines.append('"settings": [\n' + ",\n".join(map(json.dumps, settings)) + "\n]")
     (HERE / "index.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
     size = sum(file.stat().st_size for file in out.iterdir()) + (HERE / "index.json").stat().st_size
