@@ -466,7 +466,7 @@ class Writers(NamedTuple):
 
 
 def femnist(work: Work, folder: str) -> None:
-    for seed in (*FIRST, *SECOND):
+    for seed in FIRST:
         for task, classes in ((CASE, 2), (DIGITS, 10)):
             name = f"femnist-{task}-s{seed}"
             about = f"forests of {WRITERS} writers of FEMNIST, {task}; inputs of {TEST_WRITERS} other writers"
@@ -485,8 +485,8 @@ def femnist(work: Work, folder: str) -> None:
                 base["row_owner"].astype(np.int64),
                 base["row_rank"].astype(np.int64),
             )
-            _listening(here, everything=seed in FIRST)
-            _reviewing(here, everything=seed in FIRST)
+            _listening(here)
+            _reviewing(here)
 
 
 def _shown(folder: str, task: str, seed: int) -> Arrays:
@@ -494,7 +494,9 @@ def _shown(folder: str, task: str, seed: int) -> Arrays:
     chances = shown.chances.array()
     rows = len(shown.labels)
     said = chances.argmax(axis=2)
-    kept = {
+    some = np.linspace(0, len(shown.truth) - 1, SURE_INPUTS).round().astype(np.int64)
+    few = np.flatnonzero(np.array(shown.rank) < TEN)
+    return {
         "votes": small(said[:, rows:]),
         "truth": small(shown.truth),
         "row_votes": small(said[:, :rows]),
@@ -502,26 +504,20 @@ def _shown(folder: str, task: str, seed: int) -> Arrays:
         "row_owner": small(shown.owner),
         "row_rank": small(shown.rank),
         "confusion": small(shown.confusion),
+        "sure_inputs": small(some),
+        "sure": chances[:, rows + some],
+        "sure_rows": small(few),
+        "row_sure": chances[:, few],
     }
-    if seed in FIRST:
-        some = np.linspace(0, len(shown.truth) - 1, SURE_INPUTS).round().astype(np.int64)
-        few = np.flatnonzero(np.array(shown.rank) < TEN)
-        kept |= {
-            "sure_inputs": small(some),
-            "sure": chances[:, rows + some],
-            "sure_rows": small(few),
-            "row_sure": chances[:, few],
-        }
-    return kept
 
 
-def _listening(here: Writers, *, everything: bool) -> None:
+def _listening(here: Writers) -> None:
     """Plain Slush, the rules of a centre, and trust by listening, under every story that liars tell first."""
     moot = here.moot
     order = liars_order(len(moot.votes), moot.seed)
     anchors = [Anchor.of_confusion(table) for table in moot.base["confusion"].astype(np.int64)]
     _plain_and_trust(moot, NOBODY, None, anchors)
-    for f in LIARS if everything else LIARS[-1:]:
+    for f in LIARS:
         who = np.sort(order[:f])
         for each in STORIES:
             about = f"{f} of {len(moot.votes)}: {each.about}"
@@ -641,27 +637,22 @@ def _finals(moot: Moot, listeners: Any, judge: Any, after: Any, decision: Any, *
     return arrays, figures | finals("after", after, deciding, moot.truth, moot.classes)
 
 
-def _reviewing(here: Writers, *, everything: bool) -> None:
+def _reviewing(here: Writers) -> None:
     """Peer review with ten rows each and with all, in labels and probabilities, under every lie."""
     _review(here, NOBODY, TEN, everybody=True)
     _review(here, NOBODY, None)
-    if everything:
-        for epsilon in (1.0, 3.0):
-            _review(here, NOBODY, TEN, epsilon=epsilon)
-        _review(here, NOBODY, None, epsilon=1.0)
-        _review(here, NOBODY, TEN, sure=True)
-    for f in LIARS if everything else LIARS[-1:]:
+    for epsilon in (1.0, 3.0):
+        _review(here, NOBODY, TEN, epsilon=epsilon)
+    _review(here, NOBODY, None, epsilon=1.0)
+    _review(here, NOBODY, TEN, sure=True)
+    for f in LIARS:
         for each in LIES:
             told = _lie_on_rows(here, each.name, f)
             _review(here, told, TEN)
-            if (
-                everything
-                and f == LIARS[-1]
-                and each.name in ("both", "clique", "stealthy, backed", "sparing 100%")
-            ):
+            if f == LIARS[-1] and each.name in ("both", "clique", "stealthy, backed", "sparing 100%"):
                 _review(here, told, None)
                 _review(here, told, TEN, sure=True)
-            if everything and f == LIARS[-1] and each.name == "both":
+            if f == LIARS[-1] and each.name == "both":
                 _review(here, told, TEN, epsilon=1.0)
 
 
@@ -1475,6 +1466,8 @@ def lean(arrays: Arrays, name: str, base: Arrays) -> Arrays:
     attacked = not name.endswith(".nobody")
     if name.startswith("trust.") and attacked and "final" in kept:
         kept.pop("after", None)  # within one in a hundred of the final votes; kept where these are honest
+    if attacked and not name.startswith(("pool-", "peer-10-sure")):
+        kept.pop("likely", None)
     if attacked and "far-away-500" not in name and "values" in base:
         kept.pop("final", None)
     for key in ("votes", *(f"{shown}row_votes" for shown in ("", "all_", "ten_", "eps1_"))):
