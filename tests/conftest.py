@@ -1,5 +1,6 @@
 """One hypothesis profile, one thread a process, Ctrl-C heard, compiled code kept and as new as its source."""
 
+import hashlib
 import os
 import signal
 import sys
@@ -29,6 +30,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# Compiled kernels are kept by the content of their source (folkmoot/compiling.py), here in the clone. Set
-# before numba is imported.
-os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / "build" / "numba")
+# Compiled kernels are kept in the clone, by the content of all that they may call: numba looks only at the
+# file of a function itself. Set before numba is imported.
+_root = Path(__file__).parents[1]
+_sources = [
+    path
+    for name in ("protocols", "simulation", "theory", "trust")
+    for path in sorted((_root / "src" / "folkmoot" / name).rglob("*.py"))
+]
+_key = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:12]
+os.environ["NUMBA_CACHE_DIR"] = str(_root / "build" / "numba" / _key)

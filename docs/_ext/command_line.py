@@ -27,7 +27,8 @@ def _inside(typed: str, command: Any, above: Any) -> Iterator[tuple[str, Any, An
     yield typed, command, context
     if hasattr(command, "list_commands"):
         for name in command.list_commands(context):
-            yield from _inside(f"{typed} {name}", command.get_command(context, name), context)
+            _, found, _ = command.resolve_command(context, [name])
+            yield from _inside(f"{typed} {name}", found, context)
 
 
 def _paragraphs(text: str) -> list[nodes.Node]:

@@ -282,7 +282,6 @@ def test_nodes_that_cannot_be_started(network: tuple[Path, Path]) -> None:
     command = ["node", "run", folder, "--roster", roster, "--model", "folkmoot.checks:number"]
     assert_refused("--control must be on this machine", *command, "--control", "0.0.0.0:7001")
     assert_refused("--metrics must be on this machine", *command, "--metrics", "192.0.2.1:7001")
-    assert_refused("--attack must be one that a node can play", *command, "--attack", "copycat")
     assert_refused("log level must be one of", *command, "--log-level", "loud")
     assert_refused("there is no nothing", *command[:-1], "nothing:at_all")
     text = roster.read_text()

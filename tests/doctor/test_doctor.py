@@ -14,6 +14,7 @@ import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,7 +29,6 @@ from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.storage import DATABASE, Storage
 from support.command import assert_refused, run
 from support.network.ports import held_port
-from support.process import run_process
 
 ROOT = Path(__file__).parents[2]
 CONTRIBUTORS = {"dev", "docs"}  # extras of the checkout, which no command asks a user for
@@ -227,15 +227,29 @@ def test_clocks_that_jump_or_were_never_set_are_found(monkeypatch: pytest.Monkey
     assert re.search(r"it jumped by \+2\.[89]\d s within 50 ms", found.note)
 
 
-def test_a_cache_that_cannot_be_written_is_found(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    env = {"NUMBA_CACHE_DIR": str(tmp_path / "file" / "cache")}
-    result = run_process("doctor", "--json", env=env)
-    assert result.returncode == 1
-    told = json.loads(result.stdout)["machine"]
-    (found,) = [each for each in told if each["state"] == "broken"]
-    assert found["what"] == "compiler cache"
-    assert "NUMBA_CACHE_DIR" in found["fix"]
+def test_a_cache_that_cannot_be_kept_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from folkmoot.simulation.kernels import rounds
+
+    kept = SimpleNamespace(stats=SimpleNamespace(cache_path=None))
+    monkeypatch.setattr(rounds, "reaches", kept)
+    (found,) = broken([machine._compiler_cache()])
+    assert found.what == "compiler cache"
+    assert "NUMBA_CACHE_DIR" in found.fix
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+@pytest.mark.parametrize(("mode", "state"), [(0o755, "ok"), (0o775, "note"), (0o757, "note")])
+def test_a_cache_that_others_can_write_into_is_found(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, mode: int, state: str
+) -> None:
+    from folkmoot.simulation.kernels import rounds
+
+    tmp_path.chmod(mode)
+    kept = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
+    monkeypatch.setattr(rounds, "reaches", kept)
+    found = machine._compiler_cache()
+    assert found.state == state
+    assert ("chmod go-w" in found.fix) == (state == "note")
 
 
 def test_bad_input_is_one_line(tmp_path: Path) -> None:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
 
 from folkmoot import __version__
-from folkmoot.cli.listing import Entry, ListingGroup
 
 ABOUT: Final = "Consensus learning: many private models, one agreed answer, no server."
+
+
+class Entry(NamedTuple):
+    """A command of the list."""
+
+    where: str  # "module:name" of its function, or of a Typer with commands of its own
+    line: str  # how its docstring begins
+
 
 COMMANDS: Final = {
     "demo": Entry(
@@ -89,19 +100,43 @@ COMMANDS: Final = {
 }
 
 
-class Folkmoot(ListingGroup):
-    """The commands above."""
+@cache
+def command_called(name: str) -> Any:
+    """Import and make the command of this name."""
+    from folkmoot.cli.options import ListingCommand
 
-    ENTRIES = COMMANDS
+    module, _, attribute = COMMANDS[name].where.partition(":")
+    found = getattr(import_module(module), attribute)
+    if isinstance(found, typer.Typer):
+        command: Any = get_group(found)
+    else:
+        alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
+        alone.command(cls=ListingCommand)(found)
+        command = get_command(alone)
+    command.name = name
+    return command
+
+
+class Folkmoot(TyperGroup):
+    """The commands above: names and lines until one is called, which then is imported."""
+
+    def __init__(self, **settings: Any) -> None:
+        """As Typer makes it, with the commands."""
+        listed = {name: TyperCommand(name, help=entry.line) for name, entry in COMMANDS.items()}
+        super().__init__(**settings | {"commands": listed})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called, whole."""
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found if name is None else command_called(name), rest
 
 
 app = typer.Typer(
     name="folkmoot",
     cls=Folkmoot,
     help=ABOUT,
-    no_args_is_help=True,
     add_completion=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,  # the list is plain: rich takes longer to load than all else here
 )
 
 
@@ -111,11 +146,15 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(help=ABOUT)
+@app.callback(help=ABOUT, invoke_without_command=True)
 def folkmoot(
+    context: typer.Context,
     _version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Print the version, or nothing: the commands do the work."""
+    """Print the version, the list of commands if none is called, or nothing: the commands do the work."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)

@@ -59,12 +59,15 @@ def _told(option: str, place: str | None, value: str) -> str:
     return f"{option}{which} {value}".rstrip()
 
 
-def options_of(app: Any, arguments: Sequence[str]) -> dict[str, str]:
+def options_of(arguments: Sequence[str]) -> dict[str, str]:
     """The options with a value of the command that these arguments call, by Python's names."""
-    from typer.main import get_command
+    from folkmoot.cli.app import COMMANDS, command_called
 
-    command: Any = get_command(app)
-    for argument in arguments:
+    name, *rest = arguments or [""]
+    if name not in COMMANDS:
+        return {}
+    command: Any = command_called(name)
+    for argument in rest:
         inner = getattr(command, "commands", {}).get(argument)
         if inner is None:
             break

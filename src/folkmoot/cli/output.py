@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,25 +37,6 @@ def say(*lines: str, error: bool = False) -> None:
     """Print lines on stdout or stderr; commands print by this and the functions below only."""
     for line in lines:
         print(printable(line), file=sys.stderr if error else sys.stdout)
-
-
-def print_drawn(lines: Iterable[str]) -> None:
-    """Print lines that hold nothing but words, boxes and colours of ours, as they are."""
-    print(*lines, sep="\n")
-
-
-def show_colours() -> bool:
-    """Whether stdout takes colours: a terminal that is not told otherwise, or where they are asked for."""
-    if os.environ.get("NO_COLOR"):
-        return False
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return sys.stdout.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
-
-
-def show_lines() -> bool:
-    """Whether stdout can hold the characters of which boxes are drawn."""
-    return (sys.stdout.encoding or "").lower().startswith("utf")
 
 
 def on_terminal(*, error: bool = False) -> bool:

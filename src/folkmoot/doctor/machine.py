@@ -14,7 +14,6 @@ import shutil
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -132,26 +131,19 @@ def _gpu() -> Finding:
 
 
 def _compiler_cache() -> Finding:
-    """Where compiled kernels are kept, and whether they can be."""
-    from folkmoot.compiling import cache_folder, kernel_folder
+    """Where numba keeps compiled kernels, and whether it can."""
+    from folkmoot.simulation.kernels.rounds import reaches
 
-    what = "compiler cache"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what it says is said here
-        folder = cache_folder()
-    if folder is None:
-        try:
-            where = str(kernel_folder())
-        except RuntimeError as error:  # a user without a home
-            where = str(error)
-        note = f"compiled code cannot be kept ({where}): every run compiles it again"
-        return Finding(what, "broken", note, _elsewhere())
-    size = sum(file.stat().st_size for file in folder.rglob("*.nb[ci]"))
-    return Finding(what, "ok", f"{folder}, {in_words(size)}")
-
-
-def _elsewhere() -> str:
-    return "export NUMBA_CACHE_DIR=/a/folder/that/you/can/write"
+    what, kept = "compiler cache", reaches.stats.cache_path
+    if kept is None:
+        fix = "export NUMBA_CACHE_DIR=/a/folder/that/you/can/write"
+        return Finding(what, "broken", "compiled code cannot be kept: every run compiles it again", fix)
+    folder = Path(kept)
+    if os.name == "posix" and folder.is_dir() and folder.stat().st_mode & 0o022:
+        note = f"{folder}: others can write into it, and what is in it is code that you run"
+        return Finding(what, "note", note, f"chmod go-w {folder}")
+    size = sum(file.stat().st_size for file in folder.glob("*.nb[ci]"))
+    return Finding(what, "ok", f"such as {folder}, {in_words(size)}")
 
 
 def _clock() -> Finding:
