@@ -74,7 +74,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.quick and not options.names:
         chosen = [each for each in chosen if each.name != "femnist-cnn"]  # needs PyTorch
     options.out.mkdir(parents=True, exist_ok=True)
-    memory = joblib.Memory(options.out.resolve() / "cells" / __version__, verbose=0)
+    memory = joblib.Memory(options.out.resolve() / ".cells" / __version__, verbose=0)
     if options.fresh:
         memory.clear(warn=False)
     done = {}

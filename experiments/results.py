@@ -38,7 +38,7 @@ def write(
         "runs": [{"seed": seed, **msgspec.to_builtins(result)} for seed, result in results.items()],
     }
     ending = "-quick" if how["settings"] == "quick" else ""
-    text = msgspec.json.format(msgspec.json.encode(whole), indent=1)
+    text = msgspec.json.format(msgspec.json.encode(whole), indent=0)  # one line: most of it is long lists
     (folder / f"{experiment.name}{ending}.json").write_bytes(text + b"\n")
     for name, figure in experiment.figures(next(iter(results.values()))).items():
         stem = experiment.name if name == experiment.name else f"{experiment.name}-{name}"
@@ -58,7 +58,8 @@ def write_page(folder: Path) -> Path:
         rows += rows_of(each)
         about = each["made"]
         libraries = ", ".join(f"{library} {about[library]}" for library in ("python", *_LIBRARIES))
-        made.append([name, f"`{about['command']}`", about["FEMNIST"], libraries])
+        seeds = ", ".join(map(str, about["seeds"]))
+        made.append([name, f"`{about['command']}`", seeds, about["FEMNIST"], libraries])
     page = folder / "results.md"
     page.write_text(
         "\n".join([
@@ -67,7 +68,7 @@ def write_page(folder: Path) -> Path:
             "",
             "## How each was made",
             "",
-            *table(["experiment", "command", "FEMNIST", "versions"], made),
+            *table(["experiment", "command", "seeds", "FEMNIST", "versions"], made),
             "",
         ]),
         encoding="utf-8",

@@ -14,6 +14,8 @@ from folkmoot.datasets import beta_parameters
 from folkmoot.theory import SlushChain
 from support.oracles import exact as oracle
 
+pytestmark = pytest.mark.slow
+
 SMALL = beta.Config(
     n=9, k=3, profiles=200, draws=6, variances=(0.005, 0.02, 0.05), means=(0.4, 0.5, 0.6),
     exact_means=(0.4, 0.5), most_states=10**6, other_means=(0.5,), other_draws=2,

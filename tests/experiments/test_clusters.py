@@ -22,6 +22,8 @@ from experiments.experiment import cells_of
 from folkmoot import cluster
 from folkmoot.adversaries import CliquePartition, partitions_handed_in
 
+pytestmark = pytest.mark.slow
+
 SMALL = Config(n=7, rows=40, seeds=1, liars=(4,), attacks=("clique",), names=(CANCER,), objects=120)
 
 
@@ -102,7 +104,6 @@ def test_pictures(found: ClustersResult) -> None:
     assert list(EXPERIMENT.figures(found)) == ["clusters"]
 
 
-@pytest.mark.slow
 def test_goals_on_digits() -> None:
     """18 of 31 in a clique, one seed that nothing was chosen on."""
     point = clusters_agreed(DIGITS, None, 13, 31, 100, 5000, "clique", 18)

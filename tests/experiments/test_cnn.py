@@ -13,6 +13,8 @@ from scipy.signal import correlate2d
 from experiments.femnist import group_networks as femnist_cnn
 from experiments.femnist.cnn import fit_groups, network, predict, train
 
+pytestmark = pytest.mark.slow
+
 
 def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
@@ -20,7 +22,6 @@ def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
         fit_groups("nowhere", 0, 9, 0, 3, 25, 10, 1)
 
 
-@pytest.mark.slow
 class TestNetwork:
     @pytest.fixture(autouse=True)
     def torch(self) -> Any:

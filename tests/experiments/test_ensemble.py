@@ -22,6 +22,8 @@ from experiments.femnist.ensemble import (
 )
 from folkmoot import Slush, deliberate
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def members() -> Members:

@@ -21,6 +21,8 @@ from experiments.femnist.group_networks import representative_order
 from experiments.femnist.writer_votes import MemberVotes, Packed
 from support.kept_cells import kept
 
+pytestmark = pytest.mark.slow
+
 TALK = TalkSettings(repeats=3)
 INDIVIDUAL = single_writers.Config(writers=21, test_writers=(1, 3, 6), families=("rf",), trees=10, talk=TALK)
 BYZANTINE = byzantine_forests.Config(

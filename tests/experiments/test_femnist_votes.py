@@ -18,6 +18,8 @@ from experiments.femnist.writers import choose
 from folkmoot.datasets import load_femnist
 from folkmoot.learning.participants import held_out_rows
 
+pytestmark = pytest.mark.slow
+
 
 @given(st.data(), st.sampled_from([(1, 1), (2, 2), (9, 4), (255, 8)]))
 def test_packing_loses_nothing(data: st.DataObject, most_and_bits: tuple[int, int]) -> None:

@@ -10,6 +10,8 @@ from experiments.femnist.writers import choose, group, notes_on_groups, sizes_of
 from folkmoot.datasets import femnist_counts, load_femnist
 from support.femnist_samples import make_rows, write_parquet
 
+pytestmark = pytest.mark.slow
+
 
 def test_counts_are_those_of_the_rows(letters: str) -> None:
     names, counts = femnist_counts(letters)

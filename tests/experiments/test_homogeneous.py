@@ -14,6 +14,8 @@ from matplotlib.collections import PolyCollection
 from experiments.theory.homogeneous import EXPERIMENT, HomogeneousResult, accuracies, slush, supermajority
 from support.oracles import exact as oracle
 
+pytestmark = pytest.mark.slow
+
 
 @cache
 def quick() -> HomogeneousResult:

@@ -36,6 +36,8 @@ from folkmoot.trust import OwnRows, agree_on_labels
 from folkmoot.votes import UNCOLOURED
 from support.femnist_samples import make_rows, write_parquet
 
+pytestmark = pytest.mark.slow
+
 N, ROWS, INPUTS = 10, 12, 200
 SETTING = Setting(None, "case", LOGISTIC, N, inputs=INPUTS, tested=300)
 

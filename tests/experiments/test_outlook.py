@@ -14,6 +14,8 @@ from experiments.outlook.crowds import BOASTED, HOLDOUT, SHUFFLED, TRUE, beta_cr
 from experiments.outlook.favouring import Config, OutlookPoint, OutlookResult, rows_of, verdict
 from experiments.outlook.methods import NOTHING, TRUST, Said, Scene, Talking, said_by_all, teams_of
 
+pytestmark = pytest.mark.slow
+
 SMALL = Config(
     n=15, variances=(0.02,), draws=2, inputs=60, shares=(0.0, 0.2), trust_shares=(0.0, 0.2),
     talking=Talking(k=4, alpha=3, slices=(4,), team=5, rounds=30),

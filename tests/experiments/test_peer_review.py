@@ -43,6 +43,8 @@ from experiments.trust.attacks import CLIQUE, HONEST, NOBODY, STEALTHY, WRONG, l
 from folkmoot.arrays import Bools, Ints
 from support.kept_cells import kept
 
+pytestmark = pytest.mark.slow
+
 N, ROWS, INPUTS, CLASSES = 21, 12, 600, 3
 TALK = TalkSettings(k=6, alpha=4, rounds=15, repeats=1)
 
@@ -306,7 +308,6 @@ def test_every_lie_of_the_settings_is_one() -> None:
         assert [each.judges for each in config.places() if each.judges is None] == [None]
 
 
-@pytest.mark.slow
 def test_real_digits() -> None:
     """41 writers, if real handwriting is at hand: .851 with ten rows, .80 and more with liars."""
     data = Path(__file__).parents[3] / "shared" / "data" / "femnist"

@@ -20,6 +20,8 @@ from experiments.theory.performance_groups import (
 from folkmoot.theory import SlushChain, performance_groups_bound
 from support.oracles import exact as oracle
 
+pytestmark = pytest.mark.slow
+
 CASES = [(6, 5, 5, 3), (8, 3, 4, 3), (10, 1, 9, 5)]  # n1, n2, k, alpha
 P2 = [Fraction(0), Fraction(1, 10), Fraction(1, 4), Fraction(2, 5), Fraction(4, 5)]
 NEAR = Fraction(1, 10**9)

@@ -19,6 +19,8 @@ from folkmoot.simulation.kernels.gpu import cuda
 from folkmoot.theory import LocalSlushChain
 from folkmoot.thresholds import StrongConfidence
 
+pytestmark = pytest.mark.slow
+
 
 def test_points_of_beta_are_those_of_the_processor_by_law() -> None:
     common: dict[str, Any] = {"n": 31, "k": 10, "draws": 6, "profiles": 400, "seed": 3}

@@ -48,6 +48,8 @@ from experiments.trust.points import (
 from folkmoot.votes import Votes
 from support.kept_cells import kept
 
+pytestmark = pytest.mark.slow
+
 N, INPUTS = 31, 600
 TALK = TalkSettings(k=6, alpha=4, rounds=15, repeats=1)
 SMALL = against_liars.Config(
