@@ -138,10 +138,10 @@ class Tie:
             raise ValueError(f"expected {_FORM}: got {len(words)} words")
         address, certificate, by_node, by_chain = words
         try:
-            data = [base64.b64decode(each, validate=True) for each in (certificate, by_node)]
+            der, signature = (base64.b64decode(each, validate=True) for each in (certificate, by_node))
         except (binascii.Error, ValueError):
             raise ValueError(f"expected {_FORM}: the second and third are not base64") from None
-        return cls(address, *data, chain_signature(by_chain))
+        return cls(address, der, signature, chain_signature(by_chain))
 
 
 def chain_signature(text: str) -> bytes:
