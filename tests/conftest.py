@@ -19,8 +19,8 @@ settings.load_profile("folkmoot")
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-# The environment of a developer or a CI service may set a width, colours, a language or a switch of ours. A test
-# that is about one of these sets it itself. typer prints colours where GITHUB_ACTIONS is set.
+# The environment of a developer or a CI service may set a width, colours, a language or a switch of ours. A
+# test that is about one of these sets it itself. typer prints colours where GITHUB_ACTIONS is set.
 os.environ |= {"COLUMNS": "80", "LINES": "24", "TERM": "dumb", "LC_ALL": "C.UTF-8", "LANGUAGE": "en"}
 for _variable in (
     "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "CLICOLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE",
