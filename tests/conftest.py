@@ -20,6 +20,16 @@ settings.load_profile("folkmoot")
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
+# The environment of a developer or a CI service may set a width, colours, a language or a switch of ours. A
+# test that is about one of these sets it itself. typer prints colours where GITHUB_ACTIONS is set.
+os.environ |= {"COLUMNS": "80", "LINES": "24", "TERM": "dumb", "LC_ALL": "C.UTF-8", "LANGUAGE": "en"}
+for _variable in (
+    "NO_COLOR", "FORCE_COLOR", "PY_COLORS", "CLICOLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE",
+    "TERMINAL_WIDTH", "GITHUB_ACTIONS", "FOLKMOOT_DATA", "FOLKMOOT_DEBUG",
+    "PYTHONWARNINGS",
+):  # fmt: skip
+    os.environ.pop(_variable, None)
+
 # What a shell starts in the background ignores Ctrl-C, and so does all that it starts; tests send it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
