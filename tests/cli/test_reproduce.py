@@ -20,6 +20,7 @@ from support.browser import look_at
 from support.command import assert_refused, run, run_json
 from support.femnist_samples import make_rows, write_parquet
 from support.process import start
+from support.shared_data import FEMNIST, needs
 
 THEORY = ["absorption", "homogeneous", "thresholds", "performance-groups", "byzantine-theory"]
 
@@ -104,14 +105,22 @@ def test_quick_from_end_to_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@needs(FEMNIST)
 def test_real_handwriting_with_networks(tmp_path: Path) -> None:
     """The FEMNIST experiments in quick settings, the CNN among them, on real letters if they are at hand."""
-    data = Path(__file__).parents[3] / "shared" / "data" / "femnist"
-    if not data.exists():
-        pytest.skip("no FEMNIST beside this clone")
     names = [name for name in MODULES if name.startswith(("femnist", "training"))]
     result = run(
-        "reproduce", *names, "--quick", "--data", data, "--out", tmp_path, "--json", "--jobs", 2, seconds=900
+        "reproduce",
+        *names,
+        "--quick",
+        "--data",
+        FEMNIST,
+        "--out",
+        tmp_path,
+        "--json",
+        "--jobs",
+        2,
+        seconds=900,
     )
     assert result.returncode == 0, result.stderr
     found = json.loads(result.stdout)

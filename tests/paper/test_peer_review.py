@@ -42,6 +42,7 @@ from folkmoot.paper.peer_review.shown_rows import ALL, Sample, Shown, Squeezed, 
 from folkmoot.paper.runner import run
 from folkmoot.paper.store import Store
 from folkmoot.paper.trust.attacks import CLIQUE, HONEST, NOBODY, STEALTHY, WRONG, liars_order
+from support.shared_data import FEMNIST, needs
 
 N, ROWS, INPUTS, CLASSES = 21, 12, 600, 3
 TALK = TalkSettings(k=6, alpha=4, rounds=15, repeats=1)
@@ -308,12 +309,10 @@ def test_every_lie_of_the_settings_is_one() -> None:
 
 
 @pytest.mark.slow
+@needs(FEMNIST)
 def test_real_digits() -> None:
     """41 writers, if real handwriting is at hand: .851 with ten rows, .80 and more with liars."""
-    data = Path(__file__).parents[3] / "shared" / "data" / "femnist"
-    if not data.exists():
-        pytest.skip("no FEMNIST beside this clone")
-    sample = Sample(str(data), DIGITS, 3, 41, 40, 1000)
+    sample = Sample(str(FEMNIST), DIGITS, 3, 41, 40, 1000)
     shown = show(sample, 50)
 
     def reviewed(lie: str, rows: int, liars: int) -> Point:
