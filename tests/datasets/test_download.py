@@ -16,8 +16,8 @@ import pytest
 from folkmoot.datasets import DownloadError, load_femnist, load_heart
 from folkmoot.datasets.download import cache_folder
 from support.femnist_samples import make_rows, write_parquet
+from support.shared_data import HEART, needs
 
-HEART = Path(__file__).parents[3] / "shared" / "data" / "heart"
 NAME = "train-00000-of-00001.parquet"
 
 
@@ -147,7 +147,7 @@ def test_what_is_no_pointer_is_refused(hub: Hub, tmp_path: Path) -> None:
         load_femnist(url=hub.url)
 
 
-@pytest.mark.skipif(not HEART.exists(), reason="the published files are not at hand")
+@needs(HEART)
 def test_heart_is_checked_against_known_hashes(hub: Hub, tmp_path: Path) -> None:
     folder = tmp_path / "hub" / "heart-disease"
     folder.mkdir()

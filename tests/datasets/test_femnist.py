@@ -14,8 +14,8 @@ import pytest
 
 from folkmoot.datasets import MootData, load_femnist
 from support.femnist_samples import Row, make_rows, write_leaf, write_parquet
+from support.shared_data import FEMNIST, needs
 
-FEMNIST = Path(__file__).parents[3] / "shared" / "data" / "femnist"
 WRITERS = [f"f{i:04d}_{i % 40:02d}" for i in range(9)]
 
 Write = Callable[[Path, list[Row]], Path]
@@ -125,7 +125,7 @@ def test_named_writers(tmp_path: Path) -> None:
     assert rest.participants.tolist() == WRITERS[3:]
 
 
-@pytest.mark.skipif(not FEMNIST.exists(), reason="no real FEMNIST at hand")
+@needs(FEMNIST)
 def test_both_formats_give_the_same_real_images() -> None:
     leaf = load_femnist(FEMNIST / "leaf_sample.json", task="characters")
     writers = leaf.participants.tolist()

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from folkmoot.datasets import load_heart
+from support.shared_data import HEART, needs
 
-HEART = Path(__file__).parents[3] / "shared" / "data" / "heart"
 HOSPITALS = ["cleveland", "hungarian", "switzerland", "va"]
 
 
@@ -51,7 +51,7 @@ def test_test_set_is_stratified_by_hospital_and_diagnosis(folder: Path) -> None:
     assert not np.array_equal(data.X, load_heart(folder, test_size=0.5, seed=3).X, equal_nan=True)
 
 
-@pytest.mark.skipif(not HEART.exists(), reason="the published files are not at hand")
+@needs(HEART)
 def test_the_published_files() -> None:
     data = load_heart(HEART, test_size=0)
     for hospital, patients in zip(HOSPITALS, (303, 294, 123, 200), strict=True):

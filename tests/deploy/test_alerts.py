@@ -11,7 +11,9 @@ import pytest
 RULES = Path(__file__).parents[2] / "deploy" / "alerts.yml"
 
 promtool = shutil.which("promtool")
-pytestmark = pytest.mark.skipif(promtool is None, reason="there is no promtool on this machine")
+pytestmark = pytest.mark.skipif(
+    promtool is None, reason="there is no promtool on this machine: apt-get install prometheus"
+)
 
 # An alert; series, a value a minute; when it is quiet, and when it fires (minutes).
 NODE = '{job="folkmoot", instance="north"}'

@@ -13,7 +13,9 @@ UNIT = Path(__file__).parents[2] / "deploy" / "folkmoot-node@.service"
 MOST_EXPOSED = 2.0  # of 10, as systemd-analyze counts
 
 analyze = shutil.which("systemd-analyze")
-pytestmark = pytest.mark.skipif(analyze is None, reason="there is no systemd-analyze on this machine")
+pytestmark = pytest.mark.skipif(
+    analyze is None, reason="there is no systemd-analyze on this machine: apt-get install systemd"
+)
 
 
 def _analyze(*arguments: object) -> subprocess.CompletedProcess[str]:

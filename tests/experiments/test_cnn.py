@@ -25,7 +25,7 @@ def test_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
 class TestNetwork:
     @pytest.fixture(autouse=True)
     def torch(self) -> Any:
-        return pytest.importorskip("torch")
+        return pytest.importorskip("torch", reason='pip install "folkmoot[torch]"')
 
     def test_number_of_parameters(self) -> None:
         sizes = [parameter.numel() for parameter in network().parameters()]

@@ -105,7 +105,7 @@ def test_tasks_of_more_classes(letters: str) -> None:
 
 @pytest.mark.parametrize(("family", "module"), [("xgboost", "xgboost"), ("lightgbm", "lightgbm")])
 def test_boosters(letters: str, family: str, module: str) -> None:
-    pytest.importorskip(module)
+    pytest.importorskip(module, reason='pip install "folkmoot[boost]"')
     votes = fit_family(letters, 0, family, 5, 2, 10)
     assert votes == fit_family(letters, 0, family, 5, 2, 10)
     cast, truth = votes.test_set(2)

@@ -42,6 +42,7 @@ from experiments.peer_review.shown_rows import ALL, Sample, Shown, Squeezed, sho
 from experiments.trust.attacks import CLIQUE, HONEST, NOBODY, STEALTHY, WRONG, liars_order
 from folkmoot.arrays import Bools, Ints
 from support.kept_cells import kept
+from support.shared_data import FEMNIST, needs
 
 pytestmark = pytest.mark.slow
 
@@ -308,12 +309,10 @@ def test_every_lie_of_the_settings_is_one() -> None:
         assert [each.judges for each in config.places() if each.judges is None] == [None]
 
 
+@needs(FEMNIST)
 def test_real_digits() -> None:
     """41 writers, if real handwriting is at hand: .851 with ten rows, .80 and more with liars."""
-    data = Path(__file__).parents[3] / "shared" / "data" / "femnist"
-    if not data.exists():
-        pytest.skip("no FEMNIST beside this clone")
-    sample = Sample(str(data), DIGITS, 3, 41, 40, 1000)
+    sample = Sample(str(FEMNIST), DIGITS, 3, 41, 40, 1000)
     shown = show(sample, 50)
 
     def reviewed(lie: str, rows: int, liars: int) -> Point:

@@ -6,7 +6,6 @@ import json
 import math
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -26,8 +25,7 @@ from experiments.theory.threshold_tables import (
 from folkmoot.checks import required_votes
 from folkmoot.theory import SlushChain
 from support.oracles import exact as oracle
-
-EXACT_VALUES = Path(__file__).parents[3] / "shared" / "paper" / "exact_values.json"
+from support.shared_data import EXACT_VALUES, needs
 
 
 @cache
@@ -57,7 +55,7 @@ def test_four_decimals_bracket_the_exact_crossing(i: int) -> None:
     assert float(finding.difference) == pytest.approx(float(finding.ours) - entry.number, abs=1e-4)
 
 
-@pytest.mark.skipif(not EXACT_VALUES.exists(), reason="the paper's exact values are not beside this checkout")
+@needs(EXACT_VALUES)
 def test_every_printed_and_every_exact_value() -> None:
     tables = json.loads(EXACT_VALUES.read_text())
     printed, exact = [], []

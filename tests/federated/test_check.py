@@ -12,11 +12,7 @@ import pytest
 from federated.systems import organisations
 from folkmoot.federated import NodeList, QuorumSet, QuorumSystem, analyse, propose, read_nodes
 from support.command import assert_refused, run
-
-LISTS = Path(__file__).parents[3] / "shared" / "data" / "fbas"
-real_lists = pytest.mark.skipif(
-    not LISTS.is_dir(), reason="the public lists of nodes are not beside the checkout"
-)
+from support.shared_data import NODE_LISTS, needs
 
 
 def entry(key: str, threshold: int, members: list[str], **more: object) -> dict[str, object]:
@@ -38,7 +34,7 @@ THREE = [entry(key, 2, ["a", "b", "c"]) for key in "abc"]
 TWO_PAIRS = [entry(key, 2, [*pair]) for pair in ("ab", "cd") for key in pair]
 
 
-@real_lists
+@needs(NODE_LISTS)
 @pytest.mark.parametrize(
     ("name", "code", "quorums", "blocking", "splitting"),
     [
@@ -52,7 +48,7 @@ def test_real_lists(
     name: str, code: int, quorums: list[int] | None, blocking: list[int] | None, splitting: list[int]
 ) -> None:
     """Sizes as another program found them (fbas_analyzer, whose test data the lists are)."""
-    found_code, found = checked(LISTS / f"{name}.json")
+    found_code, found = checked(NODE_LISTS / f"{name}.json")
     assert found_code == code
     assert found["quorum_intersection"] is (code == 0)
     for key, sizes in (
@@ -69,10 +65,10 @@ def test_real_lists(
             assert (len(one), len(two)) == (2, 2)
 
 
-@real_lists
+@needs(NODE_LISTS)
 def test_a_liar_outside_the_top_tier_is_found() -> None:
     """Eno follows; but if it misstates its set, SDF validator 1 has a quorum with it, the others theirs."""
-    listed = read_nodes(LISTS / "correct.json")
+    listed = read_nodes(NODE_LISTS / "correct.json")
     found = analyse(listed.system())
     assert found.liars is not None
     assert [[listed.title(key) for key in each] for each in found.liars] == [["Eno"]]
@@ -82,9 +78,9 @@ def test_a_liar_outside_the_top_tier_is_found() -> None:
         assert listed.system().splits_by_lying(each)
 
 
-@real_lists
+@needs(NODE_LISTS)
 def test_lists_are_written_as_they_were_read(tmp_path: Path) -> None:
-    listed = read_nodes(LISTS / "broken.json")
+    listed = read_nodes(NODE_LISTS / "broken.json")
     listed.write(tmp_path / "again.json")
     again = read_nodes(tmp_path / "again.json")
     assert again.quorum_sets == listed.quorum_sets

@@ -2,7 +2,6 @@
 
 import pickle
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from folkmoot import ConsensusClassifier, Slush
 from folkmoot.adversaries import ConstantColour, PerfectlyMalicious, Silent
 from folkmoot.datasets import load_digits_moot, load_femnist
 from folkmoot.learning import ParticipantWarning
+from support.shared_data import FEMNIST, needs
 
-FEMNIST = Path(__file__).parents[3] / "shared" / "data" / "femnist"
 PARTICIPANTS = 12
 
 
@@ -205,7 +204,7 @@ def test_it_needs_rows_which_neither_prefit_models_nor_pickles_have(data: Any) -
     assert prefit.improvement_.mean[1] > prefit.improvement_.mean[0]
 
 
-@pytest.mark.skipif(not FEMNIST.exists(), reason="needs ../shared/data/femnist")
+@needs(FEMNIST)
 def test_handwritten_digits_of_a_dozen_writers() -> None:
     """Nine writers with 24 digits each, 300 inputs: nobody lies, or five always say 3."""
     whole: Any = load_femnist(FEMNIST, task="characters", writers=9, test_writers=6, min_samples=100, seed=3)

@@ -2,7 +2,6 @@
 
 import pickle
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.datasets import load_digits_moot, load_heart
 from folkmoot.simulation.peer_reviewed import with_lies
 from folkmoot.trust import PUBLIC
+from support.shared_data import HEART, needs
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::folkmoot.learning.ConsensusWarning", "ignore::folkmoot.learning.ParticipantWarning"
@@ -160,11 +160,8 @@ def test_truths_that_come_later_are_learnt_from() -> None:
     assert log_loss(right, moot.predict_proba(rest)) < before
 
 
-HEART = Path(__file__).parents[3] / "shared" / "data" / "heart"
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not HEART.is_dir(), reason="the heart-disease data are not beside the project")
+@needs(HEART)
 def test_no_hospital_is_worse_off_on_its_own_patients() -> None:
     """At most one standard error of the paired difference over splits (20 in docs/peer-review.md, 6 here)."""
     differences = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from fractions import Fraction
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -32,8 +31,8 @@ from folkmoot.learning.base_learners import MODELS, for_table
 from folkmoot.levels import in_levels
 from support.hospitals import hospitals
 from support.models import Threshold
+from support.shared_data import HEART, needs
 
-HEART = Path(__file__).parents[3] / "shared" / "data" / "heart"
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 3))
 Y = np.where(X[:, 0] + 0.3 * RNG.normal(size=240) > 0, "yes", "no")
@@ -330,7 +329,7 @@ def test_eight_bits_lose_nothing() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not HEART.is_dir(), reason="needs the files of ../shared/data")
+@needs(HEART)
 def test_four_hospitals() -> None:
     soft, labels = [], []
     for seed in range(4):

@@ -32,7 +32,7 @@ Make = Callable[[int, int], Runner]  # of lanes, and of chunks in a launch
 def make(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Make:
     if request.param == "host":
         if gpu_host.compiler() is None:
-            pytest.skip("no g++ and no clang++: talk.cu is not compared with the CPU's kernels")
+            pytest.skip("no g++ here, so talk.cu is not compared with the CPU's kernels: apt-get install g++")
         library = gpu_host.build(tmp_path_factory.mktemp("talk"), chunk=5)
         return lambda lanes, chunks: gpu_host.Host(library, lanes, chunks)
     if reason := cuda.why_not():

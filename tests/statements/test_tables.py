@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
 from folkmoot.checks import required_votes
 from folkmoot.theory import threshold_accuracy
 from support.oracles import exact as oracle
+from support.shared_data import EXACT_VALUES, needs
 
-EXACT_VALUES = Path(__file__).parents[3] / "shared" / "paper" / "exact_values.json"
 NEAR = Fraction(1, 10**9)
 
 Row = tuple[int, int, int, int, int | None, float | None]  # n, k, alpha, f, delta, q
@@ -43,7 +42,7 @@ def test_threshold_brackets_the_exact_crossing(
     assert below < 0 < above
 
 
-@pytest.mark.skipif(not EXACT_VALUES.exists(), reason="the paper's exact values are not beside this checkout")
+@needs(EXACT_VALUES)
 def test_every_exact_value_to_four_decimals() -> None:
     tables = json.loads(EXACT_VALUES.read_text())
     compared = 0
