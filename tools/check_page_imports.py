@@ -26,7 +26,7 @@ BLOCK: Final = re.compile(r"^```([^\n`]*)\n(.*?)^```$", flags=re.M | re.S)
 IMPORT: Final = re.compile(r"(from \S+ )?import \w")
 NAMED: Final = re.compile(r"folkmoot\[([\w,-]+)\]")
 # What a call imports although no statement of the page does: {(keyword, value): statement}.
-IMPLIED: Final = {
+IMPLIED: Final[dict[tuple[object, object], str]] = {
     ("as_frame", True): "import pandas",  # of scikit-learn's datasets
     ("transform", "pandas"): "import pandas",  # of set_output
     ("transform", "polars"): "import polars",
@@ -108,9 +108,8 @@ def environment(extras: Extras, folder: Path, root: Path = ROOT) -> Path:
     uv = shutil.which("uv")
     subprocess.run([sys.executable, "-m", "venv", *(["--without-pip"] if uv else []), place], check=True)
     python = place / "bin" / "python"
-    install = (
-        [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install", "--no-compile"]
-    )
+    pip = [str(python), "-m", "pip", "install", "--no-compile"]
+    install = [uv, "pip", "install", "--python", str(python)] if uv else pip
     wanted = f"{root}[{','.join(sorted(extras))}]" if extras else str(root)
     constraints = root / "constraints.txt"
     subprocess.run([*install, "--quiet", "--constraint", constraints, "--editable", wanted], check=True)

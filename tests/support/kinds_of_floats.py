@@ -7,6 +7,7 @@ values of such functions are off by one unit in the last place, on any machine.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import platform
@@ -17,8 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from numpy._core import _multiarray_umath as _numpy
 
+_numpy: Any = importlib.import_module("numpy._core._multiarray_umath")
 CHOSEN: Final = [name for name in _numpy.__cpu_dispatch__ if _numpy.__cpu_features__.get(name)]
 WIDE: Final = any(name.startswith(("AVX512", "X86_V4")) for name in CHOSEN)  # has exp and log of its own
 WITHOUT: Final = {

@@ -29,12 +29,13 @@ from folkmoot.simulation.setting import chance_rows, in_units
 from folkmoot.trust import Anchor
 
 N = 41
+_NUMBA: Any = numba.config
 
 
 def main() -> None:
     """Print them, with what shows which kind of floating point this process has."""
     found = {name: sha256(data).hexdigest()[:16] for name, data in (*promised(), *not_promised())}
-    found["compiled for"] = str(numba.config.CPU_NAME or binding.get_host_cpu_name())
+    found["compiled for"] = str(_NUMBA.CPU_NAME or binding.get_host_cpu_name())
     print(json.dumps(found))
 
 
