@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from folkmoot import Neighbours, Slush, Snowball, Trusting, deliberate
-from folkmoot.federated import Federated, QuorumSet, propose
+from folkmoot.outlook import FBA, QuorumSet, propose
 from folkmoot.sampling import Others
 from folkmoot.simulation.kernels import bitsliced, flip
 from folkmoot.simulation.kernels.arguments import Jobs, Results
@@ -149,18 +149,18 @@ def by_trust(votes: Any) -> dict[str, object]:
 
 
 def by_quorum_sets() -> dict[str, object]:
-    """Federated agreement of 101 participants on 1,000 inputs."""
+    """FBA of 101 participants on 1,000 inputs."""
     rng = np.random.default_rng(2)
     names = [str(i) for i in range(N)]
-    everyone = Federated(dict.fromkeys(names, QuorumSet(-(-2 * N // 3), names)))
-    seven = Federated(propose(rng.random((N, N)) + rng.random(N), names, most=7))
+    everyone = FBA(dict.fromkeys(names, QuorumSet(-(-2 * N // 3), names)))
+    seven = FBA(propose(rng.random((N, N)) + rng.random(N), names, most=7))
     results: dict[str, object] = {}
     for what, protocol in (("any 68 of 101", everyone), ("any 5 of 7", seven)):
         for classes in (2, 10):
             truth = rng.integers(0, classes, 1000)
             votes = np.where(rng.random((N, 1000)) < 0.7, truth, rng.integers(0, classes, (N, 1000)))
             seconds = best_of(3, partial(deliberate, votes, protocol))
-            name = f"federated, {what}, 1,000 inputs, {classes} classes, seconds (target 2)"
+            name = f"quorum sets, {what}, 1,000 inputs, {classes} classes, seconds (target 2)"
             results[name] = round(seconds, 2)
     return results
 

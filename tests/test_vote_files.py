@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import folkmoot
-from folkmoot import VoteTable, deliberate, read_votes
+from folkmoot import VoteTable, deliberate, read_partitions, read_votes
 
 WORKERS, TASKS, LABELS = 6, 25, ["1,5", "10,5", "x y", "ß"]
 
@@ -128,3 +128,30 @@ def test_a_table_can_be_deliberated(cast: pd.DataFrame, tmp_path: Path) -> None:
     table = read_votes(written(cast, tmp_path / "v.parquet"))
     outcome: Any = deliberate(table.votes, folkmoot.Slush(5, 3), classes=len(table.labels), seed=1)
     assert outcome.decision.shape == (TASKS,)
+
+
+def test_a_truth_of_more_tasks_than_there_are_votes(tmp_path: Path) -> None:
+    votes, truth = tmp_path / "votes.csv", tmp_path / "truth.csv"
+    votes.write_text("task,worker,label\nt1,ann,no\nt1,bob,yes\nt2,ann,yes\n")
+    truth.write_text("task,label\nt9,perhaps\nt2,yes\nt8,no\n")
+    for table in (read_votes(votes, truth), read_votes(votes, truth, truth)):
+        assert table.tasks == ["t1", "t2"]
+        assert table.labels == ["no", "yes"]  # a label of a task without votes is none
+        assert table.truth is not None
+        assert table.truth.tolist() == [-1, 1]
+        assert table.left_out == ["t9", "t8"]
+    assert read_votes(votes).left_out == []
+    truth.write_text("task,label\nt9,yes\nt8,no\n")
+    for files in ((truth, None), (None, truth)):
+        with pytest.raises(
+            ValueError, match=r"truth.csv: none of its tasks is among the tasks of .*votes.csv: got 't9'"
+        ):
+            read_votes(votes, *files)
+
+
+def test_a_true_clustering_of_more_objects_than_anybody_has_seen(tmp_path: Path) -> None:
+    labels, truth = tmp_path / "labels.csv", tmp_path / "truth.csv"
+    labels.write_text("object,participant,cluster\no1,ann,x\no1,bob,x\no2,ann,y\n")
+    truth.write_text("object,cluster\no3,a\no2,b\n")
+    assert read_partitions(labels, truth).truth is not None
+    np.testing.assert_array_equal(read_partitions(labels, truth).truth, [-1, 0])

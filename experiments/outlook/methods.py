@@ -16,9 +16,9 @@ from folkmoot.answers import Answer
 from folkmoot.arrays import Floats
 from folkmoot.baselines.majority import majority_answer
 from folkmoot.baselines.weighted import weighted_answer
-from folkmoot.federated import Federated, QuorumSet, propose
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import AnyProtocol, Hierarchy, Leaders, Slush, Snowball
+from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet, propose
+from folkmoot.protocols import Slush, Snowball, SnowProtocol
 from folkmoot.sampling import Others
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.self_anchored import Listeners, listen_first
@@ -111,7 +111,7 @@ def _hierarchy(scene: Scene, *, honest: bool = False) -> Hierarchy:
 
 def _federated(most: int) -> Callable[[Scene, Floats], Outcome]:
     def play(scene: Scene, accuracies: Floats) -> Outcome:
-        return scene.talk(Federated(propose(accuracies, most=most)))
+        return scene.talk(FBA(propose(accuracies, most=most)))
 
     return play
 
@@ -176,16 +176,13 @@ def said_by_all(scene: Scene) -> list[Said]:
     return found
 
 
-def by_trust(scene: Scene) -> dict[str, AnyProtocol]:
-    """The talks of those who have learnt whom to trust, but for federated agreement."""
+def by_trust(scene: Scene) -> dict[str, SnowProtocol[Any]]:
+    """The talks of those who have learnt whom to trust, but by quorum sets."""
     k, alpha = scene.talking.k, scene.talking.alpha
     return {
         "Slush": Slush(k, alpha),
         "Snowball": Snowball(k, alpha, scene.talking.beta),
         "local Slush": Slush(k, StrongConfidence(scene.crowd.known(HOLDOUT, scene.liars))),
-        "leaders": Leaders(k, alpha),
-        "teams": _hierarchy(scene),
-        "teams, honest delegates": _hierarchy(scene, honest=True),
     }
 
 
@@ -226,12 +223,13 @@ def _federated_by_trust(scene: Scene, listeners: Listeners[Trust], most: int) ->
         sets[str(i)] = None
     outcome = deliberate(
         listeners.held,
-        Federated(sets),
+        FBA(sets),
         adversaries=scene.liars,
         truth=scene.crowd.truth,
         rounds=scene.talking.rounds,
         seed=scene.crowd.seed,
         classes=2,
+        missing="uncoloured",
     )
     return replace(outcome, honest=outcome.honest & listeners.anchored)
 

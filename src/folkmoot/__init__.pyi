@@ -9,9 +9,9 @@ from . import clustering as clustering
 from . import comparison as comparison
 from . import datasets as datasets
 from . import explanation as explanation
-from . import federated as federated
 from . import learning as learning
 from . import network as network
+from . import outlook as outlook
 from . import planning as planning
 from . import protocols as protocols
 from . import sampling as sampling
@@ -25,7 +25,6 @@ from .clustering import cluster as cluster
 from .comparison import Report as Report
 from .comparison import compare as compare
 from .explanation import Explanation as Explanation
-from .federated import Federated as Federated
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusClusterer as ConsensusClusterer
 from .learning import ConsensusRegressor as ConsensusRegressor
@@ -34,8 +33,6 @@ from .planning import Plan as Plan
 from .planning import plan as plan
 from .planning import plan_for as plan_for
 from .player import Player as Player
-from .protocols import Hierarchy as Hierarchy
-from .protocols import Leaders as Leaders
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball
 from .protocols import Snowflake as Snowflake

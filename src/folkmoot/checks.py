@@ -18,6 +18,7 @@ from folkmoot.arrays import Floats
 
 DEFAULT_K: Final = 10  # the paper's
 MOST_PARTICIPANTS: Final = 10_000_000  # a table with a row for each must fit into the memory of any machine
+_MOST_ROUNDS: Final = 10**9
 
 
 class ByzantineThresholdWarning(UserWarning):
@@ -55,6 +56,22 @@ def integer(name: str, value: object, *, least: int | None = None) -> int:
     if least is not None and result < least:
         raise ValueError(f"{name} must satisfy {name} >= {least}: got {name}={result}")
     return result
+
+
+def rounds(value: object) -> int:
+    """A number of rounds, or an error if it is none."""
+    many = integer("rounds", value, least=0)
+    if many > _MOST_ROUNDS:
+        raise ValueError(f"rounds must satisfy rounds <= {_MOST_ROUNDS:,}: got rounds={many}")
+    return many
+
+
+def seed(value: object) -> int:
+    """A seed, or an error if it is none."""
+    number = integer("seed", value, least=0)
+    if number >= 2**63:
+        raise ValueError(f"seed must satisfy seed < 2^63: got seed={number}")
+    return number
 
 
 def query(k: object, alpha: object) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -391,7 +391,7 @@ class Outcome:
     def _recorded_turns(self, what: str) -> Replay:
         """What ``turns`` calls; ValueError where nothing was recorded, or there are no turns."""
         if self.replay is None:
-            raise no_turns(what, self.protocol, recorded=self.history is not None)
+            raise no_turns(what, recorded=self.history is not None)
         return self.replay
 
     def plot(self, ax: Any = None) -> Figure:
@@ -448,3 +448,11 @@ class Outcome:
         from folkmoot.watching import play
 
         return play(self, path, **options)
+
+
+@runtime_checkable
+class RunsItself(Protocol):
+    """A protocol that ``deliberate`` hands everything over to (``folkmoot.outlook``)."""
+
+    def run(self, votes: Any, **options: Any) -> Outcome:
+        """Deliberate about the votes; the options are those of ``deliberate``."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from folkmoot.arrays import Floats, Ints
 from folkmoot.votes import Votes
@@ -15,6 +15,7 @@ from folkmoot.votes import Votes
 __all__ = ["PlainSlush", "Played"]
 
 Schedule: TypeAlias = Literal["one", "lockstep"]
+Batch: TypeAlias = Literal["independent", "shared"]
 Again: TypeAlias = Callable[[int, Votes, int, int], Ints]
 
 
@@ -107,3 +108,17 @@ class Played:
     recorded: Callable[[int, int], tuple[Any, int]] | None
     plain: Callable[[int], PlainSlush | None]
     weights: Floats | None = None
+
+
+def check_batch(batch: Batch) -> Batch:
+    """The kind of batch, or ValueError if it is none."""
+    if batch not in get_args(Batch):
+        raise ValueError(f"batch must be 'independent' or 'shared': got {batch!r}")
+    return batch
+
+
+def check_schedule(schedule: Schedule) -> Schedule:
+    """The schedule, or ValueError if it is none."""
+    if schedule not in get_args(Schedule):
+        raise ValueError(f"schedule must be 'one' or 'lockstep': got {schedule!r}")
+    return schedule

@@ -210,11 +210,10 @@ class Turns(Sequence[Turn]):
         return replace(self, participant=new[self.participant], asked=new[self.asked])
 
 
-def no_turns(what: str, protocol: object, *, recorded: bool) -> ValueError:
+def no_turns(what: str, *, recorded: bool) -> ValueError:
     """What to say where ``what`` needs the turns of a talk and there are none."""
     if not recorded:
         return ValueError(f"{what} needs the record: deliberate(..., record=True)")
     return ValueError(
-        f"{what} shows participants that ask each other: {type(protocol).__name__} has no turns; "
-        "history and plot() show how it went"
+        f"{what} needs turns, and the record of this protocol has none: history and plot() show how it went"
     )

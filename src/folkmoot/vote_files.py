@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -42,6 +42,8 @@ class VoteTable:
         The right colour of each task, -1 where it is not known; None if no truth was read.
     gold : ndarray of int, shape (task,), optional
         The same for gold tasks, which anchor the workers' trust.
+    left_out : list of str
+        Tasks that the files of truth and gold name and nobody voted on. They are in no column.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class VoteTable:
     labels: list[str]
     truth: Ints | None
     gold: Ints | None = None
+    left_out: list[str] = field(default_factory=list)
 
 
 def read_votes(
@@ -80,7 +83,8 @@ def read_votes(
     path : str or path-like
         The file of votes, with the columns ``task``, ``worker`` and ``label``. Further columns are ignored.
     truth : str or path-like, optional
-        A file with the columns ``task`` and ``label``: the right labels of the tasks that it names.
+        A file with the columns ``task`` and ``label``: the right labels of the tasks that it names. Tasks
+        without votes are left out.
     gold : str or path-like, optional
         The same for gold tasks, whose right labels anchor the workers' trust.
     task : str, default "task"
@@ -98,8 +102,8 @@ def read_votes(
     Raises
     ------
     ValueError
-        If a column is missing, a cell is empty, a worker votes twice on a task, a truth is of a task without
-        votes, or all labels are the same. The message names the file and the line.
+        If a column is missing, a cell is empty, a worker votes twice on a task, nobody voted on any task of
+        the truth, or all labels are the same. The message names the file and the line.
 
     Examples
     --------
@@ -118,10 +122,9 @@ def read_votes(
     """
     cast = _cast(path, {"task": task, "worker": worker, "label": label})
     told, golden = _told(truth, "truth", task, label), _told(gold, "label", task, label)
-    for file, named in ((truth, told), (gold, golden)):
-        unknown = next((name for name in named if name not in cast.tasks), None)
-        if unknown is not None:
-            raise ValueError(f"{file}: task {unknown!r} is not among the tasks of {path}")
+    left_out = [name for name in {**told, **golden} if name not in cast.tasks]
+    told = _voted_on(told, cast, "task", truth, path)
+    golden = _voted_on(golden, cast, "task", gold, path)
     workers = sorted(cast.workers, key=_natural)
     labels = sorted({*cast.labels, *told.values(), *golden.values()}, key=_natural)
     if len(labels) < 2:
@@ -140,6 +143,7 @@ def read_votes(
         labels,
         None if truth is None else known(told),
         None if gold is None else known(golden),
+        left_out,
     )
 
 
@@ -192,6 +196,7 @@ def read_partitions(
         The file, with the columns ``object``, ``participant`` and ``cluster``. Further columns are ignored.
     truth : str or path-like, optional
         A file with the columns ``object`` and ``cluster``: the true clusters of the objects that it names.
+        Objects that nobody has seen are left out.
     object : str, default "object"
         The name of the column of objects, in both files.
     participant : str, default "participant"
@@ -207,8 +212,8 @@ def read_partitions(
     Raises
     ------
     ValueError
-        If a column is missing, a cell is empty, a participant names two clusters for an object, or a truth is
-        of an object that nobody has seen. The message names the file and the line.
+        If a column is missing, a cell is empty, a participant names two clusters for an object, or nobody has
+        seen any object of the truth. The message names the file and the line.
 
     Examples
     --------
@@ -227,9 +232,7 @@ def read_partitions(
         path, {"object": object, "participant": participant, "cluster": cluster}, "names a cluster of"
     )
     told = _told(truth, "cluster", object, cluster, "object")
-    unknown = next((name for name in told if name not in cast.tasks), None)
-    if unknown is not None:
-        raise ValueError(f"{truth}: object {unknown!r} is not among the objects of {path}")
+    told = _voted_on(told, cast, "object", truth, path)
     names = sorted(cast.workers, key=_natural)
     said = np.full((len(names), len(cast.tasks)), UNCOLOURED, dtype=np.int64)
     said[_places(cast.workers, names)[cast.by], cast.on] = cast.said
@@ -305,6 +308,19 @@ def _told(path: Source | None, what: str, task: str, label: str, kind: str = "ta
                 raise ValueError(f"{table.where(line)}: {kind} {cells[0]!r} has a {what} already")
             told[cells[0]] = cells[1]
     return told
+
+
+def _voted_on(
+    told: dict[str, str], cast: _Cast, kind: str, file: Source | None, votes: Source
+) -> dict[str, str]:
+    """Those of the tasks that somebody voted on: a truth may be of more tasks than there are votes."""
+    kept = {name: label for name, label in told.items() if name in cast.tasks}
+    if told and not kept:
+        raise ValueError(
+            f"{file}: none of its {kind}s is among the {kind}s of {votes}: got {next(iter(told))!r}, "
+            f"expected names such as {next(iter(cast.tasks))!r}"
+        )
+    return kept
 
 
 def _places(numbered: dict[str, int], ordered: list[str]) -> Ints:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -76,13 +76,39 @@ def vote_keys(votes: Votes) -> Ints:
     return (np.frombuffer(digests, dtype="<u8") >> np.uint64(1)).astype(np.int64)
 
 
+def check_keys(keys: npt.ArrayLike, inputs: int) -> Ints:
+    """The keys of so many inputs, or an error that names what is wrong with them."""
+    values = np.asarray(keys)
+    if values.shape != (inputs,):
+        raise ValueError(f"keys must hold one number per input ({inputs}): got shape {values.shape}")
+    if values.dtype.kind not in "iu":
+        raise TypeError(f"keys must be integers: got an array of {values.dtype}")
+    if (values < 0).any() or (values > np.iinfo(np.int64).max).any():
+        raise ValueError("keys must satisfy 0 <= key < 2^63")
+    return values.astype(np.int64)
+
+
+def check_missing(missing: Missing) -> Missing:
+    """What those without a vote do, or ValueError if it is none of both."""
+    if missing not in get_args(Missing):
+        raise ValueError(f"missing must be 'uncoloured' or 'absent': got {missing!r}")
+    return missing
+
+
 def packed_bytes(inputs: int, classes: int) -> int:
     """Bytes of one participant's votes on a batch: as few whole bits a vote as tell the colours apart."""
     return -(-inputs * max(1, (classes - 1).bit_length()) // 8)
 
 
-def class_count(votes: npt.NDArray[np.integer], classes: int | None = None) -> int:
-    """The number of colours C: what the caller says, or else one more than the largest vote; at least 2."""
-    if classes is None:
-        return max(2, int(votes.max()) + 1)
-    return checks.integer("classes", classes, least=2)
+def class_count(
+    votes: npt.NDArray[np.integer], classes: int | None = None, truth: npt.ArrayLike | None = None
+) -> int:
+    """The number of colours C: what the caller says, or else one more than the largest vote; at least 2.
+
+    A colour that is right somewhere is one, although nobody voted for it.
+    """
+    if classes is not None:
+        return checks.integer("classes", classes, least=2)
+    right = np.asarray(UNCOLOURED if truth is None else truth)
+    top = int(right.max(initial=UNCOLOURED)) if right.dtype.kind in "iu" else UNCOLOURED
+    return max(2, int(votes.max()) + 1, top + 1)

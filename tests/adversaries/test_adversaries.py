@@ -9,7 +9,7 @@ import pytest
 
 from folkmoot.adversaries import ATTACKS, BALLOT_ATTACKS, Adversary, Knows, Sees, Sleeper, handed_in
 from folkmoot.adversaries.adversary import wrong
-from folkmoot.simulation.kernels.liars import tabulated
+from folkmoot.adversaries.tables import tabulated
 
 # attack: answer to (seen, vote, truth) with three colours
 ANSWERS: dict[str, Callable[[int, int, int], int]] = {

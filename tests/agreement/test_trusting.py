@@ -7,22 +7,25 @@ of ``statistics_of_agreement``: 4.5 standard errors, or p > 1e-5.
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any, get_args
 
 import numpy as np
 import pytest
 
-from folkmoot import Neighbours, Others, Outcome, Slush, Snowball, Snowflake, Trusting, deliberate
+import folkmoot
+from folkmoot import Neighbours, Others, Outcome, Slush, Snowball, Snowflake, Trusting
 from folkmoot.adversaries import Adversary, ConstantColour, Copycat, Silent
-from folkmoot.played import Schedule
+from folkmoot.played import Batch, Schedule
 from folkmoot.protocols import SnowProtocol
-from folkmoot.simulation.play_options import Batch
 from support.oracles import simulation as oracle
 from support.oracles import trusting as trusting_oracle
 from support.oracles.trusting import Talk, Trust
 from support.statistics_of_agreement import assert_law, assert_rate, counted
 from support.strategies import quiet_chain
+
+# Participants without a vote ask and are asked, as in the paper.
+deliberate = partial(folkmoot.deliberate, missing="uncoloured")
 
 TRIALS = 20_000
 NAN = float("nan")

@@ -132,7 +132,7 @@ def test_options_that_cannot_be_meant(files: tuple[Path, Path], tmp_path: Path) 
     assert_refused("labels.csv", "cluster", tmp_path / "labels.csv")
     strange = tmp_path / "strange.csv"
     strange.write_text("object,cluster\nnowhere,1\n")
-    assert_refused("object 'nowhere' is not among the objects", "cluster", path, "--truth", strange)
+    assert_refused("none of its objects is among the objects", "cluster", path, "--truth", strange)
     strange.write_text("object,cluster\no1,1\no1,2\n")
     assert_refused("object 'o1' has a cluster already", "cluster", path, "--truth", strange)
     assert_refused("must be different columns", "cluster", path, "--object-column", "cluster")

@@ -288,7 +288,7 @@ def test_bad_vote_files(tmp_path: Path, content: str, message: str) -> None:
     [
         (
             ["--protocol", "paxos"],
-            "one of slush, snowflake, snowball, leaders, federated, hierarchy: got 'paxos'",
+            "one of slush, snowflake, snowball: got 'paxos'",
         ),
         (["--attack", "ddos"], "--attack must be one of malicious, constant"),
         (["--byzantine", "21"], "0 <= byzantine < n: got --byzantine 21, n=21"),
@@ -321,13 +321,26 @@ def test_bad_truth_files(files: tuple[Path, Path], tmp_path: Path) -> None:
     truth = tmp_path / "truth.csv"
     for content, message in (
         ("task,label\nt0,yes\nt0,no\n", "line 3: task 't0' has a truth already"),
-        ("task,label\nelsewhere,yes\n", "task 'elsewhere' is not among the tasks of"),
+        ("task,label\nelsewhere,yes\n", "truth.csv: none of its tasks is among the tasks of"),
         ("task,worker\nt0,w0\n", "has no column 'label'"),
     ):
         truth.write_text(content)
         result = deliberately(files[0], "--truth", truth)
         assert result.returncode == 2
         assert message in result.stderr
+
+
+def test_a_truth_of_tasks_that_nobody_voted_on(files: tuple[Path, Path], tmp_path: Path) -> None:
+    plain = as_json(files[0], "--truth", files[1], "--repeats", 1)
+    more = tmp_path / "more.csv"
+    more.write_text(files[1].read_text() + "new1,yes\nnew2,perhaps\n")
+    result = as_json(files[0], "--truth", more, "--repeats", 1)
+    assert result.pop("warnings") == ["2 labelled tasks have no votes, such as 'new1': left out"]
+    assert plain.pop("warnings") == []
+    timed = {"seconds"}
+    assert {k: v for k, v in result.items() if k not in timed} == {
+        k: v for k, v in plain.items() if k not in timed
+    }
 
 
 def test_files_that_are_no_text(tmp_path: Path) -> None:

@@ -132,8 +132,8 @@ def test_bad_input(files: Files, tmp_path: Path) -> None:
     asked = ("deliberate", files.votes, "--trust")
     assert_refused("--trust needs --gold GOLD.csv", *asked)
     assert_refused("--gold is for --trust", "deliberate", files.votes, "--gold", files.gold)
-    strange = write(tmp_path / "strange.csv", "task,label", "t000,yes", "t999,no")
-    assert_refused("task 't999' is not among the tasks of", *asked, "--gold", strange)
+    strange = write(tmp_path / "strange.csv", "task,label", "t999,no")
+    assert_refused("strange.csv: none of its tasks is among the tasks of", *asked, "--gold", strange)
     wrong = {
         "line 3: task 't000' has a label already": ("task,label", "t000,yes", "t000,no"),
         "has a header and no rows": ("task,label",),

@@ -241,7 +241,7 @@ def test_nothing_is_shown_unless_asked_for(table: Path) -> None:
         (["--drop", "hight"], "has no column 'hight'"),
         (["--drop", "age,pressure,town"], "must have a column to predict 'ill' from"),
         (["--model", "xgboost"], "model must be one of rf, logistic, nearest, tree"),
-        (["--protocol", "snow"], "snowflake, snowball, leaders, federated, hierarchy: got 'snow'"),
+        (["--protocol", "snow"], "snowflake, snowball: got 'snow'"),
         (["--alpha", "most"], "--alpha must be a whole number or 'local': got 'most'"),
         (["--k", "4", "--alpha", "2"], "--alpha must satisfy k/2 < alpha <= k: got --alpha 2, --k 4"),
         (["--k", "10"], "1 <= k <= n-1 when the asker does not ask itself: got --k 10, n=10"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 import folkmoot
 from folkmoot import Everyone, Slush, Snowball, StrongConfidence, deliberate
 from folkmoot.adversaries import Copycat, PerfectlyMalicious, Silent
-from folkmoot.comparison import Report, compare
+from folkmoot.comparison import OpenInputsWarning, Report, compare
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import listen_first
 from folkmoot.trust import Anchor, TrustWarning, split_gold
@@ -71,7 +72,9 @@ def test_every_line_by_hand() -> None:
     assert report.queries == round(outcome.queries.mean())  # each about one input, as some are absent
     assert report.bytes == report.queries
     talked = compare(VOTES, SLUSH, missing="uncoloured", adversaries=liars, truth=TRUTH, repeats=4, seed=8)
-    outcome = deliberate(VOTES, SLUSH, adversaries=liars, truth=TRUTH, repeats=4, seed=8)
+    outcome = deliberate(
+        VOTES, SLUSH, missing="uncoloured", adversaries=liars, truth=TRUTH, repeats=4, seed=8
+    )
     np.testing.assert_array_equal(talked.outcome.decisions, outcome.decisions)
     assert talked.queries == round(outcome.rounds.max(axis=1).mean() * 13 * 5)
     assert talked.bytes == talked.queries * 30  # two bits a vote
@@ -105,6 +108,35 @@ def test_truth_of_some_inputs() -> None:
     assert (stacking[0, :50] >= 0).all()
     with pytest.raises(ValueError, match=r"participant 1 is PerfectlyMalicious, .* truth: truth\[50\] is -1"):
         compare(VOTES, SLUSH, truth=some, adversaries={1: PerfectlyMalicious()})
+
+
+def test_a_label_may_be_right_though_nobody_voted_for_it() -> None:
+    """Two of four inputs have label 2, which nobody names: there are three labels, and both are wrong."""
+    votes, truth = np.array([[0, 1, 1, 0]] * 5), [0, 1, 2, 2]
+    report = compare(votes, Slush(3, 2), truth=truth)
+    assert report.classes == 3
+    assert report.accuracy() == report.accuracy("majority") == 0.5
+    liars = {0: PerfectlyMalicious()}
+    told = compare(votes, Slush(3, 2), truth=truth, adversaries=liars, repeats=1).outcome
+    outcome = deliberate(votes, Slush(3, 2), truth=truth, adversaries=liars)
+    assert outcome.classes == 3
+    np.testing.assert_array_equal(told.decisions, outcome.decisions)
+    for talk in (compare, deliberate):
+        with pytest.raises(ValueError, match=r"^truth\[2\] must satisfy (-1|0) <= colour < 2: got 2$"):
+            talk(votes, Slush(3, 2), truth=truth, classes=2)
+
+
+def test_the_same_votes_give_the_same_answer_to_deliberate_and_compare() -> None:
+    """Three of five voted, and three equal answers of four are needed: without the other two, of two."""
+    sparse = [[1], [1], [0], [-1], [-1]]
+    given: list[dict[str, Any]] = [{}, {"missing": "absent"}, {"missing": "uncoloured"}]
+    for options in given:
+        outcome = deliberate(sparse, Slush(4, 3), **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", OpenInputsWarning)
+            report = compare(sparse, Slush(4, 3), repeats=1, **options)
+        assert outcome.decision.tolist() == report.outcome.decision.tolist()
+        assert outcome.decision.tolist() == [-1 if options.get("missing") == "uncoloured" else 1]
 
 
 def test_several_protocols_beside_each_other() -> None:
@@ -237,7 +269,7 @@ def test_it_is_public() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"protocol": None}, TypeError, "Slush, Snowflake, Snowball or Leaders, or several by name"),
+        ({"protocol": None}, TypeError, "Slush, Snowflake or Snowball, or several by name"),
         ({"protocol": {}}, TypeError, "protocol must be Slush"),
         ({"protocol": {"a": SLUSH, "b": 3}}, TypeError, "protocol must be Slush"),
         ({"protocol": {"majority": SLUSH}}, ValueError, "names that no other line has: got majority"),

@@ -32,6 +32,24 @@ def talk(votes: Any = VOTES, protocol: Any = RULE, **options: Any) -> Outcome:
     return replace(deliberate(votes, protocol, **({"record": True, "seed": 1} | options)), **named)
 
 
+@pytest.mark.parametrize(
+    ("votes", "close"),
+    [
+        ([0] * 3, False),  # unanimous: two would have to turn, and nobody was against it
+        ([0] * 3 + [1], False),
+        ([0] * 2 + [1], True),
+        ([0] * 5 + [1] * 2, True),
+        ([0] * 7, False),
+    ],
+)
+def test_close_is_what_few_could_turn_and_as_many_were_against(votes: list[int], close: bool) -> None:
+    why = talk([[vote] for vote in votes], Slush(2, 2)).why(0)
+    assert why.closeness is not None
+    assert why.closeness.votes is not None
+    assert ("It was close" in str(why)) is ("It was close" in why.to_html()) is close
+    assert f"ad {why.closeness.votes} of its votes gone to malignant" in " ".join(str(why).split())
+
+
 def test_facts_follow_from_the_turns() -> None:
     outcome = talk()
     why = outcome.why(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 
-from folkmoot.learning import ConsensusClassifier, ConsensusWarning
+from folkmoot.learning import ConsensusClassifier
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(500, 2))
@@ -33,13 +32,11 @@ def fitted(labels: Any = WORDS, **options: Any) -> ConsensusClassifier:
 def test_an_answer_of_low_probability_is_withheld(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)
     moot = fitted(**options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConsensusWarning)
-        whole, likely = moot.predict(X[TEST]), moot.predict_proba(X[TEST])
-        sure = likely[np.arange(250), np.searchsorted(moot.classes_, whole)]
-        cut = float(np.median(sure))
-        moot.set_params(abstain_below=cut, reject_label="none of these")
-        told = moot.predict(X[TEST])
+    whole, likely = moot.predict(X[TEST]), moot.predict_proba(X[TEST])
+    sure = likely[np.arange(250), np.searchsorted(moot.classes_, whole)]
+    cut = float(np.median(sure))
+    moot.set_params(abstain_below=cut, reject_label="none of these")
+    told = moot.predict(X[TEST])
     assert (sure < cut).any()
     assert told.tolist() == [a if p >= cut else "none of these" for a, p in zip(whole, sure, strict=True)]
     right = told == WORDS[TEST]
@@ -108,11 +105,9 @@ NAMES = ["accuracy", "balanced_accuracy", "f1_macro", "neg_log_loss", "roc_auc_o
 def test_scores_are_what_scikit_learn_finds(options: dict[str, Any]) -> None:
     moot = fitted(**options)
     report = moot.report(X[TEST], WORDS[TEST], repeats=1, stacking=False, scoring=NAMES)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConsensusWarning)
-        for name in NAMES:
-            expected = get_scorer(name)(moot, X[TEST], WORDS[TEST])
-            assert report.line("consensus").scores[name] == pytest.approx(expected), name
+    for name in NAMES:
+        expected = get_scorer(name)(moot, X[TEST], WORDS[TEST])
+        assert report.line("consensus").scores[name] == pytest.approx(expected), name
     each = [get_scorer("f1_macro")(model, X[TEST], WORDS[TEST]) for model in moot.estimators_]
     assert report.line("mean participant").scores["f1_macro"] == pytest.approx(np.mean(each))
     assert report.line("majority").scores["neg_log_loss"] is None  # it has labels only

@@ -40,7 +40,7 @@ def three(**options: Any) -> ConsensusClassifier:
 @pytest.mark.parametrize(
     ("options", "arguments", "complaint"),
     [
-        ({"protocol": "slush"}, {}, "protocol must be Slush, Snowflake, Snowball or Leaders: got 'slush'"),
+        ({"protocol": "slush"}, {}, "protocol must be Slush, Snowflake or Snowball: got 'slush'"),
         ({"protocol": Slush(2, StrongConfidence([0.6]))}, {}, r"one threshold per participant \(3\): got 1"),
         ({"holdout": 1.0}, {}, "holdout must satisfy 0 <= holdout < 1"),
         ({"holdout": -0.1}, {}, "holdout must satisfy 0 <= holdout <= 1: got holdout=-0.1"),

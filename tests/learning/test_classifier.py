@@ -138,7 +138,6 @@ def test_answer_law_is_the_exact_absorption(n: int, k: int, alpha: int) -> None:
     assert np.abs(chances.sum(axis=1) - 1).max() < 1e-12
 
 
-@pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")  # close votes are the point
 def test_a_moot_that_trusts_one_participant_follows_it() -> None:
     trust = np.zeros((9, 9))
     trust[1:, 0] = 1
@@ -157,7 +156,6 @@ def test_a_moot_that_trusts_one_participant_follows_it() -> None:
         moot.set_params(sampling="others").predict(inputs)
 
 
-@pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")  # close votes are the point
 def test_predict_is_drawn_from_answer_law() -> None:
     # The smallest case with open inputs: 4 of 9 at first, over 1,000 seeds.
     moot = cuts(9, protocol=Slush(3, 2))
@@ -183,7 +181,6 @@ def test_repeated_deliberations_follow_the_same_law() -> None:
     assert_rate(round(total[1]), 4000, float(exact_blue(9, 3, 2)[4]))
 
 
-@pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")  # close votes are the point
 def test_an_input_keeps_its_answer_in_any_company() -> None:
     rng = np.random.default_rng(1)
     moot = cuts(15, protocol=Slush(3, 2))

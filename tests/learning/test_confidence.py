@@ -58,7 +58,6 @@ def test_a_holdout_that_is_like_the_inputs_keeps_its_say() -> None:
     assert own.protocol_for(X).thresholds(N).tolist() == [9] * N
 
 
-@pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")
 def test_all_ways_to_ask_talk_with_the_thresholds_of_the_batch() -> None:
     X, y = others_hand()
     moot = measured(protocol=Slush(10, StrongConfidence()))
@@ -96,7 +95,6 @@ def test_what_liars_hand_in_counts_and_a_given_confidence_is_left_alone() -> Non
     assert measured(protocol=told).protocol_for(X) == told
 
 
-@pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")
 @pytest.mark.parametrize("ask", ["predict", "deliberate", "score", "report"])
 def test_many_open_inputs_are_told(ask: str) -> None:
     X, y = others_hand()

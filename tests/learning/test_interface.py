@@ -72,7 +72,6 @@ def test_unknown_parameters_are_refused() -> None:
         moot().set_params(nobody=1)
 
 
-@pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")
 def test_clone_and_pickle() -> None:
     first = moot(protocol=Slush(4, 3)).fit(X, Y)
     copy = clone(first)

@@ -21,9 +21,7 @@ from folkmoot.simulation.peer_reviewed import with_lies
 from folkmoot.trust import PUBLIC
 from support.shared_data import HEART, needs
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::folkmoot.learning.ConsensusWarning", "ignore::folkmoot.learning.ParticipantWarning"
-)
+pytestmark = pytest.mark.filterwarnings("ignore::folkmoot.learning.ParticipantWarning")
 
 DATA = load_digits_moot(n_participants=20)
 X, Y, GROUPS, X_TEST, Y_TEST = (

@@ -206,7 +206,6 @@ def test_more_labels_than_the_moot_knows(moot: ConsensusClassifier) -> None:
     assert report.anchored > 60
 
 
-@pytest.mark.filterwarnings("ignore::folkmoot.learning.ConsensusWarning")
 def test_scikit_learn_ways() -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(400, 4))

@@ -107,14 +107,14 @@ def test_help_and_refusals_name_it() -> None:
     for command in ("deliberate", "learn", "ask"):
         shown = run(command, "--help", env={"COLUMNS": "200"}).stdout
         assert "slush, snowflake, snowball, patient" in shown
-    refused = "protocol must be one of slush, snowflake, snowball, patient, leaders: got 'x'"
+    refused = "protocol must be one of slush, snowflake, snowball, patient: got 'x'"
     with pytest.raises(ValueError, match=refused):
         named_protocol("x", 3, 2)
-    refused = "protocol must be one of slush, snowflake, snowball, patient, leaders, federated: got 'x'"
+    refused = "protocol must be one of slush, snowflake, snowball, patient: got 'x'"
     with pytest.raises(ValueError, match=refused):
         Moot(np.zeros((N, 1), np.int8), seed=0).motion(protocol="x")[0].check()
     strange: Any = "slush"
-    refused = "protocol must be Slush, Snowflake, Snowball, Patient or Leaders: got 'slush'"
+    refused = "protocol must be Slush, Snowflake, Snowball or Patient: got 'slush'"
     with pytest.raises(TypeError, match=refused):
         deliberate([[0], [1]], strange)
     with pytest.raises(TypeError, match=refused):

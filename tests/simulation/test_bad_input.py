@@ -28,7 +28,12 @@ TRUST = np.ones((12, 12))
         (GOOD, Slush(3, StrongConfidence([0.5] * 5)), {}, r"one threshold per participant \(12\): got 5"),
         (GOOD, Slush(3, 2, weights=[1.0] * 3), {}, r"one weight per participant \(12\): got 3"),
         (GOOD, Slush(3, 2), {"truth": [0, 1]}, r"one colour per input \(3\): got shape \(2,\)"),
-        (GOOD, Slush(3, 2), {"truth": [0, 1, 2]}, r"truth\[2\] must satisfy 0 <= colour < 2: got 2"),
+        (
+            GOOD,
+            Slush(3, 2),
+            {"truth": [0, 1, 2], "classes": 2},
+            r"truth\[2\] must satisfy 0 <= colour < 2: got 2",
+        ),
         (
             GOOD,
             Slush(3, 2),

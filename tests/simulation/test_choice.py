@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import networkx
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Neighbours, Slush, Snowball, Trusting, deliberate
+import folkmoot
+from folkmoot import Everyone, Neighbours, Slush, Snowball, Trusting
 from folkmoot.adversaries import ConstantColour, Knows, RandomColour, Silent
 from folkmoot.simulation.kernels import bitsliced, choice, explicit, flip, shared, table
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import Piece
+
+# Participants without a vote ask and are asked, as in the paper.
+deliberate = partial(folkmoot.deliberate, missing="uncoloured")
 
 N = 20
 VOTES = np.random.default_rng(0).integers(0, 2, (N, 70))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from typing import Any
 
 import networkx
@@ -12,16 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot import (
-    Everyone,
-    Neighbours,
-    Others,
-    Slush,
-    Snowball,
-    Snowflake,
-    Trusting,
-    deliberate,
-)
+import folkmoot
+from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, Trusting
 from folkmoot.adversaries import (
     Adversary,
     ConstantColour,
@@ -34,6 +27,9 @@ from folkmoot.adversaries import (
 from folkmoot.simulation.setting import Setting
 from support.outcomes import assert_bits_depend_on_the_seed_alone, same
 from support.process import interrupted
+
+# Participants without a vote ask and are asked, as in the paper.
+deliberate = partial(folkmoot.deliberate, missing="uncoloured")
 
 Votes = npt.NDArray[np.int64]
 EXACT_KERNELS: list[dict[str, Any]] = [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Leaders, Neighbours, Slush, Trusting, compare, deliberate, plan
+from folkmoot import Neighbours, Slush, Trusting, compare, deliberate, plan
 from folkmoot.adversaries import RandomColour
 from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.gpu import cuda, kernel
@@ -90,7 +90,6 @@ def test_no_driver_no_gpu_no_compiler(
         ({"sampling": Neighbours(RING)}, "Neighbours"),
         ({"sampling": Trusting(RING + 1)}, "Trusting"),
         ({"protocol": Slush(3, 2, weights=[1.0] * N)}, "weights"),
-        ({"protocol": Leaders(3, 2)}, "Leaders"),
         ({"adversaries": {1: RandomColour()}}, "depend on who asks"),
     ],
 )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from folkmoot import Outcome, Slush, Snowball, Trusting, deliberate
+import folkmoot
+from folkmoot import Outcome, Slush, Snowball, Trusting
 from folkmoot.adversaries import Adversary, ConstantColour, Copycat, Equivocating, RandomColour, Silent
 from folkmoot.played import Schedule
 from folkmoot.simulation.kernels import shared
 from support.outcomes import same
+
+# Participants without a vote ask and are asked, as in the paper.
+deliberate = partial(folkmoot.deliberate, missing="uncoloured")
 
 N, INPUTS = 12, 90
 RNG = np.random.default_rng(3)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 
-from folkmoot import Slush, Snowball, Snowflake, Trusting, deliberate
+import folkmoot
+from folkmoot import Slush, Snowball, Snowflake, Trusting
 from folkmoot.adversaries import ConstantColour, PerfectlyMalicious, Silent
-from folkmoot.simulation.play_options import Batch
+from folkmoot.played import Batch
 from support.outcomes import assert_bits_depend_on_the_seed_alone, same
+
+# Participants without a vote ask and are asked, as in the paper.
+deliberate = partial(folkmoot.deliberate, missing="uncoloured")
 
 BATCHES = ["independent", "shared"]
 KINDS: list[Any] = [

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import pickle
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import networkx
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Neighbours, Outcome, Slush, Snowball, Snowflake, Trusting, deliberate
+import folkmoot
+from folkmoot import Everyone, Neighbours, Outcome, Slush, Snowball, Snowflake, Trusting
 from folkmoot.adversaries import (
     ConstantColour,
     Copycat,
@@ -32,6 +34,9 @@ from folkmoot.simulation.self_anchored import listen_first
 from folkmoot.trust import Anchor
 from folkmoot.turns import Change
 from support.oracles import simulation as oracle
+
+# Participants without a vote ask and are asked, as in the paper.
+deliberate = partial(folkmoot.deliberate, missing="uncoloured")
 
 N, INPUTS, CLASSES = 12, 3, 3
 RNG = np.random.default_rng(5)

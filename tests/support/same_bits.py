@@ -17,13 +17,12 @@ from llvmlite import binding
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, Trusting, agree, deliberate
 from folkmoot.adversaries import FarAway, PerfectlyMalicious, RandomColour, Stalling
 from folkmoot.aggregation import RULES, GeometricMedian, TrimmedMean
-from folkmoot.federated import Federated, QuorumSet
 from folkmoot.network.session.judgement import LocalThreshold
 from folkmoot.network.session.numbers import combined
 from folkmoot.network.wire.forms import ChanceForm
 from folkmoot.network.wire.number_verdict import most_within, narrowest
-from folkmoot.protocols.hierarchy import Hierarchy
-from folkmoot.protocols.leaders import Leaders, leaders_and_samples
+from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet
+from folkmoot.outlook.leaders import leaders_and_samples
 from folkmoot.simulation import sweep
 from folkmoot.simulation.setting import chance_rows, in_units
 from folkmoot.trust import Anchor
@@ -93,7 +92,7 @@ def talks() -> Iterator[tuple[str, bytes]]:
         "shared": (three, Snowball(7, 4, 5), {"batch": "shared", "sampling": Trusting(trust)}),
         "leaders": (three, Leaders(7, 4), {}),
         "teams": (three, Hierarchy(teams, inner=Slush(4, 3), outer=Slush(4, 3)), {}),
-        "quorum sets": (three, Federated(dict.fromkeys(names, QuorumSet(25, names))), {}),
+        "quorum sets": (three, FBA(dict.fromkeys(names, QuorumSet(25, names))), {}),
     }
     for name, (votes, protocol, options) in kinds.items():
         truth = np.zeros(votes.shape[1], dtype=np.int64)

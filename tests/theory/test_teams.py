@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Hierarchy, Others, Slush, Snowball
+from folkmoot import Others, Slush, Snowball
+from folkmoot.outlook import Hierarchy
 from folkmoot.theory import SlushChain, hierarchy_verdict
 from support.oracles import teams as oracle
 

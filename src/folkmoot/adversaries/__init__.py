@@ -45,7 +45,7 @@ ATTACKS: Final[dict[str, type[Adversary]]] = {
     "sleeper": Sleeper,
 }
 
-# Those that lie about ballots (``folkmoot.federated.Federated``), beside all of these.
+# Those that lie about ballots (``folkmoot.outlook.FBA``), beside all of these.
 BALLOT_ATTACKS: Final[dict[str, type[Adversary]]] = {"misstating": Misstating}
 
 # Those that lie in numbers (``folkmoot.agree``).

@@ -13,7 +13,10 @@ from folkmoot.adversaries.random_colour import RandomColour
 
 @dataclass(frozen=True)
 class Misstating(RandomColour):
-    """Says anything: in ``Federated`` a label drawn for each hearer, phase and counter, and as first vote.
+    """Says anything, to each something else.
+
+    In federated Byzantine agreement it says a label drawn for each hearer, phase and counter, and as its
+    first vote.
 
     What it has told somebody it does not take back, as nobody would heed that. Where participants are asked
     it answers as ``RandomColour`` does.
@@ -24,9 +27,9 @@ class Misstating(RandomColour):
 
     >>> from folkmoot import deliberate
     >>> from folkmoot.adversaries import Misstating
-    >>> from folkmoot.federated import Federated, QuorumSet
+    >>> from folkmoot.outlook import FBA, QuorumSet
     >>> three = QuorumSet(3, ["ada", "bo", "cy", "di"])
-    >>> protocol = Federated(dict.fromkeys(["ada", "bo", "cy", "di"], three))
+    >>> protocol = FBA(dict.fromkeys(["ada", "bo", "cy", "di"], three))
     >>> votes = [[0, 1, 0], [0, 1, 1], [0, 0, 1], [1, 1, 1]]
     >>> deliberate(votes, protocol, adversaries={3: Misstating()}, seed=1).decision
     array([0, 1, 1])

@@ -81,10 +81,6 @@ COMMANDS: Final = {
         "folkmoot.cli.doctor:doctor",
         "Look at versions, extras, compiler cache, clock, limits, and nodes' ports and permissions.",
     ),
-    "federated": Entry(
-        "folkmoot.cli.federated:app",
-        "Federated moots: each node chooses who decides for it; what that tolerates.",
-    ),
     "theory": Entry(
         "folkmoot.cli.theory:app",
         "The exact theory of consensus learning with Slush: probabilities, not estimates.",

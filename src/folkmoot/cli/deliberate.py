@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from folkmoot.cli.options import (
-    FEDERATED,
     INT,
     AlphaOrLocal,
     Beta,
-    Delay,
     Device,
     Json,
     KOrAll,
@@ -20,21 +18,16 @@ from folkmoot.cli.options import (
     Participants,
     Play,
     Plot,
-    QuorumSets,
+    Protocol,
     Repeats,
     RoundsEach,
     Seed,
-    SimulatedProtocol,
     TaskColumn,
-    Teams,
     WorkerColumn,
     asked,
-    asking_protocol,
+    check_simulated,
     check_workers,
     device_called,
-    federated_rule,
-    simulated_protocols,
-    teams_rule,
     whole_alpha,
 )
 from folkmoot.cli.output import (
@@ -75,10 +68,7 @@ def deliberate(
     task_column: TaskColumn = "task",
     worker_column: WorkerColumn = "worker",
     label_column: LabelColumn = "label",
-    protocol: SimulatedProtocol = "slush",
-    quorum_sets: QuorumSets = None,
-    delay: Delay = None,
-    teams: Teams = None,
+    protocol: Protocol = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
@@ -87,10 +77,7 @@ def deliberate(
     ] = 0,
     attack: Annotated[
         str,
-        typer.Option(
-            "--attack",
-            help="One of: {attacks}; with --protocol federated also {ballot attacks}.",
-        ),
+        typer.Option("--attack", help="One of: {attacks}."),
     ] = "malicious",
     trust: Annotated[
         bool, typer.Option("--trust", help="Let each learn from --gold and all votes whom to believe.")
@@ -141,13 +128,12 @@ def deliberate(
     from folkmoot.comparison import compare
     from folkmoot.comparison.printing import times
     from folkmoot.explanation import why_of_answer
-    from folkmoot.protocols import Hierarchy
     from folkmoot.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
     new_file("--out", out)
     check_gold(trust, peer_review, gold)
-    asking = asking_protocol(protocol, teams)
+    check_simulated(protocol)
     without = _missing(missing)
     columns = {"task": task_column, "worker": worker_column, "label": label_column}
     golden = None if gold is None else read_gold(votes, truth, gold, **columns)
@@ -157,26 +143,10 @@ def deliberate(
     check_workers(table, votes, worker_column)
     explained = _tasks_to_explain(why or [], table, votes, gold)
     classes = len(table.labels)
-    notes: list[str] = []
-    adversaries = _adversaries(table, byzantine, attack, seed, ballots=protocol == FEDERATED)
+    notes = _left_out(table)
+    adversaries = _adversaries(table, byzantine, attack, seed)
     seen = handed_in(table.votes, adversaries, table.truth, classes, missing=without)
-    federated = federated_rule(
-        protocol,
-        quorum_sets,
-        delay,
-        table.workers,
-        k=k is not None,
-        alpha=alpha is not None,
-        beta=beta != 20,
-        play=play is not None,
-    )
-    rule = teams_rule(
-        teams,
-        federated or _protocol(table, seen, asking, k, alpha, beta, notes),
-        lambda: _protocol(table, seen, asking, k, None if alpha == "local" else alpha, beta, []),
-        table.workers,
-        play=play is not None,
-    )
+    rule = _protocol(table, seen, protocol, k, alpha, beta, notes)
     with collected_warnings() as lines, progress_bar("deliberating") as progress:
         report = compare(
             table.votes,
@@ -197,7 +167,6 @@ def deliberate(
         )
     notes += lines
     result = _as_dict(report, table, protocol)
-    result["teams"] = len(rule.names) if isinstance(rule, Hierarchy) else None
     if golden is not None:
         result |= trust_as_dict(golden.gold, report, table.workers)
         notes.insert(0, trust_in_words(golden.gold, report))
@@ -216,8 +185,7 @@ def deliberate(
         print_json(result)
     else:
         by_trust = (" by peer review" if peer_review else " by trust") if report.listeners else ""
-        several = f" in {result['teams']} teams" if teams else ""
-        own = (f"{protocol}{several}{by_trust}, {times(repeats)}", report.line(report.talk))
+        own = (f"{protocol}{by_trust}, {times(repeats)}", report.line(report.talk))
         print_table(
             f"{report.n_participants} participants, {report.inputs} inputs, {classes} classes",
             ["who decides", "accuracy", *_scores(report), "undecided"],
@@ -259,6 +227,15 @@ def _tasks_to_explain(named: list[str], table: VoteTable, votes: Path, gold: Pat
     return [place[task] for task in named]
 
 
+def _left_out(table: VoteTable) -> list[str]:
+    """A note on tasks that have a label and no votes."""
+    many = len(table.left_out)
+    if not many:
+        return []
+    tasks = "1 labelled task has" if many == 1 else f"{many:,} labelled tasks have"
+    return [f"{tasks} no votes, such as {table.left_out[0]!r}: left out"]
+
+
 def _missing(typed: str) -> Missing:
     names: dict[str, Missing] = {"absent": "absent", "uncoloured": "uncoloured"}
     if typed not in names:
@@ -292,22 +269,17 @@ def _protocol(
     return named_protocol(name, size, threshold, beta=beta)
 
 
-def _adversaries(
-    table: VoteTable, count: int, attack: str, seed: int, *, ballots: bool
-) -> dict[int, Adversary]:
+def _adversaries(table: VoteTable, count: int, attack: str, seed: int) -> dict[int, Adversary]:
     import numpy as np
 
     from folkmoot import checks
-    from folkmoot.adversaries import ATTACKS, BALLOT_ATTACKS, Knows
+    from folkmoot.adversaries import ATTACKS, Knows
 
-    if attack in BALLOT_ATTACKS and not ballots:
-        raise ValueError(f"--attack {attack} lies about ballots: it is for --protocol {FEDERATED}")
-    known = ATTACKS | BALLOT_ATTACKS if ballots else ATTACKS
-    if attack not in known:
-        raise ValueError(f"--attack must be one of {', '.join(known)}: got {attack!r}")
+    if attack not in ATTACKS:
+        raise ValueError(f"--attack must be one of {', '.join(ATTACKS)}: got {attack!r}")
     participants, liars = checks.population(len(table.workers), count)
     checks.integer("seed", seed, least=0)
-    kind = known[attack]
+    kind = ATTACKS[attack]
     if liars and Knows.TRUTH in kind.knows:
         if table.truth is None:
             raise ValueError(f"--attack {attack} must know the truth: give --truth TRUTH.csv")
@@ -321,7 +293,8 @@ def _adversaries(
 
 
 def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
-    known = simulated_protocols()
+    from folkmoot.protocols import PROTOCOLS
+
     consensus = report.line(report.talk)
     return {
         "participants": report.n_participants,
@@ -330,7 +303,7 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
         "labels": table.labels,
         "byzantine": len(report.byzantine),
         "protocol": protocol,
-        **{name: consensus.accuracy if name == protocol else None for name in known},
+        **{name: consensus.accuracy if name == protocol else None for name in PROTOCOLS},
         "consensus": consensus.accuracy,
         "standard_error": consensus.standard_error,
         "agreement": report.agreement,

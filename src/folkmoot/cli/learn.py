@@ -25,21 +25,16 @@ from folkmoot.cli.options import (
     INT,
     AlphaOrLocal,
     Beta,
-    Delay,
     Jobs,
     Json,
     KOrAll,
     Participants,
-    QuorumSets,
+    Protocol,
     Repeats,
     RoundsEach,
     Seed,
-    SimulatedProtocol,
-    Teams,
     asked,
-    asking_protocol,
-    federated_rule,
-    teams_rule,
+    check_simulated,
     whole_alpha,
 )
 from folkmoot.cli.output import collected_warnings, print_json, progress_bars, say
@@ -97,10 +92,7 @@ def learn(
             "--test-rows", help="Test on this share of each group's rows.", show_default=False, **FLOAT
         ),
     ] = None,
-    protocol: SimulatedProtocol = "slush",
-    quorum_sets: QuorumSets = None,
-    delay: Delay = None,
-    teams: Teams = None,
+    protocol: Protocol = "slush",
     k: KOrAll = None,
     alpha: AlphaOrLocal = None,
     beta: Beta = 20,
@@ -216,7 +208,7 @@ def learn(
     from folkmoot import checks
     from folkmoot.datasets import read_table
 
-    asking = asking_protocol(protocol, teams)
+    check_simulated(protocol)
     showing = check_showing(peer_review, check_rows, privacy, expert, improve is not None)
     check_improving(improve, safe)
     if trust and peer_review:
@@ -241,8 +233,7 @@ def learn(
     everyone, most = checks.population(len(table.participants), 0 if byzantine is None else byzantine)
     if table.numeric:
         about_classes = {
-            "--protocol": protocol != "slush", "--quorum-sets": quorum_sets is not None,
-            "--teams": teams is not None, "--delay": delay is not None,
+            "--protocol": protocol != "slush",
             "--alpha": alpha is not None, "--beta": beta != 20,
             "--voting": voting != "labels", "--pool": pool != "mean", "--trust": trust,
             "--check-rows": check_rows is not None, "--privacy": privacy is not None, "--no-refit": not refit,
@@ -256,14 +247,7 @@ def learn(
             "--trust": trust,
         }  # fmt: skip
         soft = check_voting(voting, pool, len(table.participants), trim, about_labels, peer_review)
-        names = [str(each) for each in table.participants]
-        single = federated_rule(
-            protocol, quorum_sets, delay, names, k=k is not None, alpha=alpha is not None, beta=beta != 20
-        ) or _rule(len(names), asking, k, alpha, beta)
-        rule = teams_rule(
-            teams, single, lambda: _rule(len(names), asking, k, alpha, beta), names,
-            **{"alpha local": alpha == "local", "voting": soft},
-        )  # fmt: skip
+        rule = _rule(len(table.participants), protocol, k, alpha, beta)
         moot = _moot_of_classes(
             table,
             model,

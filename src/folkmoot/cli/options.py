@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -10,10 +9,6 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from folkmoot.federated import Federated
-    from folkmoot.protocols import AnyProtocol, SnowProtocol
     from folkmoot.sampling import Everyone, Others
     from folkmoot.simulation.play_options import Device as DeviceName
     from folkmoot.vote_files import VoteTable
@@ -92,89 +87,27 @@ def check_workers(table: VoteTable, path: Path, column: str) -> None:
         )
 
 
-FEDERATED = "federated"
-HIERARCHY = "hierarchy"
+def check_simulated(protocol: str) -> str:
+    """What ``--protocol`` names, or ValueError if there is none such."""
+    from folkmoot.protocols import PROTOCOLS
 
-
-def simulated_protocols() -> tuple[str, ...]:
-    """What ``--protocol`` may name where talks are simulated."""
-    from folkmoot.protocols import LED, PROTOCOLS
-
-    return (*PROTOCOLS, *LED, FEDERATED, HIERARCHY)
-
-
-def asking_protocol(protocol: str, teams: Path | None) -> str:
-    """The protocol by which peers are asked: inside and among teams it is Slush, if none is named."""
-    known = simulated_protocols()
-    if protocol not in known:
-        raise ValueError(f"--protocol must be one of {', '.join(known)}: got {protocol!r}")
-    if protocol == HIERARCHY and teams is None:
-        raise ValueError(
-            f"--protocol {HIERARCHY} needs --teams TEAMS.csv, a table with the columns participant,team"
-        )
-    return "slush" if protocol == HIERARCHY else protocol
-
-
-def federated_rule(
-    protocol: str, path: Path | None, delay: int | None, names: Sequence[str], **of_queries: bool
-) -> Federated | None:
-    """The protocol of ``--protocol federated``; None for another. It takes no options of queries."""
-    if protocol != FEDERATED:
-        for option, is_given in (("--quorum-sets", path is not None), ("--delay", delay is not None)):
-            if is_given:
-                raise ValueError(f"{option} is for --protocol {FEDERATED}: got --protocol {protocol}")
-        return None
-    from folkmoot.federated import read_federated
-
-    if path is None:
-        raise ValueError(
-            f"--protocol {FEDERATED} needs --quorum-sets NODES.json; folkmoot federated slices makes one"
-        )
-    given = next((option for option, is_given in of_queries.items() if is_given), None)
-    if given is not None:
-        raise ValueError(
-            f"--{given} is of protocols that ask peers: leave it out with --protocol {FEDERATED}"
-        )
-    rule = read_federated(path, names)
-    return rule if delay is None else replace(rule, delay=delay)
-
-
-def teams_rule(
-    path: Path | None,
-    inner: SnowProtocol[Any] | Federated,
-    outer: Callable[[], SnowProtocol[Any]],
-    names: Sequence[str],
-    **about_one_talk: bool,
-) -> AnyProtocol:
-    """The protocol of ``--teams``: the one typed inside each team, and the other among their delegates."""
-    if path is None:
-        return inner
-    from folkmoot.protocols import Hierarchy, SnowProtocol
-    from folkmoot.team_files import read_teams
-
-    if not isinstance(inner, SnowProtocol):
-        raise ValueError(f"--teams is for protocols that ask peers: leave it out with --protocol {FEDERATED}")
-    given = next((option for option, is_given in about_one_talk.items() if is_given), None)
-    if given is not None:
-        option = given.replace("_", "-")
-        raise ValueError(f"--{option} is about one talk, and --teams makes several: leave one out")
-    return Hierarchy(read_teams(path), inner, outer()).named(names)
+    if protocol not in PROTOCOLS:
+        raise ValueError(f"--protocol must be one of {', '.join(PROTOCOLS)}: got {protocol!r}")
+    return protocol
 
 
 class ListingCommand(TyperCommand):
     """A command whose help names the protocols and attacks there are; only its help imports them."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """As usual, with the names in place of ``{protocols}``, ``{with leaders}`` and ``{attacks}``."""
+        """As usual, with the names in place of ``{protocols}`` and ``{attacks}``."""
         naming = [option for option in self.params if "{" in (getattr(option, "help", None) or "")]
         if naming:
-            from folkmoot.adversaries import ATTACKS, BALLOT_ATTACKS
-            from folkmoot.protocols import LED, PROTOCOLS
+            from folkmoot.adversaries import ATTACKS
+            from folkmoot.protocols import PROTOCOLS
 
             for option in naming:
                 named = vars(option)["help"].replace("{protocols}", ", ".join(PROTOCOLS))
-                named = named.replace("{with leaders}", ", ".join(PROTOCOLS | LED))
-                named = named.replace("{ballot attacks}", ", ".join(BALLOT_ATTACKS))
                 vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
         super().format_help(ctx, formatter)
 
@@ -270,38 +203,6 @@ Device = Annotated[
     str, typer.Option("--device", help="Where talks are played: cpu, cuda (a GPU) or auto; the same bits.")
 ]
 Protocol = Annotated[str, typer.Option("--protocol", help="One of: {protocols}.")]
-QuorumSets = Annotated[
-    Path | None,
-    typer.Option(
-        "--quorum-sets",
-        help="With --protocol federated: a list of nodes as JSON, as federated slices writes it.",
-        show_default=False,
-    ),
-]
-Delay = Annotated[
-    int | None,
-    typer.Option(
-        "--delay",
-        help="With --protocol federated: the most rounds that a message takes, each drawn by --seed.",
-        show_default="1",
-        **INT,
-    ),
-]
-SimulatedProtocol = Annotated[
-    str,
-    typer.Option(
-        "--protocol",
-        help="One of: {with leaders}, federated (with --quorum-sets), hierarchy (Slush, with --teams).",
-    ),
-]
-Teams = Annotated[
-    Path | None,
-    typer.Option(
-        "--teams",
-        help="Columns participant,team: teams talk by --protocol first, then their delegates.",
-        show_default=False,
-    ),
-]
 Beta = Annotated[int, typer.Option("--beta", help="Wins in a row after which a participant decides.", **INT)]
 KOrAll = Annotated[
     int | None,

@@ -38,6 +38,7 @@ from folkmoot.cli.output import (
     save_picture,
     thinned,
 )
+from folkmoot.cli.quorum_sets import quorum_sets
 
 if TYPE_CHECKING:
     from folkmoot.theory import LocalSlushChain, SlushChain
@@ -253,6 +254,9 @@ def rounds(
         from folkmoot.report import theory_figures as pictures
 
         save_picture(pictures.rounds(chain, total), path)
+
+
+app.command("quorum-sets")(quorum_sets)
 
 
 def _total_steps(steps: int, per_node: bool, honest: int) -> int:

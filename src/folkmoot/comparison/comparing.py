@@ -19,7 +19,7 @@ from folkmoot.comparison.report import CONSENSUS, WITHOUT_TRUST, Report
 from folkmoot.comparison.rules import NEEDS, RuleName, wanted_rules
 from folkmoot.comparison.scene import Scene, one_each
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import AnyProtocol, SnowProtocol, WholeProtocol, protocols_in_words
+from folkmoot.protocols import SnowProtocol, protocols_in_words
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting
 from folkmoot.simulation.peer_reviewed import Reviewing
 from folkmoot.simulation.play_options import Device
@@ -40,7 +40,7 @@ _TRUSTS: Final = {"self-anchored": "self-anchored trust", "peer-review": "peer r
 
 def compare(
     votes: npt.ArrayLike,
-    protocol: AnyProtocol | Mapping[str, AnyProtocol],
+    protocol: SnowProtocol[Any] | Mapping[str, SnowProtocol[Any]],
     *,
     truth: npt.ArrayLike | None = None,
     adversaries: Mapping[int, Adversary] | None = None,
@@ -73,9 +73,8 @@ def compare(
     ----------
     votes : array-like of int, shape (participant, input)
         First votes: colours 0..C-1, -1 for none.
-    protocol : Slush, Snowflake, Snowball, Leaders or Federated, or mapping of str to one of them
-        How they talk; or several protocols by name, each a line of the report. Quorum sets of ``Federated``
-        are taken by ``names``, where these are given.
+    protocol : Slush, Snowflake or Snowball, or mapping of str to one of them
+        How they talk; or several protocols by name, each a line of the report.
     truth : array-like of int, shape (input,), optional
         The right colours, -1 where not known. Without it there are no accuracies.
     adversaries : mapping of int to Adversary, optional
@@ -105,7 +104,8 @@ def compare(
     seen : array-like of int, shape (participant, input), optional
         The votes that a centre sees. Default: ``votes`` with what the adversaries hand in.
     classes : int, optional
-        The number of colours. Default: that of ``labels``, or one more than the largest vote and at least 2.
+        The number of colours. Default: that of ``labels``, or one more than the largest colour in votes and
+        truth, and at least 2.
     rounds : int, default 50
         The most rounds to play; in a round each honest participant asks once, on average.
     repeats : int, default 10
@@ -190,11 +190,6 @@ def compare(
     who = [f"participant {i}" for i in range(n)] if names is None else names
     told = None if skills is None else np.asarray(skills, dtype=np.float64)
     one_each("names", who, n)
-    if names is not None:
-        protocols = {
-            name: each.named(list(names)) if isinstance(each, WholeProtocol) else each
-            for name, each in protocols.items()
-        }
     if told is not None:
         one_each("skills", told, n)
     if labels is not None:
@@ -324,19 +319,17 @@ def _check_trust(trust: str, anchors: object) -> None:
         )
 
 
-def _queries(outcome: Outcome, protocol: AnyProtocol) -> int:
+def _queries(outcome: Outcome, protocol: SnowProtocol[Any]) -> int:
     """The requests of a talk; a real one carries the votes on all inputs, if the peer has them."""
-    if outcome.present is not None or isinstance(protocol, WholeProtocol):
+    if outcome.present is not None:
         return round(float(np.mean(outcome.queries)))
     # So a batch asks until its longest talk is over.
     a_round = protocol.requests(int(outcome.honest.sum()), len(outcome.honest))
     return round(float(np.mean(outcome.rounds.max(axis=-1))) * a_round)
 
 
-def describe(protocol: AnyProtocol, sampling: Sampling | None = None) -> str:
+def describe(protocol: SnowProtocol[Any], sampling: Sampling | None = None) -> str:
     """A protocol in a few words: Slush, k=10, alpha=6."""
-    if isinstance(protocol, WholeProtocol):
-        return protocol.in_words
     alpha = f"alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else "local alpha"
     beta = f", beta={protocol.beta}" if hasattr(protocol, "beta") else ""
     weighted = ", weighted" if protocol.weights is not None else ""
@@ -344,9 +337,9 @@ def describe(protocol: AnyProtocol, sampling: Sampling | None = None) -> str:
     return f"{type(protocol).__name__}, k={protocol.k}, {alpha}{beta}{weighted}{law}"
 
 
-def _protocols(protocol: object) -> dict[str, AnyProtocol]:
+def _protocols(protocol: object) -> dict[str, SnowProtocol[Any]]:
     named: dict[str, Any] = dict(protocol) if isinstance(protocol, Mapping) else {CONSENSUS: protocol}
-    if not named or not all(isinstance(each, SnowProtocol | WholeProtocol) for each in named.values()):
+    if not named or not all(isinstance(each, SnowProtocol) for each in named.values()):
         raise TypeError(f"protocol must be {protocols_in_words()}, or several by name: got {protocol!r}")
     taken = {"mean participant", *NEEDS} & set(named)
     if taken:
@@ -354,7 +347,7 @@ def _protocols(protocol: object) -> dict[str, AnyProtocol]:
     return named
 
 
-def _described(protocols: Mapping[str, AnyProtocol], sampling: Sampling | None) -> str:
+def _described(protocols: Mapping[str, SnowProtocol[Any]], sampling: Sampling | None) -> str:
     if list(protocols) == [CONSENSUS]:
         return describe(protocols[CONSENSUS], sampling)
     return "; ".join(f"{name}: {describe(each, sampling)}" for name, each in protocols.items())

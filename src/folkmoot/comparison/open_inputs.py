@@ -10,7 +10,7 @@ import numpy as np
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import AnyProtocol, SnowProtocol, WholeProtocol
+from folkmoot.protocols import SnowProtocol
 from folkmoot.votes import UNCOLOURED, Missing, Votes
 
 _MANY: Final = 0.1  # the share of open inputs that is told of
@@ -43,7 +43,7 @@ class OpenInputsWarning(UserWarning):
 def warn_of_open_inputs(
     votes: Votes,
     lying: Bools,
-    protocol: AnyProtocol,
+    protocol: SnowProtocol[Any],
     outcome: Outcome,
     rounds: int,
     missing: Missing,
@@ -76,7 +76,7 @@ def _why_open_by_trust(decision: Ints) -> str | None:
 def why_open(
     votes: Votes,
     lying: Bools,
-    protocol: AnyProtocol,
+    protocol: SnowProtocol[Any],
     decision: Ints,  # (repetition, input)
     rounds: int,
     missing: Missing,
@@ -84,10 +84,6 @@ def why_open(
     """What keeps inputs open and what to do about it; None if nearly all are decided."""
     inputs = votes.shape[1]
     often = (decision == UNCOLOURED).mean(axis=0)  # how often each input stays open
-    if isinstance(protocol, WholeProtocol):
-        if often.sum() <= _MANY * inputs:
-            return None
-        return f"{_number(often)} of {inputs:,} inputs stay open: {protocol.why_open(rounds)}"
     first, needed, most = _reach(votes, lying, protocol, missing)
     empty = ~(votes[~lying] != UNCOLOURED).any(axis=0)
     never = (most < needed) & ~empty & (often > 0)  # not even if all honest voters agreed
@@ -110,12 +106,12 @@ def why_open(
     return f"{_number(often)} of {inputs:,} inputs stay open: {', '.join(reasons)}; {what}"
 
 
-def why_one_is_open(votes: Votes, lying: Bools, protocol: AnyProtocol, rounds: int, missing: Missing) -> str:
+def why_one_is_open(
+    votes: Votes, lying: Bools, protocol: SnowProtocol[Any], rounds: int, missing: Missing
+) -> str:
     """What keeps one input open and what to do about it; ``votes`` (participant, 1) of those who could."""
     if not (votes[~lying] != UNCOLOURED).any():
         return "nobody that follows the protocol voted on it"
-    if isinstance(protocol, WholeProtocol):
-        return protocol.why_open(rounds)
     first, needed, _ = _reach(votes, lying, protocol, missing)
     if first[0] < needed[0]:
         return f"no label has the {needed[0]} equal first votes that win a query; {_for_stuck(protocol)}"

@@ -13,7 +13,7 @@ from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, handed_in
 from folkmoot.arrays import Bools, Ints
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import AnyProtocol
+from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation import deliberate
 from folkmoot.simulation.among import deliberate_among
@@ -113,7 +113,7 @@ class Scene:
         )
 
     def talk(
-        self, protocol: AnyProtocol, listeners: Listeners[Opinion] | None = None, **more: Any
+        self, protocol: SnowProtocol[Any], listeners: Listeners[Opinion] | None = None, **more: Any
     ) -> Outcome:
         """The deliberation of those who can answer, or of those who listened."""
         held = self.votes if listeners is None else listeners.held
@@ -142,7 +142,7 @@ def _checked(
 ) -> tuple[Votes, Ints | None, int]:
     """Votes, truth (-1 where not known) and the number of colours in both."""
     cast = check_votes(votes, classes)
-    classes = class_count(cast, classes)
+    classes = class_count(cast, classes, truth)
     if truth is None:
         return cast, None, classes
     right = np.asarray(truth)
@@ -150,8 +150,6 @@ def _checked(
         raise ValueError(f"truth must hold one colour per input ({cast.shape[1]}): got shape {right.shape}")
     if right.dtype.kind not in "iu":
         raise TypeError(f"truth must be integers: got an array of {right.dtype}")
-    if classes is None:
-        classes = max(classes, class_count(right))
     bad = np.flatnonzero((right < UNCOLOURED) | (right >= classes))
     if bad.size:
         raise ValueError(f"truth[{bad[0]}] must satisfy -1 <= colour < {classes}: got {right[bad[0]]}")

@@ -184,8 +184,7 @@ class Explanation:
     input 0: benign
     benign was the answer because 3 of 4 voted for it at first (1 for malignant), dora changed its mind
     to it in 1 round of asking others, and in the end all 4 held it.
-    It was close: had 2 of its votes gone to malignant, its probability would have been 0 instead of 1
-    (exact).
+    Had 2 of its votes gone to malignant, its probability would have been 0 instead of 1 (exact).
     <BLANKLINE>
     first votes, which all count the same:
       benign (3): ann, bob, cid

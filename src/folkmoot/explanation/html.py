@@ -22,8 +22,8 @@ def as_html(why: Explanation) -> str:
     """The section: the sentence, first votes as a table, changes of mind as a list."""
     answer = "undecided" if why.answer is None else called(why.answer)
     parts = [f"<h3>{text(why.called)}: {text(answer)}</h3>", paragraphs([why.sentence])]
-    if why.closeness is not None:
-        parts.append(paragraphs([closeness_in_words(why.closeness, why.runner_up)]))
+    close = closeness_in_words(why)
+    parts += [] if close is None else [paragraphs([close])]
     by_trust = why.counted_by in ("trust", "peer review")
     header = [
         "participant",

@@ -23,7 +23,6 @@ from folkmoot.explanation.explanation import (
     Voice,
 )
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import WholeProtocol
 from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED, Missing, Votes
 
@@ -126,7 +125,7 @@ def _input(outcome: Outcome, i: int) -> int:
 
 def _first_votes(outcome: Outcome) -> Votes:
     if outcome.votes is None:
-        raise ValueError("why needs the first votes: explain an outcome of deliberate(...)")
+        raise ValueError("why needs the first votes, which outcomes of Slush, Snowflake and Snowball have")
     return outcome.votes
 
 
@@ -159,8 +158,6 @@ def _explained(
             "They agreed on probabilities, each moving towards the others in every round, so there are no "
             "single changes of mind to show; predict_proba tells how close it was."
         )
-    elif isinstance(outcome.protocol, WholeProtocol):
-        missing.append(f"{outcome.protocol.how_decided}, so there are no single changes of mind to show.")
     elif turns is None:
         missing.append(
             "Who asked whom was not recorded, so it is not known who changed its mind when: "

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from folkmoot.terminal import printable
 
 if TYPE_CHECKING:
-    from folkmoot.explanation.closeness import Closeness
     from folkmoot.explanation.explanation import ChangeOfMind, Explanation, Voice
 
 _WIDTH: Final = 100
@@ -145,8 +144,11 @@ def _talk_in_words(
     return f"{listed([printable(name) for name in who])} {verb} {where}{asked}"
 
 
-def closeness_in_words(close: Closeness, runner_up: Any) -> str:
-    """How close it was, and how that is known."""
+def closeness_in_words(why: Explanation) -> str | None:
+    """How close it was, and how that was found; None where nobody can say."""
+    if why.closeness is None:
+        return None
+    close, runner_up = why.closeness, why.runner_up
     how = "exact" if close.exact else f"{close.times} replays, ± {chance(close.error)}"
     now, other = chance(close.chance), called(runner_up)
     if close.votes is None:
@@ -157,7 +159,9 @@ def closeness_in_words(close: Closeness, runner_up: Any) -> str:
     if close.votes == 0 or close.moved_chance is None:
         return f"It could have gone otherwise: with these votes its probability was {now} only ({how})."
     votes = "1 of its votes" if close.votes == 1 else f"{close.votes} of its votes"
-    opening = "It was close: had" if close.votes <= _CLOSE else "Had"
+    against = sum(count for label, count in why.first_votes.items() if label != why.answer)
+    # A few votes are many where few voted: it is not close if more would have to turn than were against it.
+    opening = "It was close: had" if close.votes <= min(_CLOSE, against) else "Had"
     then = f"its probability would have been {chance(close.moved_chance)} instead of {now}"
     return f"{opening} {votes} gone to {other}, {then} ({how})."
 
@@ -183,8 +187,8 @@ def as_text(why: Explanation) -> str:
     """The whole explanation as lines of text."""
     lines = [f"{printable(why.called)}: {'undecided' if why.answer is None else called(why.answer)}"]
     lines += _wrapped(why.sentence)
-    if why.closeness is not None:
-        lines += _wrapped(closeness_in_words(why.closeness, why.runner_up))
+    close = closeness_in_words(why)
+    lines += [] if close is None else _wrapped(close)
     lines += ["", f"first votes, {COUNTED[why.counted_by]}:"]
     weigh = why.counted_by != "equal"
     votes = [

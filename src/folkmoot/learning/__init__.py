@@ -2,7 +2,7 @@
 
 from folkmoot.learning.classifier import ConsensusClassifier
 from folkmoot.learning.clusterer import ConsensusClusterer
-from folkmoot.learning.consensus_estimator import ConsensusWarning, ProtocolWarning
+from folkmoot.learning.consensus_estimator import ProtocolWarning
 from folkmoot.learning.participants import Participant, ParticipantWarning
 from folkmoot.learning.regressor import ConsensusRegressor
 
@@ -10,7 +10,6 @@ __all__ = [
     "ConsensusClassifier",
     "ConsensusClusterer",
     "ConsensusRegressor",
-    "ConsensusWarning",
     "Participant",
     "ParticipantWarning",
     "ProtocolWarning",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,17 +10,16 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.comparison.how_sure.certainty import answered
 from folkmoot.learning.abstaining import withheld
-from folkmoot.learning.ballot import absorption, has_closed_form, shares
-from folkmoot.learning.consensus_estimator import ConsensusWarning
+from folkmoot.learning.ballot import Ballot, absorption, has_closed_form, shares
 from folkmoot.learning.labels import as_truth, check_labels, with_strangers
 from folkmoot.learning.reports import ReportingEstimator
 from folkmoot.votes import UNCOLOURED, Votes
 
 _REPEATS: Final = 100  # deliberations behind answer_law where theory has no closed form
-_LEVEL: Final = 1e-9  # probabilities that differ by less are level
 
 
 class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
@@ -61,40 +59,36 @@ class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
         OpenInputsWarning
             If more than a tenth of the inputs was not decided and has the likeliest label instead; it says
             why and what to try.
-        ConsensusWarning
-            If the talk decided rows otherwise than ``predict_proba`` would; it says how many.
         """
         check_is_fitted(self, "participants_")
         self._check_abstaining()
         if self._soft:
             likely = self._soft_talk(self._soft_ballot(X), None).likely
-            return self._said(self.classes_, likely.argmax(axis=1), likely)
-        ballot = self._ballot(X)
-        adversaries = self._byzantine(ballot)
-        ballot, outcome = self._talk(ballot, adversaries, None)
-        likely = ballot.probabilities(adversaries, None)
-        colours = ballot.answers(outcome, likely)
-        chosen = np.take_along_axis(likely, colours[:, None], axis=1)[:, 0]
-        differ = int((chosen < likely.max(axis=1) - _LEVEL).sum())
-        if differ:
-            warnings.warn(
-                f"predict differs from the likeliest class by predict_proba on {differ:,} of "
-                f"{len(colours):,} rows: it is what the talk decided",
-                ConsensusWarning,
-                stacklevel=2,
-            )
-        return self._said(ballot.labels, colours, likely)
+            colours, given = self._given(likely.argmax(axis=1), likely)
+        else:
+            ballot = self._ballot(X)
+            colours, given = self._decided(ballot, self._byzantine(ballot), None)
+        labels = np.asarray(self.classes_[colours])
+        return labels if self.abstain_below is None else withheld(labels, given, self.reject_label)
 
-    def _said(self, labels: Array, colours: Ints, likely: Floats) -> Array:
-        """The labels of these colours, or ``reject_label`` where their probability is too low."""
-        if self.abstain_below is None:
-            return np.asarray(labels[colours])
-        return withheld(labels[colours], self._given(colours, likely), self.reject_label)
+    def _decided(
+        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
+    ) -> tuple[Ints, Bools]:
+        """(input,) each: the colour that the talk decides, else the likeliest, and whether it is given.
 
-    def _given(self, colours: Ints, likely: Floats) -> Bools:
-        """(input,): whether the answer is given."""
+        Probabilities, which take long with trust, are computed only where these two need them.
+        """
+        ballot, outcome = self._talk(ballot, adversaries, truth)
+        decided = outcome.decision
+        if self.abstain_below is None and (decided != UNCOLOURED).all():
+            return decided, np.ones(len(decided), dtype=np.bool_)
+        likely = ballot.probabilities(adversaries, truth)
+        return self._given(ballot.answers(outcome, likely), likely)
+
+    def _given(self, colours: Ints, likely: Floats) -> tuple[Ints, Bools]:
+        """The colours, and (input,) whether each is likely enough to be given."""
         sure = np.take_along_axis(likely, colours[:, None], axis=1)[:, 0]
-        return answered(np.asarray(sure), self.abstain_below)
+        return colours, answered(np.asarray(sure), self.abstain_below)
 
     def predict_proba(self, X: Any) -> Floats:
         """Estimate how likely each class is to be the right one.
@@ -188,14 +182,10 @@ class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
         if self._soft:
             truth = as_truth(y, labels)
             likely = self._soft_talk(self._soft_ballot(X), truth, labels).likely
-            return self._share_right(truth, likely.argmax(axis=1), likely, sample_weight)
-        ballot = self._ballot(X, labels)
-        truth, adversaries = as_truth(y, labels), self._byzantine(ballot)
-        ballot, outcome = self._talk(ballot, adversaries, truth)
-        likely = ballot.probabilities(adversaries, truth)
-        return self._share_right(truth, ballot.answers(outcome, likely), likely, sample_weight)
-
-    def _share_right(self, truth: Votes, colours: Ints, likely: Floats, weights: Any) -> float:
-        """The share of inputs whose answer is given and right."""
-        right = np.where(self._given(colours, likely), colours, UNCOLOURED)
-        return float(accuracy_score(truth, right, sample_weight=weights))
+            colours, given = self._given(likely.argmax(axis=1), likely)
+        else:
+            ballot = self._ballot(X, labels)
+            truth = as_truth(y, labels)
+            colours, given = self._decided(ballot, self._byzantine(ballot), truth)
+        right = np.where(given, colours, UNCOLOURED)
+        return float(accuracy_score(truth, right, sample_weight=sample_weight))

@@ -19,7 +19,7 @@ from folkmoot.baselines import vote_shares
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, tell
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import AnyProtocol, Slush
+from folkmoot.protocols import Slush, SnowProtocol
 from folkmoot.sampling import Others, Sampling
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.peer_reviewed import Reviewing, ballots_handed_in, known_truth
@@ -83,7 +83,7 @@ class Ballot:
 
     def talk(
         self,
-        protocol: AnyProtocol,
+        protocol: SnowProtocol[Any],
         adversaries: dict[int, Adversary],
         truth: Votes | None,
         *,
@@ -94,9 +94,14 @@ class Ballot:
         options |= {"truth": truth, "classes": self.classes, "keys": self.keys}
         if self.listeners is not None:
             return self.listeners.talk(protocol, adversaries, **options)
-        there = self.there.tolist()
         return deliberate_among(
-            there, self.votes, protocol, adversaries=adversaries, sampling=sampling, **options
+            self.there.tolist(),
+            self.votes,
+            protocol,
+            adversaries=adversaries,
+            sampling=sampling,
+            missing="uncoloured",
+            **options,
         )
 
     def probabilities(self, adversaries: dict[int, Adversary], truth: Votes | None) -> Floats:
@@ -183,7 +188,9 @@ def shares(outcome: Outcome) -> Floats:
     return np.asarray((best / best.sum(axis=-1, keepdims=True)).mean(axis=0))
 
 
-def has_closed_form(protocol: AnyProtocol, sampling: Sampling | None, ballot: Ballot) -> TypeGuard[Slush]:
+def has_closed_form(
+    protocol: SnowProtocol[Any], sampling: Sampling | None, ballot: Ballot
+) -> TypeGuard[Slush]:
     """Whether the law of the answers to these votes is that of ``SlushChain``, if nobody lies.
 
     Two classes, Slush, one alpha, all others asked alike, and everybody has voted.

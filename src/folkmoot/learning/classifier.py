@@ -41,7 +41,7 @@ from folkmoot.learning.participants import (
 )
 from folkmoot.learning.probabilities import has_probabilities
 from folkmoot.learning.tables import check_inputs, rows_of
-from folkmoot.protocols import AnyProtocol, SnowProtocol, WholeProtocol
+from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.trust import PUBLIC
@@ -62,13 +62,12 @@ class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
     estimators : list of models, or list of (str, model)
         One model per participant, with or without its name; with ``groups`` a list of one model serves every
         group.
-    protocol : Slush, Snowflake, Snowball, Leaders or Federated, optional
-        How they talk; ``folkmoot.federated.Federated`` by quorum sets that go by the participants' names.
-        ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()`` gives each
-        participant the threshold that its accuracy asks for: what its holdout shows, as far as its agreement
-        with the others on the batch bears it out (docs/learning.md). Default: Slush that asks 10 others
-        (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11 participants
-        on; ``protocol__alpha`` then changes that.
+    protocol : Slush, Snowflake or Snowball, optional
+        How they talk. ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()``
+        gives each participant the threshold that its accuracy asks for: what its holdout shows, as far as its
+        agreement with the others on the batch bears it out (docs/learning.md). Default: Slush that asks 10
+        others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
+        participants on; ``protocol__alpha`` then changes that.
     trust : {"self-anchored", "peer-review"} or None, default None
         With None everybody is asked alike. With "self-anchored" each participant learns whom to believe from
         its own holdout and all first votes on the batch, decides by that, and asks in proportion to it
@@ -151,7 +150,7 @@ class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
         Holdout accuracies, nan where there is no holdout.
     checked_ : CheckedAnswers
         With ``trust="peer-review"``: everybody's votes on shown rows, their labels, and whose they are.
-    protocol_ : Slush, Snowflake, Snowball or Leaders
+    protocol_ : Slush, Snowflake or Snowball
         The protocol as it is played: with the highest local thresholds that the holdouts allow, or scaled to
         few participants. ``protocol_for(X)`` has the thresholds for a batch.
 
@@ -178,7 +177,7 @@ class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
         self,
         estimators: Any,
         *,
-        protocol: AnyProtocol | None = None,
+        protocol: SnowProtocol[Any] | None = None,
         trust: Literal["self-anchored", "peer-review"] | None = None,
         sampling: Sampling | None = None,
         holdout: float | None = 0.2,
@@ -363,9 +362,7 @@ class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
             who = [PUBLIC] if groups is None else np.arange(len(rows))
             self._publish(rows_of(X, places), y[places], np.repeat(who, sizes), draw)
 
-    def _tell_if_scaled(self, protocol: AnyProtocol) -> None:
-        if isinstance(self.protocol, WholeProtocol) or isinstance(protocol, WholeProtocol):
-            return
+    def _tell_if_scaled(self, protocol: SnowProtocol[Any]) -> None:
         if self.protocol is not None and protocol.k != self.protocol.k:
             alpha = f", alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else ""
             warnings.warn(

@@ -16,7 +16,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator, clone
 
 from folkmoot import checks
-from folkmoot.protocols import Slush, SnowProtocol, WholeProtocol
+from folkmoot.protocols import Slush, SnowProtocol
 
 
 def named_models(estimators: Any) -> list[tuple[str, Any]]:
@@ -101,7 +101,7 @@ class Composed(BaseEstimator):
                 inner = model.get_params(deep=True) if hasattr(model, "get_params") else {}
                 result.update({f"{name}__{key}": value for key, value in inner.items()})
             protocol = result.get("protocol")
-            if isinstance(protocol, SnowProtocol | WholeProtocol) and is_dataclass(protocol):
+            if isinstance(protocol, SnowProtocol) and is_dataclass(protocol):
                 result.update({f"protocol__{f.name}": getattr(protocol, f.name) for f in fields(protocol)})
         return result
 

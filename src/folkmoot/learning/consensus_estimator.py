@@ -46,34 +46,6 @@ class ProtocolWarning(UserWarning):
     """
 
 
-class ConsensusWarning(UserWarning):
-    """The talk decided rows otherwise than the probabilities of their classes would.
-
-    ``predict`` gives what the talk decided, which is drawn at random where votes are close; ``predict_proba``
-    follows the votes. Where the two must go together, take ``classes_[predict_proba(X).argmax(axis=1)]``.
-
-    Examples
-    --------
-    Four of nine models say 1. The talk ends there all the same with some seeds:
-
-    >>> import warnings
-    >>> from folkmoot import Slush
-    >>> from folkmoot.learning import ConsensusClassifier, ConsensusWarning
-    >>> from sklearn.dummy import DummyClassifier
-    >>> models = [DummyClassifier(strategy="constant", constant=int(i < 4)) for i in range(9)]
-    >>> fitted = [model.fit([[0], [0]], [0, 1]) for model in models]
-    >>> with warnings.catch_warnings(record=True) as said:
-    ...     warnings.simplefilter("always")
-    ...     for seed in range(30):
-    ...         moot = ConsensusClassifier(fitted, protocol=Slush(3, 2), prefit=True, random_state=seed).fit()
-    ...         answer = moot.predict([[0]])
-    >>> said[0].category is ConsensusWarning, moot.predict_proba([[0]])
-    (True, array([[0.55, 0.45]]))
-    >>> print(said[0].message)
-    predict differs from the likeliest class by predict_proba on 1 of 1 rows: it is what the talk decided
-    """
-
-
 class ConsensusEstimator(Composed):
     """Base of the estimators: participants, each with a model and rows of its own."""
 

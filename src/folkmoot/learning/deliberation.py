@@ -25,7 +25,7 @@ from folkmoot.learning.labels import as_truth
 from folkmoot.learning.peer_review import PEER_REVIEW, PROBABILITIES, PeerReviewing
 from folkmoot.learning.probabilities import POOLS, SoftBallot, SoftTalk, chances_of, soft_ballot_of
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import AnyProtocol, Slush, SnowProtocol, WholeProtocol, check_protocol
+from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.sampling import Sampling, check_sampling
 from folkmoot.simulation.peer_reviewed import Claims, Reviewing
 from folkmoot.thresholds import StrongConfidence
@@ -40,7 +40,7 @@ VOTING: Final = ("labels", PROBABILITIES)
 class DeliberatingEstimator(TransformerMixin, PeerReviewing):
     """Base of ``ConsensusClassifier``: fitted participants that vote on inputs and talk about them."""
 
-    protocol: AnyProtocol | None
+    protocol: SnowProtocol[Any] | None
     sampling: Sampling | None
     rounds: int
     pool: Literal["mean", "log"]
@@ -76,7 +76,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
 
         Returns
         -------
-        Slush, Snowflake, Snowball, Leaders or Federated
+        Slush, Snowflake or Snowball
             The protocol. Only with ``alpha=StrongConfidence()`` does it depend on the inputs.
         """
         ballot = self._ballot(X)
@@ -96,8 +96,6 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         self._check_parameters()
         n = len(self.participants_)
         given = self.protocol
-        if isinstance(given, WholeProtocol):
-            return given.named([participant.name for participant in self.participants_])
         protocol: SnowProtocol[Any] = Slush(*checks.default_query(n)) if given is None else given.scaled(n)
         if protocol.alpha == StrongConfidence():
             right, held_out = np.array([(p.right, p.held_out) for p in self.participants_]).T
@@ -113,8 +111,6 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         if self.trust is not None and not (isinstance(self.trust, str) and self.trust in TRUSTS):
             raise ValueError(f"trust must be {' or '.join(map(repr, TRUSTS))} or None: got {self.trust!r}")
         check_sampling(self.sampling)
-        if isinstance(self.protocol, WholeProtocol) and self.sampling is not None:
-            raise ValueError(f"{type(self.protocol).__name__} asks nobody at random: sampling must be None")
         if self.trust is not None and self.sampling is not None:
             raise ValueError(
                 f"trust={self.trust!r} already says who is asked: set sampling=None, or trust=None"
@@ -398,7 +394,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
 
     def _heard(
         self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None
-    ) -> tuple[Ballot, AnyProtocol]:
+    ) -> tuple[Ballot, SnowProtocol[Any]]:
         """The ballot once everybody has listened, if they do, and the protocol that first votes ask for."""
         protocol = self._protocol_on(ballot, adversaries, truth)
         self._check_seers(adversaries, truth)
@@ -425,7 +421,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
     def _play(
         self,
         ballot: Ballot,
-        protocol: AnyProtocol,
+        protocol: SnowProtocol[Any],
         adversaries: dict[int, Adversary],
         truth: Votes | None,
         **options: Any,

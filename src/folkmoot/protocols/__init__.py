@@ -1,18 +1,12 @@
 """Protocols as pure rules, one file each: ``update(state, tally) -> state``. No I/O, clock or randomness."""
 
 from dataclasses import fields
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from folkmoot.protocols.hierarchy import Hierarchy
-from folkmoot.protocols.leaders import Leaders, leader_order, leader_sample
 from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.snow import Alpha, SnowProtocol, winner
 from folkmoot.protocols.snowball import Snowball
 from folkmoot.protocols.snowflake import Snowflake
-from folkmoot.protocols.whole import WholeProtocol
-
-# What talks can be held by.
-AnyProtocol: TypeAlias = SnowProtocol[Any] | WholeProtocol
 
 # By the names that --protocol, motions and plans give them.
 PROTOCOLS: Final[dict[str, type[SnowProtocol[Any]]]] = {
@@ -20,32 +14,23 @@ PROTOCOLS: Final[dict[str, type[SnowProtocol[Any]]]] = {
     "snowflake": Snowflake,
     "snowball": Snowball,
 }
-# With a leader each round: --protocol and motions name them, plans do not try them.
-LED: Final[dict[str, type[SnowProtocol[Any]]]] = {"leaders": Leaders}
 
 __all__ = [
-    "LED",
     "PROTOCOLS",
-    "Hierarchy",
-    "Leaders",
     "Slush",
     "SnowProtocol",
     "Snowball",
     "Snowflake",
-    "WholeProtocol",
-    "leader_order",
-    "leader_sample",
     "named_protocol",
     "winner",
 ]
 
 
-def protocol_called(name: str, *, led: bool = False) -> type[SnowProtocol[Any]]:
-    """The kind of protocol that a name stands for; ValueError if it stands for none that is wanted."""
-    known = PROTOCOLS | LED if led else PROTOCOLS
-    if name not in known:
-        raise ValueError(f"protocol must be one of {', '.join(known)}: got {name!r}")
-    return known[name]
+def protocol_called(name: str) -> type[SnowProtocol[Any]]:
+    """The kind of protocol that a name stands for; ValueError if it stands for none."""
+    if name not in PROTOCOLS:
+        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}: got {name!r}")
+    return PROTOCOLS[name]
 
 
 def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowProtocol[Any]:
@@ -54,7 +39,7 @@ def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowPr
     Parameters
     ----------
     name : str
-        A key of ``PROTOCOLS`` or ``LED``.
+        A key of ``PROTOCOLS``.
     k : int
         How many peers are asked in a query.
     alpha : int, sequence of int or StrongConfidence
@@ -73,18 +58,18 @@ def named_protocol(name: str, k: int, alpha: Alpha, **parameters: Any) -> SnowPr
     >>> named_protocol("snowflake", 10, 7, beta=5).beta
     5
     """
-    kind = protocol_called(name, led=True)
+    kind = protocol_called(name)
     taken = {field.name for field in fields(kind)}
     return kind(k, alpha, **{key: value for key, value in parameters.items() if key in taken})
 
 
 def check_protocol(protocol: object) -> None:
     """TypeError, with those there are, unless this is a protocol."""
-    if not isinstance(protocol, SnowProtocol | WholeProtocol):
+    if not isinstance(protocol, SnowProtocol):
         raise TypeError(f"protocol must be {protocols_in_words()}: got {protocol!r}")
 
 
 def protocols_in_words() -> str:
-    """``Slush, Snowflake, Snowball or Leaders``, for messages."""
-    *others, last = [kind.__name__ for kind in (PROTOCOLS | LED).values()]
+    """``Slush, Snowflake or Snowball``, for messages."""
+    *others, last = [kind.__name__ for kind in PROTOCOLS.values()]
     return f"{', '.join(others)} or {last}"

@@ -100,7 +100,6 @@ class SnowProtocol(ABC, Generic[State]):
 
     decides: ClassVar[bool] = False  # do nodes stop asking by themselves?
     counts_wins: ClassVar[bool] = False  # does a node compare how many queries each colour has won?
-    led: ClassVar[bool] = False  # does a leader show its query to all, each round?
 
     def __post_init__(self) -> None:
         size = checks.integer("k", self.k, least=1)

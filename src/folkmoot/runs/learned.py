@@ -18,7 +18,7 @@ from folkmoot.arrays import Array, Bools, Floats
 from folkmoot.datasets.layout import Layout
 from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 from folkmoot.learning.participants import Participant
-from folkmoot.protocols import LED, PROTOCOLS
+from folkmoot.protocols import PROTOCOLS
 from folkmoot.skops_files import read_skops, told, write_skops
 from folkmoot.votes import UNCOLOURED
 
@@ -26,9 +26,6 @@ _WHAT: Final = "a moot of folkmoot learn"
 
 # What a moot holds besides its models; models of nodes may not.
 _TYPES: Final = (
-    "folkmoot.federated.protocol.Federated",
-    "folkmoot.federated.quorum_set.QuorumSet",
-    "folkmoot.protocols.hierarchy.Hierarchy",
     "folkmoot.learning.check_rows.ShownRows",
     "folkmoot.learning.checking.Checked",
     "folkmoot.learning.classifier.ConsensusClassifier",
@@ -38,7 +35,7 @@ _TYPES: Final = (
     "folkmoot.learning.improvement.NumberImprovement",
     "folkmoot.learning.participants.Participant",
     "folkmoot.learning.regressor.ConsensusRegressor",
-    *(f"{kind.__module__}.{kind.__qualname__}" for kind in (PROTOCOLS | LED).values()),
+    *(f"{kind.__module__}.{kind.__qualname__}" for kind in PROTOCOLS.values()),
     "folkmoot.thresholds.StrongConfidence",
     "folkmoot.trust.checked.CheckedAnswers",
 )

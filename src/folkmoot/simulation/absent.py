@@ -14,29 +14,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from folkmoot.adversaries import Sees, Silent
+from folkmoot.adversaries.tables import Liars
 from folkmoot.arrays import Bools, Floats, Ints, Progress
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Neighbours, Trusting
-from folkmoot.simulation.kernels.liars import Liars
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.results import no_results, replayed
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import share
 from folkmoot.turns import Turns
-from folkmoot.votes import UNCOLOURED, Missing
+from folkmoot.votes import UNCOLOURED, Missing, check_missing
 
 
 def some_are_absent(missing: Missing, setting: Setting, options: Options) -> bool:
     """Whether somebody takes no part in some input; ValueError where that cannot be played."""
-    if missing not in get_args(Missing):
-        raise ValueError(f"missing must be 'uncoloured' or 'absent': got {missing!r}")
-    if missing == "uncoloured" or bool((setting.votes != UNCOLOURED).all()):
+    if check_missing(missing) == "uncoloured" or bool((setting.votes != UNCOLOURED).all()):
         return False
     what = "batch='shared'" if options.shared else ""
     if isinstance(setting.sampling, (Neighbours, Trusting)):

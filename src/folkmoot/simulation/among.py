@@ -16,10 +16,9 @@ from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Ints
 from folkmoot.outcome import Outcome, Replay
 from folkmoot.played import Again, Played
-from folkmoot.protocols import AnyProtocol, SnowProtocol, WholeProtocol
+from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation.engine import deliberate
-from folkmoot.simulation.playing_whole import play_whole_among
 from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED, Votes
 
@@ -27,7 +26,7 @@ from folkmoot.votes import UNCOLOURED, Votes
 def deliberate_among(
     there: Sequence[int],
     votes: Votes,
-    protocol: AnyProtocol,
+    protocol: SnowProtocol[Any],
     *,
     adversaries: Mapping[int, Adversary],
     sampling: Sampling | None = None,
@@ -42,8 +41,6 @@ def deliberate_among(
     if len(place) < 2:
         raise ValueError(f"at least two participants must be able to answer: got {len(place)}")
     rows = list(place)
-    if isinstance(protocol, WholeProtocol):
-        return play_whole_among(rows, votes, protocol, adversaries=adversaries, sampling=sampling, **options)
     moved = {place[i]: _moved(liar, place) for i, liar in adversaries.items() if i in place}
     if options.get("missing") == "absent" and (votes[rows] == UNCOLOURED).any():
         return _absent_too(rows, votes, protocol, adversaries, sampling, options)

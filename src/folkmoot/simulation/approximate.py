@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.adversaries import NumberAdversary, Observation
+from folkmoot.adversaries.tables import check_adversaries
 from folkmoot.aggregation import LARGEST, Rule
 from folkmoot.arrays import Floats, Ints, Progress
 from folkmoot.sampling import Others
 from folkmoot.simulation.agreement import Agreement
-from folkmoot.simulation.setting import check_adversaries
 
 # Numbers held at once by the nodes of a piece of the batch (16 MiB).
 _PIECE = 1 << 21

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Progress
-from folkmoot.outcome import Outcome
-from folkmoot.played import Schedule
-from folkmoot.protocols import AnyProtocol, WholeProtocol
+from folkmoot.outcome import Outcome, RunsItself
+from folkmoot.played import Batch, Schedule
+from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
-from folkmoot.simulation.play_options import Batch, Device, Options
+from folkmoot.simulation.play_options import Device, Options
 from folkmoot.simulation.playing import play
-from folkmoot.simulation.playing_whole import play_whole
 from folkmoot.simulation.setting import Setting
 from folkmoot.votes import Missing
 
 
 def deliberate(
     votes: npt.ArrayLike,
-    protocol: AnyProtocol,
+    protocol: SnowProtocol[Any] | RunsItself,
     *,
     adversaries: Mapping[int, Adversary] | None = None,
     truth: npt.ArrayLike | None = None,
@@ -36,7 +36,7 @@ def deliberate(
     classes: int | None = None,
     permute: bool = True,
     keys: npt.ArrayLike | None = None,
-    missing: Missing = "uncoloured",
+    missing: Missing = "absent",
     least_likeness: float = 0.0,
     device: Device = "cpu",
     progress: Progress | None = None,
@@ -47,12 +47,10 @@ def deliberate(
     ----------
     votes : array-like of int, shape (participant, input)
         Everybody's first votes: colours 0..C-1, -1 for none.
-    protocol : SnowProtocol, Hierarchy or Federated
-        ``Slush``, ``Snowflake``, ``Snowball`` or ``Leaders``; ``Hierarchy``, in which teams talk first; or
-        ``folkmoot.federated.Federated``, which sends messages to all at once, without queries. The last
-        two take no ``sampling``, ``least_likeness`` or ``device``; their records have no turns. By
-        ``Federated`` all talk in rounds and a message carries all inputs, whatever ``schedule`` and ``batch``
-        say; it runs on one thread.
+    protocol : SnowProtocol, or any that runs itself
+        ``Slush``, ``Snowflake`` or ``Snowball``; or a protocol of ``folkmoot.outlook``, which has
+        ``run(votes, ...) -> Outcome`` and is handed all options but ``threads``, ``permute``,
+        ``least_likeness`` and ``device``.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
@@ -69,27 +67,28 @@ def deliberate(
     repeats : int, default 1
         Play everything so many times, each with its own randomness.
     seed : int, default 0
-        The same seed gives the same bits, on one thread or many, on every processor. (By ``Federated`` or
-        ``Leaders`` with weights: on processors of one kind, with the same versions; docs/same-bits.md.)
+        The same seed gives the same bits, on one thread or many, on every processor. (By protocols of
+        ``folkmoot.outlook`` with weights: on processors of one kind; docs/same-bits.md.)
     threads : int, optional
         How many threads play. Default: as many as there are cores.
     record : bool, default False
         Keep the history for ``Outcome.plot``, ``Outcome.turns`` and ``Outcome.explain`` (uses the explicit
         kernel).
     classes : int, optional
-        The number of colours C. Default: one more than the largest vote, and at least 2.
+        The number of colours C. Default: one more than the largest colour in votes and truth, and at least 2.
     permute : bool, default True
         In the bit-sliced kernel, seat honest participants anew for each input if all ask alike. The other
         kernels do not, and Byzantine ones keep their seats (docs/simulation.md on the variance).
     keys : array-like of int, shape (input,), optional
         A number >= 0 for each input that seeds its randomness, instead of its position. With
         ``votes.vote_keys(votes)`` an input keeps its outcome in whatever batch it comes.
-    missing : {"uncoloured", "absent"}, default "uncoloured"
-        What a participant does on an input on which it has no vote (-1). "uncoloured", as in the paper: it
-        asks, is asked, and takes the first colour that wins one of its queries. "absent": it neither asks nor
+    missing : {"absent", "uncoloured"}, default "absent"
+        What a participant does on an input on which it has no vote (-1). "absent": it neither asks nor
         is asked there and does not count in the decision; the voters talk by ``protocol.scaled(voters)``, a
         single voter decides alone, and an input without votes is undecided. An adversary without a vote on an
         input is absent there too; one that has a vote counts among the voters, even if it is silent.
+        "uncoloured", as in the paper: it asks, is asked, and takes the first colour that wins one of its
+        queries.
     least_likeness : float, default 0.0
         A guard for talks by trust, with ``batch="shared"``: an answer to the whole batch counts only if it is
         what the asker holds on at least this share of the inputs on which both hold a colour. 0 counts all.
@@ -129,38 +128,33 @@ def deliberate(
     >>> deliberate(votes, Slush(k=5, alpha=3), adversaries=liars, truth=[1] * 5).decision
     array([0, 0, 0, 0, 0])
 
-    Three of five voted, so that nobody hears three equal answers, until those who did not vote are absent:
+    Three of five voted. They talk among themselves; if the other two talked as well, nobody would hear three
+    equal answers:
 
     >>> sparse = [[1], [1], [0], [-1], [-1]]
-    >>> deliberate(sparse, Slush(k=4, alpha=3)).decision
-    array([-1])
-    >>> outcome = deliberate(sparse, Slush(k=4, alpha=3), missing="absent")
+    >>> outcome = deliberate(sparse, Slush(k=4, alpha=3))
     >>> outcome.decision, outcome.agreement
     (array([1]), array([1.]))
+    >>> deliberate(sparse, Slush(k=4, alpha=3), missing="uncoloured").decision
+    array([-1])
     """
-    if isinstance(protocol, WholeProtocol):
-        return play_whole(
+    if isinstance(protocol, RunsItself):
+        _refuse(protocol, least_likeness=least_likeness != 0, device=device == "cuda")
+        return protocol.run(
             votes,
-            protocol,
             adversaries=adversaries,
             truth=truth,
             rounds=rounds,
-            repeats=repeats,
-            seed=seed,
+            sampling=sampling,
             schedule=schedule,
             batch=batch,
-            threads=threads,
-            keys=keys,
-            permute=permute,
-            classes=classes,
-            missing=missing,
+            repeats=repeats,
+            seed=seed,
             record=record,
+            classes=classes,
+            keys=keys,
+            missing=missing,
             progress=progress,
-            refused={
-                "sampling": sampling is not None,
-                "least_likeness": least_likeness != 0,
-                "device='cuda'": device == "cuda",
-            },
         )
     setting = Setting.checked(
         votes, protocol, adversaries, truth, sampling, schedule, rounds, classes, least_likeness
@@ -181,3 +175,12 @@ def deliberate(
             f"least_likeness compares answers to a whole batch, so it needs batch='shared': got {batch!r}"
         )
     return play(setting, options, missing, progress)
+
+
+def _refuse(protocol: object, **given: bool) -> None:
+    """ValueError if an option of the kernels is given to a protocol that they do not play."""
+    option = next((name for name, is_given in given.items() if is_given), None)
+    if option is not None:
+        raise ValueError(
+            f"{type(protocol).__name__} takes no {option}: it is for Slush, Snowflake and Snowball"
+        )

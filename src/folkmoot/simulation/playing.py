@@ -21,9 +21,7 @@ from folkmoot.simulation.sharing import share
 from folkmoot.votes import UNCOLOURED, Missing, Votes
 
 
-def play(
-    setting: Setting, options: Options, missing: Missing = "uncoloured", progress: Progress | None = None
-) -> Outcome:
+def play(setting: Setting, options: Options, missing: Missing, progress: Progress | None = None) -> Outcome:
     """What the deliberation comes to, with how it was played."""
     outcome = _outcome(setting, options, missing, progress)
     fresh = replace(setting)  # without the tables that kernels made of it
@@ -91,7 +89,7 @@ def _again(
         for column in votes.T:
             cast = setting.votes.copy()
             cast[:, i] = column
-            found.append(np.atleast_2d(play(replace(setting, votes=cast), own).decision)[:, i])
+            found.append(np.atleast_2d(play(replace(setting, votes=cast), own, missing).decision)[:, i])
         return np.stack(found)
     alone = _alone(setting, i, votes)
     own = replace(own, keys=np.arange(variants), shared=False)

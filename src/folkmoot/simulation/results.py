@@ -61,9 +61,6 @@ def replayed(setting: Setting, options: Options, i: int, repetition: int = 0) ->
     notes = (shared if setting.guarded else explicit).noted(setting, options, i, repetition)
     rounds, nodes, won, before, after = notes.rows[:, :5].astype(np.int64).T
     size, alpha = (notes.asked >= 0).sum(axis=1), setting.urns.alpha[nodes]
-    if setting.protocol.led:  # a participant that trusts few asks few, and is shown k answers
-        whole = setting.protocol.thresholds(len(setting.votes))[setting.order[nodes]]
-        alpha = np.where(size > setting.urns.size[nodes], whole, alpha)
     return Turns(
         round=rounds,
         participant=nodes,

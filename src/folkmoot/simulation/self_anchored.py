@@ -19,12 +19,10 @@ import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.federated.protocol import Federated
 from folkmoot.outcome import Outcome
-from folkmoot.protocols import AnyProtocol, WholeProtocol
+from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Trusting
 from folkmoot.simulation.among import deliberate_among
-from folkmoot.simulation.playing_whole import play_whole_among
 from folkmoot.trust import (
     LEAST_INPUTS,
     LEAST_LIKENESS,
@@ -73,7 +71,7 @@ class Listeners(Generic[OpinionT]):
 
     def talk(
         self,
-        protocol: AnyProtocol,
+        protocol: SnowProtocol[Any],
         adversaries: Mapping[int, Adversary] | None = None,
         *,
         most_changed: float = MOST_CHANGED,
@@ -84,12 +82,9 @@ class Listeners(Generic[OpinionT]):
         In the outcome only those who anchor count as honest. ``options`` are those of ``deliberate``; a query
         carries the whole batch, as in a network, so that answers can be compared with what is held: those
         that are too different do not count, and of its decisions a participant lets the talk change no more
-        than ``most_changed`` (``trust.conduct``). The history of a recorded talk is of the talk itself. By
-        federated agreement ``held`` is what each prefers, and what is decided stays decided.
+        than ``most_changed`` (``trust.conduct``). The history of a recorded talk is of the talk itself.
         """
         adversaries = dict(adversaries or {})
-        if isinstance(protocol, WholeProtocol):
-            return self._talk_whole(protocol, adversaries, most_changed, options)
         followed = [liar.follows for liar in adversaries.values() if liar.follows is not None]
         there = self.speaking.copy()
         there[followed] = True
@@ -101,6 +96,7 @@ class Listeners(Generic[OpinionT]):
             protocol,
             adversaries=adversaries,
             sampling=Trusting(sampling_weights(self.trusts, self.speaking)),
+            missing="uncoloured",  # who anchors has decided every input; the others hold nothing and say so
             **({"batch": "shared", "least_likeness": LEAST_LIKENESS} | options),
         )
         ended = self._with_own(replace(outcome, honest=outcome.honest & self.anchored), most_changed)
@@ -120,40 +116,6 @@ class Listeners(Generic[OpinionT]):
             trust=np.stack([opinion.weight for opinion in self.trusts]),
             trust_by=self.by,
             restored=restored,
-        )
-
-    def _talk_whole(
-        self,
-        protocol: WholeProtocol,
-        adversaries: Mapping[int, Adversary],
-        most_changed: float,
-        options: dict[str, Any],
-    ) -> Outcome:
-        """By federated agreement first votes say what qualifies, and ``held`` is preferred to all else; teams
-        talk about ``held``.
-        """
-        outcome = play_whole_among(
-            np.flatnonzero(self.speaking).tolist(),
-            self.first,
-            protocol,
-            adversaries=adversaries,
-            leaning=self.held,
-            asks=Trusting(sampling_weights(self.trusts, self.speaking)),
-            **options,
-        )
-        outcome = replace(outcome, honest=outcome.honest & self.anchored)
-        restored = None
-        if not isinstance(protocol, Federated):
-            ended = self._with_own(outcome, most_changed)
-            restored = (ended.decisions != outcome.decisions) & ended.honest[:, None]
-            outcome = ended
-        return replace(
-            outcome,
-            restored=restored,
-            played=outcome.played and replace(outcome.played, first=partial(_heard, self), again=None),
-            opened=self.held,
-            trust=np.stack([opinion.weight for opinion in self.trusts]),
-            trust_by=self.by,
         )
 
     def _with_own(self, outcome: Outcome, most: float) -> Outcome:
@@ -252,7 +214,7 @@ def _not_plain(i: int) -> None:
 
 def _recorded(
     listeners: Listeners[Any],
-    protocol: AnyProtocol,
+    protocol: SnowProtocol[Any],
     adversaries: Mapping[int, Adversary],
     options: dict[str, Any],
     i: int,
@@ -263,7 +225,7 @@ def _recorded(
 
 def _again(
     listeners: Listeners[Any],
-    protocol: AnyProtocol,
+    protocol: SnowProtocol[Any],
     adversaries: Mapping[int, Adversary],
     options: dict[str, Any],
     i: int,

@@ -5,28 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.adversaries import Adversary, Knows, Sees
+from folkmoot.adversaries import Adversary, Sees
+from folkmoot.adversaries.tables import Liars, check_adversaries, check_told_truth, tabulated
 from folkmoot.arrays import Array, Bools, Floats, Ints, Words
-from folkmoot.played import Schedule
+from folkmoot.played import Schedule, check_schedule
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.protocols.snow import reaches
 from folkmoot.sampling import Everyone, Neighbours, Others, Sampling, Trusting, check_sampling, tails
 from folkmoot.simulation.kernels.arguments import Chances, Talk
-from folkmoot.simulation.kernels.leading import Leading, lay_out_leaders
-from folkmoot.simulation.kernels.liars import Liars, tabulated
 from folkmoot.simulation.kernels.urns import Urns, lay_out, sizes
-from folkmoot.simulation.play_options import check_schedule
-from folkmoot.votes import Votes, check_truth, check_votes, class_count
-
-Liar = TypeVar("Liar")
-_MOST_ROUNDS = 10**9
+from folkmoot.votes import Votes, check_votes, class_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +55,7 @@ class Setting:
         """The setting, or an error that names what is wrong with it."""
         check_protocol(protocol)
         cast = check_votes(votes, classes)
-        count = class_count(cast, classes)
+        count = class_count(cast, classes, truth)
         if count > 127:
             raise ValueError(f"at most 127 colours can be deliberated: got {count}")
         check_schedule(schedule)
@@ -69,13 +64,7 @@ class Setting:
             raise ValueError(
                 "give weights= or Trusting(..., weighted=True), not both: either weighs the answers"
             )
-        if protocol.led and (isinstance(law, Neighbours) or (isinstance(law, Trusting) and law.weighted)):
-            given = "Neighbours" if isinstance(law, Neighbours) else "Trusting(..., weighted=True)"
-            raise ValueError(
-                f"{type(protocol).__name__} shows one query of all to all, so sampling must be Others(), "
-                f"Everyone() or Trusting(trust): got {given}"
-            )
-        many = check_rounds(rounds)
+        many = checks.rounds(rounds)
         n = len(cast)
         liars = check_adversaries(adversaries, n, Adversary)
         setting = cls(
@@ -124,12 +113,6 @@ class Setting:
     def urns(self) -> Urns:
         """Whom each honest participant may ask, and what the answers weigh, by position."""
         return lay_out(self.sampling, self.protocol, self.order, int(self.honest.sum()))
-
-    def leading(self, seed: int, repeats: int) -> Leading:
-        """Who leads in so many repetitions, whom it asks and for whom the answers count, by position."""
-        return lay_out_leaders(
-            self.protocol, self.sampling, self.order, int(self.honest.sum()), seed, repeats
-        )
 
     @property
     def weighted(self) -> bool:
@@ -232,15 +215,7 @@ class Setting:
     def exchangeable(self) -> bool:
         """Whether only the number of peers of each colour matters to a query."""
         complete = isinstance(self.sampling, (Everyone, Others))
-        return complete and self.fixed and not self.weighted and not self.protocol.led
-
-
-def check_rounds(rounds: int) -> int:
-    """The number of rounds, or ValueError if it is none."""
-    many = checks.integer("rounds", rounds, least=0)
-    if many > _MOST_ROUNDS:
-        raise ValueError(f"rounds must satisfy rounds <= {_MOST_ROUNDS:,}: got rounds={rounds}")
-    return many
+        return complete and self.fixed and not self.weighted
 
 
 def chance_rows(law: Everyone | Others, n: int, k: int, levels: Ints) -> Array:
@@ -257,33 +232,3 @@ def chance_rows(law: Everyone | Others, n: int, k: int, levels: Ints) -> Array:
 def in_units(chance: Floats) -> Words:
     """Chances in units of 2^-64. A sure event is the largest double below 2^64: missed once in 2^53 times."""
     return np.minimum(np.ldexp(chance, 64), np.nextafter(2.0**64, 0)).astype(np.uint64)
-
-
-def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type) -> dict[int, Liar]:
-    """Byzantine participants by number, each of this kind, and not all of them."""
-    if not isinstance(adversaries, Mapping | None):
-        raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversaries!r}")
-    liars = dict(adversaries or {})
-    for participant, adversary in liars.items():
-        if not isinstance(adversary, kind):
-            raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversary!r}")
-        if not 0 <= checks.integer("a Byzantine participant", participant) < n:
-            raise ValueError(f"adversaries must name participants 0..{n - 1}: got {participant}")
-    if len(liars) >= n:
-        raise ValueError(f"at least one participant must be honest: got {len(liars)} adversaries of {n}")
-    return liars
-
-
-def check_told_truth(
-    truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Adversary]
-) -> Array | None:
-    """The truth, if it is given; it must be where a liar has to know it."""
-    if truth is None:
-        for participant, adversary in liars.items():
-            if Knows.TRUTH in adversary.knows:
-                name = type(adversary).__name__
-                raise ValueError(
-                    f"participant {participant} is {name}, which must know the truth: give truth="
-                )
-        return None
-    return check_truth(truth, inputs, classes)

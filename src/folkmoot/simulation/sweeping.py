@@ -14,8 +14,8 @@ from folkmoot import checks
 from folkmoot.arrays import Array, Colours, Floats, Ints, Progress
 from folkmoot.protocols import Slush
 from folkmoot.sampling import Everyone, Others, Sampling, check_sampling
-from folkmoot.simulation.play_options import Device, check_device, check_seed, check_threads
-from folkmoot.simulation.setting import chance_rows, check_rounds, in_units
+from folkmoot.simulation.play_options import Device, check_device, check_threads
+from folkmoot.simulation.setting import chance_rows, in_units
 from folkmoot.simulation.sharing import Piece, share
 from folkmoot.thresholds import StrongConfidence, strong_thresholds
 
@@ -156,10 +156,10 @@ def sweep(
     """
     if keep not in get_args(Keep):
         raise ValueError(f"keep must be 'counts' or 'decisions': got {keep!r}")
-    number, talks = check_seed(seed), checks.integer("talks", talks, least=1)
+    number, talks = checks.seed(seed), checks.integer("talks", talks, least=1)
     where, many = check_device(device), check_threads(threads)
     accuracies, rules, liars = _settings(p, protocol, n, byzantine)
-    rule = _rule(accuracies, rules, liars, check_sampling(sampling), check_rounds(rounds), number)
+    rule = _rule(accuracies, rules, liars, check_sampling(sampling), checks.rounds(rounds), number)
     found = np.zeros((len(rules), 8), dtype=np.int64)
     kept = None
     if _takes_gpu(where, keep, len(rules) * talks, rule):

@@ -10,17 +10,41 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats
-from folkmoot.protocols import Hierarchy, Slush
-from folkmoot.protocols.hierarchy import Level
+from folkmoot.protocols import Slush
 from folkmoot.sampling import Others
 from folkmoot.theory.chain import SlushChain
+
+
+class Teams(Protocol):
+    """What theory must know of a hierarchy (``folkmoot.outlook.Hierarchy``)."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the teams."""
+
+    @property
+    def members(self) -> tuple[tuple[int, ...], ...]:
+        """The members of each by number."""
+
+    @property
+    def outer(self) -> Any:
+        """How the delegates talk."""
+
+    def within(self, team: str) -> Any:
+        """How a team talks."""
+
+    def named(self, names: Sequence[str]) -> Teams:
+        """The same with members by number, looked up among these names."""
+
+    def check(self, participants: int) -> None:
+        """ValueError unless everybody of so many is in one team."""
 
 
 class Verdict(NamedTuple):
@@ -37,7 +61,8 @@ class Verdict(NamedTuple):
 
     Examples
     --------
-    >>> from folkmoot import Hierarchy, Slush
+    >>> from folkmoot import Slush
+    >>> from folkmoot.outlook import Hierarchy
     >>> from folkmoot.theory import hierarchy_verdict
     >>> teams = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
     >>> verdict = hierarchy_verdict(Hierarchy(teams, Slush(2, 2), Slush(2, 2)), p=0.7)
@@ -50,7 +75,7 @@ class Verdict(NamedTuple):
     none: float
 
 
-def hierarchy_verdict(protocol: Hierarchy, p: float | npt.ArrayLike) -> Verdict:
+def hierarchy_verdict(protocol: Teams, p: float | npt.ArrayLike) -> Verdict:
     """Compute the exact chances of a hierarchy of Slush with two labels, without liars, talked to the end.
 
     Parameters
@@ -74,7 +99,8 @@ def hierarchy_verdict(protocol: Hierarchy, p: float | npt.ArrayLike) -> Verdict:
     --------
     Twenty-five participants in five teams, and all of them in one talk that asks as many:
 
-    >>> from folkmoot import Hierarchy, Others, Slush
+    >>> from folkmoot import Others, Slush
+    >>> from folkmoot.outlook import Hierarchy
     >>> from folkmoot.theory import SlushChain, hierarchy_verdict
     >>> teams = [list(range(i, i + 5)) for i in range(0, 25, 5)]
     >>> rule = Hierarchy(teams, Slush(k=4, alpha=3), Slush(k=4, alpha=3))
@@ -92,19 +118,23 @@ def hierarchy_verdict(protocol: Hierarchy, p: float | npt.ArrayLike) -> Verdict:
     return _of_teams(protocol, voters)
 
 
-def _of_teams(protocol: Hierarchy, voters: Sequence[Verdict]) -> Verdict:
+def _of_teams(protocol: Teams, voters: Sequence[Verdict]) -> Verdict:
     teams = [
         _verdict(protocol.within(name), [voters[i] for i in members])
         for name, members in zip(protocol.names, protocol.members, strict=True)
     ]
     outer = protocol.outer
-    return _verdict(outer.named(protocol.names) if isinstance(outer, Hierarchy) else outer, teams)
+    return _verdict(outer.named(protocol.names) if _is_teams(outer) else outer, teams)
 
 
-def _verdict(level: Level, voters: Sequence[Verdict]) -> Verdict:
+def _is_teams(level: Any) -> TypeGuard[Teams]:
+    return hasattr(level, "within")
+
+
+def _verdict(level: Any, voters: Sequence[Verdict]) -> Verdict:
     if len(voters) == 1:
         return voters[0]
-    if isinstance(level, Hierarchy):
+    if _is_teams(level):
         return _of_teams(level, voters)
     if type(level) is not Slush or not isinstance(level.alpha, int) or level.weights is not None:
         raise ValueError(f"theory has hierarchies of Slush with one alpha and no weights: got {level!r}")

@@ -12,18 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from folkmoot.adversaries.tables import Liars
 from folkmoot.arrays import Array
 from folkmoot.compiling import compiled
 from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels.arguments import Jobs, Notebook, Results, Talk, filled, notebook
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
-from folkmoot.simulation.kernels.leading import Leading
-from folkmoot.simulation.kernels.liars import Liars
 from folkmoot.simulation.kernels.rounds import (
     DIE,
     first_states,
     is_over,
-    led,
     observation,
     reaches,
     take_effect,
@@ -45,11 +43,11 @@ def plays(setting: Setting, options: Options) -> bool:  # noqa: ARG001
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     """Jobs, each by itself."""
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
-    unused, leading = notebook(0, 0, 0), setting.leading(options.seed, options.repeats)
+    unused = notebook(0, 0, 0)
 
     def some(first: int, last: int, halt: Array) -> None:
         jobs = Jobs(first, last, halt, options.seed, options.keys)
-        play(jobs, options.shared, talk, urns, liars, leading, machine, results, unused)
+        play(jobs, options.shared, talk, urns, liars, machine, results, unused)
 
     return by_jobs(some, len(results.played), options.threads)
 
@@ -60,12 +58,11 @@ def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebo
     job = repetition * len(setting.honest_votes) + i
     jobs = Jobs(job, job + 1, np.zeros(1, dtype=np.uint8), options.seed, options.keys)
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
-    leading = setting.leading(options.seed, repetition + 1)
 
     def play_again(notes: Notebook) -> int:
-        return play(jobs, options.shared, talk, urns, liars, leading, machine, results, notes)
+        return play(jobs, options.shared, talk, urns, liars, machine, results, notes)
 
-    return filled(play_again, max(int(urns.size.max()), leading.sample.shape[2]), setting.classes)
+    return filled(play_again, int(urns.size.max()), setting.classes)
 
 
 @compiled(nogil=True)
@@ -75,7 +72,6 @@ def play(
     talk: Talk,
     urns: Urns,
     liars: Liars,
-    leading: Leading,
     machine: Machine,
     results: Results,
     notes: Notebook,  # out: the turns, with room for none or for some
@@ -85,7 +81,6 @@ def play(
     votes, closed, lockstep, rounds = talk
     sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
     sees, target, answers, number = liars
-    leaders, samples, numbers, shown_alpha, believed = leading
     after, colour, asking, start, decides, counts_wins = machine
     decisions, played, asked, settled, history = results
     note, note_asked, note_said, note_counted = notes
@@ -102,10 +97,6 @@ def play(
     place = np.empty(nodes, dtype=np.int64)
     who = np.empty(sizes.max(), dtype=np.int64)
     heard = np.empty(sizes.max(), dtype=np.int8)
-    has_leader = leaders.shape[0] > 0
-    leader, led_total = 0, 0.0
-    led_tally = np.zeros(classes, dtype=np.float64)
-    led_heard = np.empty(samples.shape[2], dtype=np.int8)
     happened = 0
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
@@ -120,21 +111,6 @@ def play(
         used = 0
         asks = 0
         while used < rounds and not over and halt[0] == 0:
-            if has_leader:  # asks before anybody else does, and shows to all what it heard
-                leader = leaders[repetition, used % nodes]
-                for j in range(samples.shape[2]):
-                    peer = samples[repetition, leader, j]
-                    if peer < honest:
-                        said = colour[node[peer]]
-                    else:
-                        b = peer - honest
-                        if sees[b] == DIE:
-                            die += die_step
-                        seen = observation(sees[b], mix(die), numbers[leader], held, colour[node[target[b]]])
-                        said = answers[b, item, seen + 1]
-                    led_heard[j] = said
-                if leader < honest:
-                    asks += samples.shape[2] + nodes - 1
             for turn in range(honest):
                 i = turn
                 if not lockstep:
@@ -174,29 +150,6 @@ def play(
                 for c in range(classes):
                     if reaches(tally[c], alpha[i], total, size):
                         won = c
-                follows = False
-                if has_leader and won < 0:
-                    shown = -1
-                    led_tally[:] = 0.0
-                    led_total = 0.0
-                    for j in range(samples.shape[2]):
-                        peer = samples[repetition, leader, j]
-                        weight = weights[0, peer] if rows else 1.0
-                        led_total += weight
-                        if led_heard[j] >= 0 and (believed.size == 0 or believed[i, peer]):
-                            led_tally[led_heard[j]] += weight
-                    for c in range(classes):
-                        if reaches(led_tally[c], shown_alpha[i], led_total, samples.shape[2]):
-                            shown = c
-                    if leader >= honest:  # a liar shows it to whom it would have named that label
-                        b = leader - honest
-                        if sees[b] == DIE:
-                            die += die_step
-                        seen = observation(sees[b], mix(die), number[i], held, colour[node[target[b]]])
-                        if answers[b, item, seen + 1] != shown:
-                            shown = -1
-                    won = led(won, shown)
-                    follows = won >= 0
                 ahead = wins_ahead(won_so_far, i, won, colour[s]) if counts_wins else 0
                 new = after[s, won + 1, ahead]
                 if note.shape[0] > 0:
@@ -207,15 +160,10 @@ def play(
                         note[happened, 3] = colour[s]
                         note[happened, 4] = colour[new]
                         for c in range(classes):
-                            if follows:
-                                note[happened, 5 + c] = led_tally[c] * samples.shape[2] / led_total
-                            else:
-                                note[happened, 5 + c] = tally[c] * size / total if total > 0 else 0.0
-                        for j in range(samples.shape[2] if follows else size):
-                            peer = samples[repetition, leader, j] if follows else who[j]
-                            note_asked[happened, j] = peer
-                            note_said[happened, j] = led_heard[j] if follows else heard[j]
-                            note_counted[happened, j] = not follows or believed.size == 0 or believed[i, peer]
+                            note[happened, 5 + c] = tally[c] * size / total if total > 0 else 0.0
+                        note_asked[happened, :size] = who[:size]
+                        note_said[happened, :size] = heard[:size]
+                        note_counted[happened, :size] = True
                     happened += 1
                 if lockstep:
                     fresh[i] = new

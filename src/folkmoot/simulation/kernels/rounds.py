@@ -8,7 +8,7 @@ import numpy as np
 
 from folkmoot.arrays import Array
 from folkmoot.compiling import compiled
-from folkmoot.protocols import leaders, snow, snowball
+from folkmoot.protocols import snow, snowball
 from folkmoot.simulation.kernels.streams import below
 from folkmoot.trust import conduct
 
@@ -18,7 +18,6 @@ NOTHING, DIE, ASKER, RUNNER_UP, TARGET = range(5)
 # Rules of the protocols and of trust, compiled as they stand.
 reaches: Any = compiled(nogil=True)(snow.reaches)
 is_ahead: Any = compiled(nogil=True)(snowball.is_ahead)
-led: Any = compiled(nogil=True)(leaders.led)
 is_heeded: Any = compiled(nogil=True)(conduct.is_heeded)
 
 

@@ -14,20 +14,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from folkmoot.adversaries.tables import Liars
 from folkmoot.arrays import Array
 from folkmoot.compiling import compiled
 from folkmoot.protocols.machine import Machine
 from folkmoot.simulation.kernels.arguments import Jobs, Notebook, Results, Talk, filled, notebook
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
-from folkmoot.simulation.kernels.leading import Leading
-from folkmoot.simulation.kernels.liars import Liars
 from folkmoot.simulation.kernels.rounds import (
     DIE,
     NOTHING,
     first_states,
     is_heeded,
     is_over,
-    led,
     observation,
     reaches,
     wins_ahead,
@@ -58,16 +56,14 @@ def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     size = min(-(-inputs // (1 if repeats >= options.threads else options.threads)), BLOCK)
     if setting.guarded:
         size = inputs
-    unused, leading = notebook(0, 0, 0), setting.leading(options.seed, repeats)
+    unused = notebook(0, 0, 0)
     several = max(1, min(LARGEST // inputs, -(-repeats // (8 * options.threads))))
 
     def block(repetition: int, times: int, first: int, last: int) -> Piece:
         def some(halt: Array) -> None:
             start = repetition * inputs
             jobs = Jobs(start + first, start + last, halt, options.seed, options.keys)
-            play(
-                jobs, times, talk, urns, liars, leading, machine, results, setting.least_likeness, -1, unused
-            )
+            play(jobs, times, talk, urns, liars, machine, results, setting.least_likeness, -1, unused)
 
         return Piece(times * (last - first), some)
 
@@ -84,12 +80,11 @@ def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebo
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
     inputs, halt = len(talk.votes), np.zeros(1, dtype=np.uint8)
     jobs = Jobs(repetition * inputs, (repetition + 1) * inputs, halt, options.seed, options.keys)
-    leading = setting.leading(options.seed, repetition + 1)
 
     def play_again(notes: Notebook) -> int:
-        return play(jobs, 1, talk, urns, liars, leading, machine, results, setting.least_likeness, i, notes)
+        return play(jobs, 1, talk, urns, liars, machine, results, setting.least_likeness, i, notes)
 
-    return filled(play_again, max(int(urns.size.max()), leading.sample.shape[2]), setting.classes)
+    return filled(play_again, int(urns.size.max()), setting.classes)
 
 
 @compiled(nogil=True)
@@ -99,7 +94,6 @@ def play(
     talk: Talk,
     urns: Urns,
     liars: Liars,
-    leading: Leading,
     machine: Machine,
     results: Results,
     least: float,  # an answer must be so like what the asker holds to count; 0: all do
@@ -111,7 +105,6 @@ def play(
     votes, closed, lockstep, rounds = talk
     sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
     sees, target, answers, number = liars
-    leaders, samples, numbers, shown_alpha, believed = leading
     after, colour, asking, start, decides, counts_wins = machine
     decisions, played, asked, settled, history = results
     note, note_asked, note_said, note_counted = notes
@@ -140,10 +133,6 @@ def play(
     who = np.empty(sizes.max(), dtype=np.int64)
     heard = np.empty(sizes.max(), dtype=np.int64)  # those of them whose answers count
     heeds = np.empty(sizes.max(), dtype=np.bool_)
-    has_leader, shown_size = leaders.shape[0] > 0, samples.shape[2]
-    leader = 0
-    led_said = np.empty((shown_size, whole), dtype=np.int8)  # what the leader's peers told it
-    led_counts = np.empty(shown_size, dtype=np.bool_)
     guarded = least > 0
     record = history.shape[0] > 0
     tally = np.zeros(classes)
@@ -185,22 +174,6 @@ def play(
                 width = take_out(
                     over, width, item, held, undecided, die, die_step, state, said, won_so_far
                 )  # fmt: skip
-            if has_leader:  # asks before anybody else does, and shows to all what it heard
-                leader = leaders[repetition, used % nodes]
-                for j in range(shown_size):
-                    peer = samples[repetition, leader, j]
-                    b = peer - honest
-                    for m in range(width):
-                        led_said[j, m] = said[peer, m]
-                        if b >= 0 and sees[b] != NOTHING:
-                            if sees[b] == DIE:
-                                die[m] += die_step[m]
-                            seen = observation(
-                                sees[b], mix(die[m]), numbers[leader], held[m], said[target[b], m]
-                            )
-                            led_said[j, m] = answers[b, item[m], seen + 1]
-                if leader < honest:
-                    requests += shown_size + nodes - 1
             for turn in range(honest):
                 i = turn
                 if not lockstep:
@@ -253,40 +226,16 @@ def play(
                             add_one(counts, flat, heard[j] * whole, c, width)
                             j += 1
                         mark(won, counts, alpha[i], c, width)
-                for j in range(shown_size):
-                    peer = samples[repetition, leader, j]
-                    led_counts[j] = believed.size == 0 or believed[i, peer]
-                    if led_counts[j] and guarded and peer != i:
-                        led_counts[j] = is_heeded(said[i], led_said[j], least)
                 for m in range(width):
                     s = state[i, m]
                     if lockstep:
                         fresh[i, m] = s
                     if asking[s] == 0 or size == 0:
                         continue
-                    follows = False
-                    if has_leader and won[m] < 0:
-                        shown = label_shown(
-                            led_said, m, led_counts, samples[repetition, leader], weights, tally,
-                            shown_alpha[i],
-                        )  # fmt: skip
-                        if leader >= honest:  # a liar shows it to whom it would have named that label
-                            b = leader - honest
-                            if sees[b] == DIE:
-                                die[m] += die_step[m]
-                            seen = observation(sees[b], mix(die[m]), number[i], held[m], said[target[b], m])
-                            if answers[b, item[m], seen + 1] != shown:
-                                shown = -1
-                        won[m] = led(won[m], shown)
-                        follows = won[m] >= 0
                     ahead = wins_ahead(won_so_far[i], m, won[m], colour[s]) if counts_wins else 0
                     new = after[s, won[m] + 1, ahead]
                     if m == watched and not over[m]:
-                        if happened < len(note) and follows:
-                            note_asked[happened, :shown_size] = samples[repetition, leader]
-                            note_said[happened, :shown_size] = led_said[:, m]
-                            note_counted[happened, :shown_size] = led_counts
-                        elif happened < len(note):
+                        if happened < len(note):
                             tally[:] = 0.0
                             for j in range(told):
                                 if said[heard[j], m] >= 0:
@@ -297,13 +246,12 @@ def play(
                                 note_asked[happened, j] = who[j]
                                 note_said[happened, j] = said[who[j], m]
                                 note_counted[happened, j] = heeds[j]
-                        if happened < len(note):
                             note[happened, 0] = used + 1
                             note[happened, 1] = i
                             note[happened, 2] = won[m]
                             note[happened, 3] = colour[s]
                             note[happened, 4] = colour[new]
-                            note[happened, 5:] = tally  # of its own query, or of what it was shown
+                            note[happened, 5:] = tally
                         happened += 1
                     if lockstep:
                         fresh[i, m] = new
@@ -320,26 +268,6 @@ def play(
                 for later in range(used + 1, rounds + 1):
                     history[repetition * inputs + item[m], later] = held[m]
     return happened
-
-
-@compiled(nogil=True)
-def label_shown(
-    led_said: Array, m: int, counts: Array, peers: Array, weights: Array, tally: Array, alpha: int
-) -> int:
-    """The label that what a leader shows of input m names often enough, or -1; ``tally``, out: how often."""
-    tally[:] = 0.0
-    total = 0.0
-    for j in range(peers.size):
-        weight = weights[0, peers[j]] if len(weights) else 1.0
-        total += weight
-        if counts[j] and led_said[j, m] >= 0:
-            tally[led_said[j, m]] += weight
-    shown = -1
-    for c in range(tally.size):
-        if reaches(tally[c], alpha, total, peers.size):
-            shown = c
-        tally[c] *= peers.size / total if total > 0 else 0.0
-    return shown
 
 
 @compiled(nogil=True)

@@ -48,8 +48,6 @@ def refusal(setting: Setting, options: Options) -> str | None:
         return "record=True"
     if not isinstance(setting.sampling, (Everyone, Others)):
         return f"sampling={type(setting.sampling).__name__}(...)"
-    if setting.protocol.led:
-        return type(setting.protocol).__name__
     if setting.weighted:
         return "answers with weights"
     if not setting.fixed:

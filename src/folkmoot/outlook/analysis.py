@@ -1,0 +1,212 @@
+"""analyse(): what a system of quorum sets tolerates, and what to change if it is too little."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+
+from folkmoot.outlook.quorum_set import QuorumSet
+from folkmoot.outlook.search import NotFinishedError
+from folkmoot.outlook.system import QuorumSystem
+
+Nodes = frozenset[str]
+Result = TypeVar("Result")
+
+FEW: Final = 2  # so many liars or absences should be needed
+ENOUGH: Final = 4  # of whom any three decide: one may lie, or be away
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What was found out about a system of quorum sets.
+
+    Lists are None where the search was not finished in time.
+
+    Parameters
+    ----------
+    nodes : int
+        How many there are.
+    in_quorums : int
+        How many of them are in some quorum; the others can never decide.
+    searched : int
+        How many had to be searched: those who name each other in a row and hold a quorum.
+    quorum_intersection : bool or None
+        Whether every two quorums share somebody.
+    disjoint : pair of frozenset, or None
+        Two quorums that share nobody, if there are such.
+    minimal_quorums, blocking_sets, splitting_sets : list of frozenset, or None
+        All minimal ones, the smallest first.
+    liars : list of frozenset, or None
+        Sets no larger than the smallest splitting set that hold none, and split the others all the same if
+        they lie about their own quorum sets as well.
+    top_tier : frozenset or None
+        Who is in some minimal quorum.
+    advice : list of str
+        What to change, in words; each was tried out on the system.
+    seconds : float
+        How long it took.
+
+    Examples
+    --------
+    >>> from folkmoot.outlook import QuorumSet, QuorumSystem, analyse
+    >>> pairs = {name: QuorumSet(2, pair) for pair in (("ada", "bo"), ("cy", "di")) for name in pair}
+    >>> found = analyse(QuorumSystem(pairs))
+    >>> found.quorum_intersection, [sorted(quorum) for quorum in found.disjoint]
+    (False, [['ada', 'bo'], ['cy', 'di']])
+    """
+
+    nodes: int
+    in_quorums: int
+    searched: int
+    quorum_intersection: bool | None
+    disjoint: tuple[Nodes, Nodes] | None
+    minimal_quorums: list[Nodes] | None
+    blocking_sets: list[Nodes] | None
+    splitting_sets: list[Nodes] | None
+    liars: list[Nodes] | None
+    top_tier: Nodes | None
+    advice: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing was left open."""
+        parts = (
+            self.quorum_intersection,
+            self.minimal_quorums,
+            self.blocking_sets,
+            self.splitting_sets,
+            self.liars,
+        )
+        return all(part is not None for part in parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain lists and numbers, for JSON."""
+        return {
+            "nodes": self.nodes,
+            "in_quorums": self.in_quorums,
+            "searched": self.searched,
+            "quorum_intersection": self.quorum_intersection,
+            "disjoint_quorums": None if self.disjoint is None else [sorted(each) for each in self.disjoint],
+            "minimal_quorums": _listed(self.minimal_quorums),
+            "blocking_sets": _listed(self.blocking_sets),
+            "splitting_sets": _listed(self.splitting_sets),
+            "liars": _listed(self.liars),
+            "top_tier": None if self.top_tier is None else sorted(self.top_tier),
+            "finished": self.finished,
+            "advice": self.advice,
+            "seconds": self.seconds,
+        }
+
+
+def _listed(sets: list[Nodes] | None) -> list[list[str]] | None:
+    return None if sets is None else [sorted(each) for each in sets]
+
+
+def analyse(
+    system: QuorumSystem, *, seconds: float | None = 60.0, title: Callable[[str], str] = str
+) -> Analysis:
+    """Find out whether all quorums intersect, whose absence stops them and whose lies split them.
+
+    Parameters
+    ----------
+    system : QuorumSystem
+        The nodes and their sets.
+    seconds : float, optional
+        How long all searches may take together; what is not finished is None in the result.
+    title : callable
+        What to call a node in advice, by its name here.
+
+    Returns
+    -------
+    Analysis
+        What was found, and advice.
+
+    Examples
+    --------
+    >>> from folkmoot.outlook import QuorumSet, QuorumSystem, analyse
+    >>> five = QuorumSet(4, ["ada", "bo", "cy", "di", "ed"])
+    >>> found = analyse(QuorumSystem(dict.fromkeys(five.members, five)))
+    >>> found.quorum_intersection, len(found.blocking_sets[0]), len(found.splitting_sets[0])
+    (True, 2, 3)
+    """
+    began = time.monotonic()
+    alive = system.greatest_quorum()
+    if not alive:
+        raise ValueError(
+            "there is no quorum at all: no group of nodes satisfies the quorum sets of all its members; "
+            "nodes need sets whose members have sets of their own"
+        )
+
+    def attempt(search: Callable[..., Result]) -> tuple[Result | None, bool]:
+        left = None if seconds is None else seconds - (time.monotonic() - began)
+        try:
+            return search(seconds=left), True
+        except NotFinishedError:
+            return None, False
+
+    disjoint, known = attempt(system.disjoint_quorums)
+    blocking, _ = attempt(system.minimal_blocking_sets)
+    splitting, _ = attempt(system.minimal_splitting_sets)
+    quorums, _ = attempt(system.minimal_quorums)
+    liars = None
+    if splitting is not None:
+        most = len(splitting[0]) if splitting else FEW
+        liars, _ = attempt(lambda seconds: system.smallest_liars(most, seconds=seconds))
+        if liars is not None:
+            liars = [each for each in liars if not any(known <= each for known in splitting)]
+    found = Analysis(
+        nodes=len(system),
+        in_quorums=len(alive),
+        searched=sum(len(core) for core in system.cores()),
+        quorum_intersection=(disjoint is None) if known else None,
+        disjoint=disjoint,
+        minimal_quorums=quorums,
+        blocking_sets=blocking,
+        splitting_sets=splitting,
+        liars=liars,
+        top_tier=None if quorums is None else frozenset().union(*quorums),
+    )
+    advice = _advice(system, found, attempt, title)
+    return Analysis(**{**vars(found), "advice": advice, "seconds": time.monotonic() - began})
+
+
+def _advice(
+    system: QuorumSystem,
+    found: Analysis,
+    attempt: Callable[..., tuple[Any, bool]],
+    title: Callable[[str], str],
+) -> list[str]:
+    """What to change: said only where it was tried out on the system and helps."""
+    lines = []
+    if found.disjoint is not None:
+        one, two = (", ".join(sorted(title(name) for name in each)) for each in found.disjoint)
+        lines.append(
+            f"nobody in the quorum ({one}) waits for anybody in ({two}): "
+            "raise thresholds in one of them, or name members of the other"
+        )
+    weakest = min((len(each) for each in [*(found.splitting_sets or []), *(found.liars or [])]), default=None)
+    if weakest is None or weakest >= FEW or not found.top_tier or len(found.top_tier) < FEW:
+        return lines
+    tier = sorted(found.top_tier)
+    many = len(tier)
+    for threshold in range(-(-2 * many // 3), many):
+        common = QuorumSet(threshold, tier)
+        changed = QuorumSystem({**system.quorum_sets, **dict.fromkeys(tier, common)})
+        pair, known = attempt(changed.disjoint_quorums)
+        if known and pair is None and 2 * threshold - many > weakest:
+            lines.append(
+                f"if the {many} nodes of the top tier each took any {threshold} of the {many}, all quorums "
+                f"would intersect; {2 * threshold - many} of them would have to lie to split them "
+                f"(now {weakest}), and {many - threshold + 1} to be away to stop them"
+            )
+            break
+    else:
+        if many < ENOUGH:
+            lines.append(
+                f"{many} nodes decide, too few to bear a liar and an absence: take in {ENOUGH - many} more, "
+                f"and let each of the {ENOUGH} take any {ENOUGH - 1} of them"
+            )
+    return lines

@@ -1,0 +1,357 @@
+"""Federated Byzantine agreement (FBA) by quorum sets, simulated: messages of all to all in rounds.
+
+In a round each participant hears what has arrived, draws its conclusions by the rules of ``ballots.py``, and
+sends what it says, if that is new, to all others: one message for all inputs. A message takes one round, or
+with ``delay`` 1 to so many rounds, each drawn by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.adversaries import Sees
+from folkmoot.arrays import Bools, Colours, Floats, Ints
+from folkmoot.outcome import Outcome
+from folkmoot.outlook.ballots import NONE, Ballots, only, patience
+from folkmoot.outlook.evidence import Heard, Listening
+from folkmoot.outlook.hearing import Post, Told
+from folkmoot.outlook.members import Members
+from folkmoot.outlook.moot import Ended, Moot, outcome_of, refuse_sampling
+from folkmoot.outlook.node_list import read_nodes
+from folkmoot.outlook.queries import counted
+from folkmoot.outlook.quorum_set import QuorumSet
+from folkmoot.outlook.system import QuorumSystem
+from folkmoot.protocols.snow import check_weights
+
+LONGEST_DELAY: Final = 100
+_FEW: Final = 0.5  # those that are over leave the arrays once so few are still open
+
+
+@dataclass
+class _Circle:
+    """Participants that are told the same."""
+
+    rows: Ints
+    members: Members
+
+
+@dataclass(frozen=True)
+class FBA:
+    """Federated Byzantine agreement: each participant decides when a quorum of its own choice has agreed.
+
+    Nothing is drawn: with messages that take one round each the same votes give the same decisions. A
+    participant supports a label only if a set that blocks it voted for it at first, and among these the one
+    that its own aggregation of first votes prefers; ballots then bring all to one label, or to none
+    (docs/federated-agreement.md).
+
+    Parameters
+    ----------
+    quorum_sets : mapping from str to QuorumSet or None
+        By the participants' names, in the order of the votes. A participant with None is in no
+        quorum and decides nothing.
+    weights : sequence of float, optional
+        What each one's first vote counts in everybody's own aggregation, in the order of ``quorum_sets``.
+        Default: each counts the first votes of those whom its quorum set names, alike.
+    delay : int, default 1
+        The most rounds that a message takes: 1 is lockstep; with more each message takes 1 to so many,
+        drawn by the seed.
+
+    Raises
+    ------
+    ValueError
+        If a quorum set names somebody without an entry, or there is no quorum at all.
+
+    Examples
+    --------
+    Four take any three of the four; one of them is silent:
+
+    >>> from folkmoot import deliberate
+    >>> from folkmoot.adversaries import Silent
+    >>> from folkmoot.outlook import FBA, QuorumSet
+    >>> three = QuorumSet(3, ["ada", "bo", "cy", "di"])
+    >>> protocol = FBA(dict.fromkeys(["ada", "bo", "cy", "di"], three))
+    >>> votes = [[0, 1, 0], [0, 1, 1], [0, 0, 1], [1, 1, 1]]
+    >>> outcome = deliberate(votes, protocol, adversaries={3: Silent()})
+    >>> outcome.decision, outcome.rounds, outcome.queries
+    (array([0, 1, 1]), array([5, 5, 5]), array(45))
+    """
+
+    quorum_sets: Mapping[str, QuorumSet | None]
+    weights: Sequence[float] | None = field(default=None, kw_only=True)
+    delay: int = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.quorum_sets, Mapping):
+            raise TypeError(
+                f"quorum_sets must map names to quorum sets: got {type(self.quorum_sets).__name__}"
+            )
+        sets = dict(self.quorum_sets)
+        for name, each in sets.items():
+            if not isinstance(each, QuorumSet | None):
+                raise TypeError(
+                    f"quorum_sets must hold a QuorumSet or None for each: got {each!r} for {name!r}"
+                )
+            stranger = next((who for who in (each.everyone() if each else ()) if who not in sets), None)
+            if stranger is not None:
+                raise ValueError(
+                    f"the quorum set of {name!r} names {stranger!r}, who takes no part; "
+                    f"give {stranger!r} a quorum set (or None), or take it out"
+                )
+        if not QuorumSystem(sets).greatest_quorum():
+            raise ValueError(
+                "there is no quorum at all among quorum_sets, so that nobody could ever decide; "
+                "folkmoot theory quorum-sets says what to change"
+            )
+        object.__setattr__(self, "quorum_sets", sets)
+        object.__setattr__(self, "delay", checks.integer("delay", self.delay, least=1))
+        if self.delay > LONGEST_DELAY:
+            raise ValueError(f"delay must satisfy delay <= {LONGEST_DELAY}: got delay={self.delay}")
+        if self.weights is not None:
+            weights = check_weights(self.weights)
+            if len(weights) != len(sets):
+                raise ValueError(
+                    f"weights must hold one weight per participant ({len(sets)}): got {len(weights)}"
+                )
+            object.__setattr__(self, "weights", tuple(weights.tolist()))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The participants."""
+        return tuple(self.quorum_sets)
+
+    def check(self, participants: int) -> None:
+        """Check that there is a quorum set for each of so many."""
+        if len(self.quorum_sets) != participants:
+            raise ValueError(
+                f"quorum_sets must hold one per participant ({participants}): got {len(self.quorum_sets)}"
+            )
+
+    def named(self, names: Sequence[str]) -> Self:
+        """Put the quorum sets into the order of these names."""
+        unset = next((name for name in names if name not in self.quorum_sets), None)
+        if unset is not None:
+            raise ValueError(f"quorum_sets has no set for participant {unset!r}; write None if it has none")
+        stranger = next((name for name in self.quorum_sets if name not in set(names)), None)
+        if stranger is not None:
+            raise ValueError(
+                f"quorum_sets has a set for {stranger!r}, who is no participant; "
+                f"participants are {', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
+            )
+        weights = None
+        if self.weights is not None:
+            by_name = dict(zip(self.quorum_sets, self.weights, strict=True))
+            weights = [by_name[name] for name in names]
+        return type(self)({name: self.quorum_sets[name] for name in names}, weights=weights, delay=self.delay)
+
+    def listening(self) -> Listening:
+        """The quorum sets as matrices."""
+        return Listening(self.names, list(self.quorum_sets.values()))
+
+    def aggregation(self, listening: Listening) -> Floats:
+        """(participant, peer): what each one's first vote counts for each."""
+        counts: Floats = listening.named.astype(float)
+        return counts if self.weights is None else counts * list(self.weights)
+
+    def run(self, votes: npt.ArrayLike, *, sampling: object = None, **options: Any) -> Outcome:
+        """Deliberate by this protocol: what ``deliberate(votes, protocol, ...)`` calls."""
+        refuse_sampling(self, sampling)
+        moot = Moot.checked(votes, **options)
+        return outcome_of(moot, self.play(moot))
+
+    def play(self, moot: Moot) -> list[Ended]:
+        """All repetitions; they are the same if nothing is drawn."""
+        self.check(len(moot.votes))
+        drawn = self.delay > 1 or any(liar.sees is Sees.DIE for liar in moot.adversaries.values())
+        found = []
+        for repetition in range(moot.repeats if drawn else 1):
+            found.append(_Talk(self, moot, repetition).played())
+            if moot.progress:
+                moot.progress(repetition + 1, moot.repeats if drawn else 1)
+        return found if drawn else found * moot.repeats
+
+
+def read_quorum_sets(path: str | Path, names: Sequence[str]) -> FBA:
+    """Read FBA from a list of nodes, for these participants.
+
+    Parameters
+    ----------
+    path : str or Path
+        JSON in the public form: a list of nodes with ``publicKey`` (or ``name``) and ``quorumSet``.
+    names : sequence of str
+        The participants; nodes go by their keys, or by their names if the keys are none of these.
+
+    Returns
+    -------
+    FBA
+        Their quorum sets, in the order of ``names``.
+
+    Raises
+    ------
+    ValueError
+        If the nodes are not these participants, a set names somebody else, or there is no quorum at all.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> from pathlib import Path
+    >>> from folkmoot.outlook import read_quorum_sets
+    >>> both = {"threshold": 2, "validators": ["GA", "GB"]}
+    >>> nodes = [{"publicKey": "GA", "name": "ada", "quorumSet": both},
+    ...          {"publicKey": "GB", "name": "bo", "quorumSet": both}]
+    >>> file = Path(tempfile.mkdtemp()) / "nodes.json"
+    >>> _ = file.write_text(json.dumps(nodes))
+    >>> read_quorum_sets(file, ["bo", "ada"]).quorum_sets["bo"]
+    QuorumSet(threshold=2, members=('ada', 'bo'), inner=())
+    """
+    listed = read_nodes(path)
+    sets = listed.quorum_sets
+    called = {key: key for key in sets}
+    if not set(called) <= set(names):
+        by_name = {str(each["publicKey"]): str(each.get("name") or "") for each in listed.entries}
+        if len(set(by_name.values())) == len(by_name) and set(by_name.values()) & set(names):
+            called = by_name
+    try:
+        return FBA({called[key]: each and each.renamed(called) for key, each in sets.items()}).named(names)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+class _Talk:
+    """One talk, round by round."""
+
+    def __init__(self, protocol: FBA, moot: Moot, repetition: int) -> None:
+        rng = np.random.default_rng([moot.seed, repetition])
+        self.moot, self.listening = moot, protocol.listening()
+        n, inputs = moot.votes.shape
+        counters = _counters(moot.rounds)
+        self.inputs = np.arange(inputs)  # those that are still talked about
+        self.state = Ballots.none(counters, n, inputs)  # what each has said by the last round
+        self.waited = np.zeros((n, inputs), dtype=np.int64)
+        self.first: Colours = moot.first.astype(np.int8)
+        self.told = Told(moot, rng, repetition, counters)
+        self.post = Post(moot, self.listening, protocol.delay, rng) if protocol.delay > 1 else None
+        weights = protocol.aggregation(self.listening)
+        self.circles = list(self._circles(weights, counters))
+        self.messages = int(moot.honest.sum()) * (n - 1)
+
+    def played(self) -> Ended:
+        """The talk, until nobody can decide anything more."""
+        moot = self.moot
+        n, inputs = moot.votes.shape
+        decisions = np.full((n, inputs), NONE, dtype=np.int8)
+        settled = np.zeros(inputs, dtype=np.bool_)
+        took = np.full(inputs, moot.rounds, dtype=np.int64)
+        history = np.repeat(self._held().astype(np.int32)[:, None], moot.rounds + 1, axis=1)
+        for now in range(1, moot.rounds + 1):
+            self._round(now)
+            takes_part = moot.present[:, self.inputs] & moot.honest[:, None]
+            decisions[:, self.inputs] = self.state.decided
+            history[self.inputs, now:] = self._held()[:, None]
+            over = ((self.state.decided != NONE) | ~takes_part).all(axis=0)
+            fresh = self.inputs[over & ~settled[self.inputs]]
+            settled[fresh] = takes_part[:, over & ~settled[self.inputs]].any(axis=0)
+            took[fresh] = now
+            if self.post is None:  # in lockstep all first votes are known: who wants nothing never will
+                dead = (self.state.wanted[moot.honest] == NONE).all(axis=0)
+                took[self.inputs[dead & ~over]] = now
+                over |= dead
+            going = ~over
+            if not going.any():
+                break
+            if going.mean() < _FEW:
+                self._go_on_with(going)
+        return Ended(decisions, settled, took, self.messages, history)
+
+    def _held(self) -> Ints:
+        """(input, colour): how many of the honest have decided, or else want, or else voted for each."""
+        held = np.where(self.state.wanted != NONE, self.state.wanted, self.first)
+        held = np.where(self.state.decided != NONE, self.state.decided, held)[self.moot.honest]
+        return counted(held.T, self.moot.classes)
+
+    def _round(self, now: int) -> None:
+        before = replace(self.state, said=self.state.said.copy(), wanted=self.state.wanted.copy())
+        before.counter = self.state.counter.copy()
+        if self.post is not None:
+            self.post.send(now - 1, before)
+        for circle in self.circles:
+            rows = circle.rows
+            heard = self._heard(now, circle, before)
+            at = before.counter[rows]
+            due = (at > 0) & (self.waited[rows] >= patience(at))
+            due |= (at == 0) & self._ready(now, circle)[:, None]
+            due &= self.moot.present[np.ix_(rows, self.inputs)]
+            circle.members.turn(heard, due)
+            self._keep(circle)
+        self.waited = np.where(self.state.counter != before.counter, 1, self.waited + 1)
+        new = (self.state.said != before.said).any(axis=(0, 1, 3)) | (self.state.wanted != before.wanted).any(
+            axis=1
+        )
+        self.messages += int((new & self.moot.honest).sum()) * (len(new) - 1)
+
+    def _keep(self, circle: _Circle) -> None:
+        """What the members of a circle say from now on; nothing where they take no part."""
+        ballots, rows = circle.members.ballots, circle.rows
+        away = ~self.moot.present[np.ix_(rows, self.inputs)]
+        if away.any():
+            ballots.said[:, :, away] = NONE
+            ballots.wanted[away] = NONE
+            ballots.counter[away] = 0
+            ballots.decided[away] = NONE
+        self.state.said[:, :, rows] = ballots.said
+        self.state.wanted[rows] = ballots.wanted
+        self.state.counter[rows] = ballots.counter
+        self.state.decided[rows] = ballots.decided
+
+    def _ready(self, now: int, circle: _Circle) -> Bools:
+        """(row,): who has all first votes that it waits for, or has waited long enough."""
+        if self.post is None:
+            return np.ones(len(circle.rows), dtype=np.bool_)
+        return self.post.ready(now, circle.rows)
+
+    def _heard(self, now: int, circle: _Circle, before: Ballots) -> Heard:
+        first = self.first
+        if self.post is not None:
+            before, known = self.post.delivered(now, int(circle.rows[0]), before)
+            first = np.where(known[:, None], first, np.int8(NONE))
+        if self.moot.adversaries:
+            before, first = self.told.mixed_in(circle.rows[0], self.inputs, before, first)
+        free = np.zeros(len(first), dtype=np.bool_)
+        free[list(self.moot.adversaries)] = True
+        return Heard(self.listening, circle.rows, first, before, free if self.moot.adversaries else None)
+
+    def _go_on_with(self, going: Bools) -> None:
+        """The other inputs are over."""
+        self.inputs = self.inputs[going]
+        self.state = only(self.state, going)
+        self.waited = self.waited[:, going]
+        self.first = self.first[:, going]
+        for circle in self.circles:
+            circle.members.go_on_with(going)
+        if self.post is not None:
+            self.post.go_on_with(going)
+
+    def _circles(self, weights: Floats, counters: int) -> Iterator[_Circle]:
+        """Honest participants that are told the same; with late messages each is alone."""
+        groups: dict[bytes | int, list[int]] = {}
+        for i in np.flatnonzero(self.moot.honest).tolist():
+            groups.setdefault(self.told.key(i) if self.post is None else i, []).append(i)
+        for each in groups.values():
+            rows = np.array(each)
+            members = Members(rows, self.moot.classes, counters, weights[rows], self.first[rows])
+            yield _Circle(rows, members)
+
+
+def _counters(rounds: int) -> int:
+    """How many counters can be reached in so many rounds."""
+    counter, passed = 1, 1
+    while passed < rounds:
+        passed += int(patience(np.array(counter)))
+        counter += 1
+    return counter

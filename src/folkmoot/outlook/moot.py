@@ -1,0 +1,151 @@
+"""What ``deliberate`` hands over to a protocol of the outlook, checked once for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.adversaries.tables import Liars, check_adversaries, check_told_truth, tabulated
+from folkmoot.arrays import Array, Bools, Colours, Ints, Progress
+from folkmoot.outcome import Outcome
+from folkmoot.played import Batch, Schedule, check_batch, check_schedule
+from folkmoot.votes import (
+    UNCOLOURED,
+    Missing,
+    Votes,
+    check_keys,
+    check_missing,
+    check_votes,
+    class_count,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Moot:
+    """Who deliberates about what, and how long."""
+
+    votes: Votes  # (participant, input)
+    classes: int
+    adversaries: dict[int, Adversary]
+    truth: Array | None
+    rounds: int
+    repeats: int
+    seed: int
+    keys: Ints | None  # (input,): what seeds the randomness of each input, instead of its place
+    lockstep: bool
+    shared: bool  # one query carries all inputs
+    missing: Missing
+    record: bool
+    progress: Progress | None = None
+
+    @classmethod
+    def checked(
+        cls,
+        votes: npt.ArrayLike,
+        *,
+        adversaries: Mapping[int, Adversary] | None = None,
+        truth: npt.ArrayLike | None = None,
+        rounds: int = 50,
+        schedule: Schedule = "one",
+        batch: Batch = "independent",
+        repeats: int = 1,
+        seed: int = 0,
+        record: bool = False,
+        classes: int | None = None,
+        keys: npt.ArrayLike | None = None,
+        missing: Missing = "absent",
+        progress: Progress | None = None,
+    ) -> Self:
+        """The moot, or an error that names what is wrong with it; the options are those of ``deliberate``."""
+        cast = check_votes(votes, classes)
+        count = class_count(cast, classes, truth)
+        if count > 127:
+            raise ValueError(f"at most 127 colours can be deliberated: got {count}")
+        liars = check_adversaries(adversaries, len(cast), Adversary)
+        return cls(
+            votes=cast,
+            classes=count,
+            adversaries=liars,
+            truth=check_told_truth(truth, cast.shape[1], count, liars),
+            rounds=checks.rounds(rounds),
+            repeats=checks.integer("repeats", repeats, least=1),
+            seed=checks.seed(seed),
+            keys=None if keys is None else check_keys(keys, cast.shape[1]),
+            lockstep=check_schedule(schedule) == "lockstep",
+            shared=check_batch(batch) == "shared",
+            missing=check_missing(missing),
+            record=record,
+            progress=progress,
+        )
+
+    @cached_property
+    def honest(self) -> Bools:
+        """(participant,): who follows the protocol."""
+        mask = np.ones(len(self.votes), dtype=np.bool_)
+        mask[list(self.adversaries)] = False
+        return mask
+
+    @cached_property
+    def present(self) -> Bools:
+        """(participant, input): who takes part."""
+        present: Bools = (self.votes != UNCOLOURED) | (self.missing != "absent")
+        return present
+
+    @cached_property
+    def liars(self) -> Liars:
+        """What the Byzantine participants see and answer, the honest ones numbered first."""
+        order = np.concatenate((np.flatnonzero(self.honest), np.flatnonzero(~self.honest)))
+        return tabulated(self.adversaries, self.votes, self.truth, self.classes, order)
+
+    @property
+    def first(self) -> Votes:
+        """(participant, input): first votes as they are handed in, of those who take part."""
+        seen = handed_in(self.votes, self.adversaries, self.truth, self.classes, missing=self.missing)
+        seen[~self.present & self.honest[:, None]] = UNCOLOURED
+        return seen
+
+
+@dataclass(frozen=True, eq=False)
+class Ended:
+    """What one repetition came to."""
+
+    decisions: Colours  # (participant, input): -1 for those who lie or take no part
+    settled: Bools  # (input,)
+    rounds: Ints  # (input,)
+    queries: int
+    history: Array | None = None  # (input, round, colour): how many honest ones hold each
+
+
+def outcome_of(moot: Moot, ended: Sequence[Ended], *, sparse: bool = True) -> Outcome:
+    """All repetitions as an outcome; ``sparse`` if those who take no part do not count in the decision."""
+
+    def every(field: str) -> Any:
+        parts = [np.asarray(getattr(each, field)) for each in ended]
+        return parts[0] if len(parts) == 1 else np.stack(parts)
+
+    all_there = bool(moot.present[moot.honest].all())
+    return Outcome(
+        decisions=every("decisions"),
+        honest=moot.honest,
+        classes=moot.classes,
+        settled=every("settled"),
+        rounds=every("rounds"),
+        queries=every("queries"),
+        history=every("history") if moot.record else None,
+        present=moot.present if sparse and not all_there else None,
+    )
+
+
+def refuse_sampling(protocol: object, sampling: object) -> None:
+    """ValueError if a law is given to a protocol whose participants hear all others."""
+    if sampling is not None:
+        raise ValueError(
+            f"{type(protocol).__name__} takes no sampling: it is for Slush, Snowflake and Snowball"
+        )
