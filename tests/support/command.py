@@ -21,7 +21,7 @@ from support.in_process import called
 def run(
     *arguments: object,
     env: Mapping[str, str] | None = None,
-    seconds: float = 120,
+    seconds: float = 600,
     stdin: str | None = None,
 ) -> CompletedProcess[str]:
     """``folkmoot`` with these arguments, through its entry point: its exit code and what it said."""
@@ -48,7 +48,7 @@ def assert_refused(message: str, *arguments: object) -> None:
 
 
 def run_script(
-    script: Path, *arguments: object, cwd: Path | None = None, seconds: float = 300
+    script: Path, *arguments: object, cwd: Path | None = None, seconds: float = 600
 ) -> CompletedProcess[str]:
     """A file of Python, as ``python SCRIPT`` runs it: a namespace of its own, beside its own folder."""
 

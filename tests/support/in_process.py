@@ -30,7 +30,7 @@ def called(
     env: Mapping[str, str] | None = None,
     stdin: str | None = None,
     cwd: Path | None = None,
-    seconds: float = 120,
+    seconds: float = 600,
 ) -> CompletedProcess[str]:
     """The exit code of a program and what it said."""
     assert threading.current_thread() is threading.main_thread(), "beside other threads, use a process"

@@ -31,7 +31,7 @@ _COMMAND = "from folkmoot.cli.main import main\nmain()\n"
 def run_process(
     *arguments: object,
     env: Mapping[str, str] | None = None,
-    seconds: float = 120,
+    seconds: float = 600,
     stdin: str | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """``python -m folkmoot`` with these arguments."""
@@ -62,7 +62,7 @@ def interrupted(
     code: str,
     *arguments: object,
     inside: str,
-    seconds: float = 60.0,
+    seconds: float = 300.0,
     then: Callable[[], object] = lambda: None,
 ) -> tuple[int, str, str]:
     """Exit code, stdout and stderr of code that Ctrl-C hits while it works in a file of that name.
@@ -82,7 +82,7 @@ def interrupted(
                     time.sleep(0.05)
                 process.send_signal(signal.SIGINT)
                 then()
-                out, err = process.communicate(timeout=30)
+                out, err = process.communicate(timeout=120)
             finally:
                 process.kill()  # does nothing if it has ended
         return process.returncode, out, err

@@ -40,7 +40,7 @@ from folkmoot.runs.held_ports import HeldPorts
 from support.network.moot_in_memory import ChunkVotes, InMemory
 
 INPUTS = 20
-SECONDS = 60.0  # no wait in a test is longer
+SECONDS = 240.0  # no wait in a test is longer
 
 
 def within(coroutine: Any, seconds: float = SECONDS) -> Any:
@@ -48,7 +48,7 @@ def within(coroutine: Any, seconds: float = SECONDS) -> Any:
     return asyncio.run(asyncio.wait_for(coroutine, seconds))
 
 
-async def eventually(holds: Callable[[], bool], what: str, seconds: float = 15.0) -> None:
+async def eventually(holds: Callable[[], bool], what: str, seconds: float = 120.0) -> None:
     """Wait until it is so."""
     end = asyncio.get_running_loop().time() + seconds
     while not holds():

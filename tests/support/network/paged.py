@@ -40,7 +40,7 @@ class Paged:
         if body is not None and not isinstance(body, bytes):
             body, said["Content-Type"] = json.dumps(body).encode(), "application/json"
         said |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30.0)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120.0)
         try:
             connection.request(method, path, body, said)
             response = connection.getresponse()
@@ -76,7 +76,7 @@ class Stream:
     """A stream of events, as bytes on a socket."""
 
     def __init__(self, paged: Paged, last: str) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", paged.port), timeout=20.0)
+        self.socket = socket.create_connection(("127.0.0.1", paged.port), timeout=120.0)
         resume = f"Last-Event-ID: {last}\r\n" if last else ""
         head = f"GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1:{paged.port}\r\n"
         head += f"Authorization: Bearer {paged.read_token}\r\n"
@@ -95,7 +95,7 @@ class Stream:
 
     def until(self, kind: str, motion: str = "") -> list[tuple[str, str, Any]]:
         """All events up to one of a kind, of a motion."""
-        found, end = [], time.monotonic() + 60.0
+        found, end = [], time.monotonic() + 120.0
         while time.monotonic() < end and (event := self.next()):
             found.append(event)
             if event[1] == kind and motion in ("", event[2].get("motion")):

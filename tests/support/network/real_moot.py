@@ -81,7 +81,7 @@ def ask(
     return Asker(nodes.settings[asker].folder).ask(array, terms, progress)
 
 
-def until(holds: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
+def until(holds: Callable[[], bool], what: str, seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, what

@@ -64,7 +64,7 @@ class ShellNode:
         assert self.process.stderr is not None
         self.process.stderr.close()
 
-    def wait_for(self, event: str, seconds: float = 30.0) -> dict[str, Any]:
+    def wait_for(self, event: str, seconds: float = 120.0) -> dict[str, Any]:
         """The line of the log that tells of an event."""
         assert self.process.stderr is not None
         handle, end, rest = self.process.stderr.fileno(), time.monotonic() + seconds, b""
@@ -82,7 +82,7 @@ class ShellNode:
                     return dict(json.loads(line))
         raise AssertionError(f"no {event!r} in the log: {self.lines}")
 
-    def leaves(self, number: int | None = None, seconds: float = 30.0) -> tuple[int, list[str]]:
+    def leaves(self, number: int | None = None, seconds: float = 120.0) -> tuple[int, list[str]]:
         """After a signal, or by itself: the exit code, and the lines that were not read yet."""
         if number is not None:
             self.process.send_signal(number)
