@@ -81,14 +81,12 @@ def recomputed(setting: dict[str, Any], figure: str) -> float | None:
     def own(what: str) -> Any:
         return arrays[f"settings/{part}/{what}"]
 
-    if kind == "report":
+    if kind in ("report", "settled"):
         return None
     if figure == "score":
         return recomputed(setting, "right/predict")
     if figure == "judges":
         return float(len(own("judge")))
-    if figure == "settled":
-        return float(own("settled").mean())
     if figure == "anchored":
         return float(own("anchored").sum()) if "anchored" in setting["arrays"] else None
     if kind in ("accepted_honest", "accepted_liars"):
