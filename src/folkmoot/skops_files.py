@@ -19,26 +19,32 @@ def read_skops(
     ``allow`` has types that it may hold besides harmless ones. ``advice`` is what to do about others; by
     default it names the option that allows them.
     """
+    import io
+    import zipfile
+
     import skops.io
 
-    from folkmoot.harmless import HARMLESS, calling, check_buffers
+    from folkmoot.harmless import HARMLESS, calling, check_buffers, check_schema, schema_of
 
-    known = HARMLESS.union(allow)
+    allowed = frozenset(allow)
+    data = Path(path).read_bytes()  # once: what is checked is what is loaded
+    problem = "be a file that skops wrote"
     try:
-        types = skops.io.get_untrusted_types(file=path)
-        strange = [each for each in types if each not in known]
-        found = None if strange else skops.io.load(path, trusted=types)
-        dangerous = calling(path)
-    except OSError:
-        raise
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            schema = schema_of(archive, len(data))
+            dangerous = calling(schema)
+            types = skops.io.get_untrusted_types(data=data)
+            strange = [each for each in types if each not in HARMLESS and each not in allowed]
+            if not strange:
+                problem = "be harmless"
+                check_schema(schema, archive, allowed)
+                problem = "be whole"
+                found = skops.io.loads(data, trusted=types)
+                check_buffers(found)
+                return found
     except Exception as error:  # not a zip file, no schema in it, a schema of something else
-        raise ValueError(f"{what} {path} must be a file that skops wrote: {told(error)}") from error
-    if not strange:
-        try:
-            check_buffers(found)
-        except ValueError as error:
-            raise ValueError(f"{what} {path} must be whole: {error}") from None
-        return found
+        said = str(error) if type(error) is ValueError else told(error)
+        raise ValueError(f"{what} {path} must {problem}: {said}") from error
     named = [f"{each} (which can run code)" if each in dangerous else each for each in strange]
     otherwise = "if you trust who made it, add " + " ".join(f"--allow {each}" for each in strange)
     raise ValueError(

@@ -37,6 +37,7 @@ def test_init_as_json(tmp_path: Path) -> None:
         "addresses": ["127.0.0.1:7654"],
         "fingerprint": found.fingerprint,
         "line": found.member().line(),
+        "exported": {},
     }
     assert_refused("has a node already", "node", "init", tmp_path / "n", "--name", "north")
     assert load(tmp_path / "n") == found

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import hashlib
+import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 
+from support.closure import closure
 from support.fresh import ROOT, build
 
-FILE = ROOT / "deploy" / "Containerfile"
+FILE, REQUIREMENTS = ROOT / "deploy" / "Containerfile", ROOT / "deploy" / "requirements.txt"
+_made = importlib.util.spec_from_file_location(
+    "deploy_requirements", ROOT / "tools" / "deploy_requirements.py"
+)
+assert _made is not None
+assert _made.loader is not None
+deploy_requirements = importlib.util.module_from_spec(_made)
+_made.loader.exec_module(deploy_requirements)
+check = deploy_requirements.check
 MISSING = [name for name in ("buildah", "mmdebstrap") if shutil.which(name) is None]
 BASE = "localhost/folkmoot-test-base"
 
@@ -63,12 +75,13 @@ def container(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Builda
     folder = tmp_path_factory.mktemp("container")
     buildah, context, tar = Buildah(folder), folder / "context", folder / "base.tar"
     (context / "dist").mkdir(parents=True)
-    shutil.copy(ROOT / "constraints.txt", context)
-    wheel = build("wheel", context / "dist")
+    (context / "deploy").mkdir()
+    shutil.copy(REQUIREMENTS, context / "deploy")
+    build("wheel", context / "dist")
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "download", "--quiet"]
-    which = ["--python-version", "3.11", "--only-binary=:all:"]  # that of Debian 12
-    files = ["--constraint", str(ROOT / "constraints.txt"), "--dest", str(context / "dist")]
-    subprocess.run([*pip, *which, *files, f"{wheel}[page,uvloop]"], check=True, timeout=1800)
+    which = ["--python-version", "3.11", "--only-binary=:all:", "--no-deps"]  # that of Debian 12
+    files = ["--require-hashes", "--requirement", str(REQUIREMENTS), "--dest", str(context / "dist")]
+    subprocess.run([*pip, *which, *files], check=True, timeout=1800)
     debian = ["mmdebstrap", "--quiet", "--variant=minbase", "--include=python3,python3-venv", "bookworm"]
     subprocess.run([*debian, str(tar)], check=True, timeout=1800)
     try:
@@ -125,3 +138,105 @@ def test_the_container_runs_what_the_unit_runs() -> None:
     assert 'CMD ["node", "run", "/var/lib/folkmoot/node"]' in text
     assert "ExecStart=/opt/folkmoot/bin/folkmoot node run /var/lib/folkmoot/" in unit
     assert not re.search(r"\b[\w-]+\.(io|com|org)/", text)
+
+
+def wheel(folder: Path, name: str, version: str, *more: str) -> Path:
+    """A wheel of one module that says which it is, and asks for nothing."""
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    about = f"{name}-{version}.dist-info"
+    kept = {
+        f"{name}.py": f"version = {version!r}\n",
+        f"{about}/METADATA": "\n".join(
+            ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *more, ""]
+        ),
+        f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for place, content in kept.items():
+            archive.writestr(place, content)
+        archive.writestr(f"{about}/RECORD", "".join(f"{each},,\n" for each in (*kept, f"{about}/RECORD")))
+    return path
+
+
+def installing(build_folder: Path, target: Path) -> str:
+    """The command by which the container installs, for another place, and with the pip that there is."""
+    command: str
+    (command,) = re.findall(r"^RUN (python3 -m venv (?:.*\\\n)*.*)$", FILE.read_text(), re.MULTILINE)
+    command = command.replace("python3 -m venv", f"{sys.executable} -m venv --without-pip", 1)
+    command = command.replace(
+        "/opt/folkmoot/bin/pip", f"{sys.executable} -m pip --python {target}/bin/python"
+    )
+    return command.replace("/opt/folkmoot", str(target)).replace("/build/", f"{build_folder}/")
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Path:
+    """What the container is built from, and an index where a stranger has a newer folkmoot."""
+    ours, others = tmp_path / "build" / "dist", tmp_path / "index"
+    ours.mkdir(parents=True)
+    others.mkdir()
+    extras = ("Provides-Extra: page", "Provides-Extra: uvloop", "Requires-Dist: needed")
+    wheel(ours, "folkmoot", "0.3.0.dev0", *extras)
+    wheel(others, "folkmoot", "99.0", *extras)
+    needed = wheel(others, "needed", "1.0")
+    told = hashlib.sha256(needed.read_bytes()).hexdigest()
+    (tmp_path / "build" / "requirements.txt").write_text(f"needed==1.0 --hash=sha256:{told}\n")
+    (tmp_path / "build" / "constraints.txt").write_text("needed==1.0\n")
+    return others
+
+
+def installed(index: Path) -> subprocess.CompletedProcess[str]:
+    """Run the container's command; the index takes the place of the one that pip asks by itself."""
+    folder = index.parent
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    environ |= {"PIP_OPTIONS": f"--no-index --find-links {index}", "PIP_CONFIG_FILE": os.devnull}
+    command = installing(folder / "build", folder / "venv")
+    return subprocess.run(
+        ["/bin/sh", "-c", command], env=environ, capture_output=True, text=True, timeout=900, check=False
+    )
+
+
+def test_the_container_installs_the_wheel_and_no_strangers_folkmoot(index: Path) -> None:
+    """A newer folkmoot of an index is not looked at; other packages come from there."""
+    told = installed(index)
+    assert told.returncode == 0, told.stdout + told.stderr
+    python = index.parent / "venv" / "bin" / "python"
+    code = "import folkmoot, needed; print(folkmoot.version, needed.version)"
+    ran = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout.split() == ["0.3.0.dev0", "1.0"]
+
+
+def test_the_container_installs_no_package_that_was_replaced(index: Path) -> None:
+    wheel(index, "needed", "1.0", "Summary: somebody else's")
+    told = installed(index)
+    assert told.returncode != 0
+    assert "DO NOT MATCH THE HASHES" in told.stdout + told.stderr
+
+
+def test_the_container_is_not_built_without_what_it_needs(index: Path) -> None:
+    (index.parent / "build" / "requirements.txt").write_text("")
+    told = installed(index)
+    assert told.returncode != 0
+    assert "needed" in told.stdout
+
+
+def test_what_a_node_needs_is_pinned_with_hashes() -> None:
+    """deploy/requirements.txt has the versions of constraints.txt, and all that folkmoot asks for."""
+    text = REQUIREMENTS.read_text()
+    assert check(text) == []
+    assert "://" not in text
+    some = text.splitlines()
+    at = next(i for i, line in enumerate(some) if line.startswith("numpy=="))
+    for line in ("numpy==1.0 \\", "numpy==1.0", "# numpy"):
+        assert any("numpy" in each for each in check("\n".join([*some[:at], line, *some[at + 1 :]])))
+
+
+def test_the_closure_of_a_node_is_pinned_with_hashes() -> None:
+    """Walked from folkmoot through the installed packages: none is missing, none is needless."""
+    named = {
+        line.split("==")[0] for line in REQUIREMENTS.read_text().splitlines() if re.match(r"[a-z]", line)
+    }
+    found, absent = closure(("page", "uvloop"))
+    if absent:
+        pytest.skip(f'there is no {", ".join(sorted(absent))} here: pip install "folkmoot[page,uvloop]"')
+    assert named == set(found)

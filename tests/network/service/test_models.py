@@ -289,7 +289,7 @@ def test_what_is_no_model() -> None:
             load_model(spec)
     for spec, message in [
         ("junk.skops", r"junk\.skops must be a file that skops wrote: BadZipFile"),
-        ("junk.onnx", r"junk\.onnx must be an ONNX model: "),
+        ("junk.onnx", r"junk\.onnx must be an ONNX model in one file: "),
         ("junk.pkl", r"junk\.pkl must be a pickle that can be loaded here: "),
     ]:
         Path(spec).write_bytes(b"junk")

@@ -60,10 +60,11 @@ def init(
     json: Json = False,
 ) -> None:
     """Make a node: a key that stays in DIR, and the line that goes into everybody's roster."""
+    from folkmoot.network.membership.exported import EXPORTED, exported_lines, read_exported
     from folkmoot.network.membership.identity import create
 
     made = create(folder, name=name, organisation=organisation, listen=listen, addresses=address or None)
-    line = made.member().line()
+    line, exported = made.member().line(), read_exported(folder)
     if json:
         print_json(
             {
@@ -74,10 +75,14 @@ def init(
                 "addresses": made.addresses,
                 "fingerprint": made.fingerprint,
                 "line": line,
+                "exported": exported,
             }
         )
     else:
         say(line)
+    if exported:
+        taken = "; ".join(exported_lines(exported))
+        say(f"took over from {folder / EXPORTED}: {taken}", error=True)
     say(
         f"made a node in {folder}; its key, {folder / 'key.pem'}, must never leave it",
         "give the line above to whoever keeps the roster, who types: folkmoot roster add ROSTER.toml - "

@@ -26,6 +26,7 @@ from folkmoot.network.membership.certificates import (
     key_of,
     make_certificate,
 )
+from folkmoot.network.membership.exported import exported_lines, read_exported
 from folkmoot.network.membership.fields import (
     check_addresses,
     check_keys,
@@ -44,7 +45,6 @@ __all__ = ["DEFAULT_LISTEN", "Identity", "create", "load", "parse_address"]
 DEFAULT_LISTEN = "127.0.0.1:7654"
 
 KEY, CERTIFICATE, SETTINGS = "key.pem", "certificate.pem", "node.toml"
-EXPORTED = "exported.toml"  # lines that an estimator wrote for the node
 
 _KEYS = ("name", "organisation", "listen", "addresses")
 # service/node_file.py reads these
@@ -131,8 +131,9 @@ def create(
     Raises
     ------
     ValueError
-        If a setting is not what it must be, if the folder has a node already, or if others cannot reach the
-        node by ``listen`` alone (0.0.0.0, or port 0) and there are no ``addresses``.
+        If a setting is not what it must be, if the folder has a node already, if others cannot reach the
+        node by ``listen`` alone (0.0.0.0, or port 0) and there are no ``addresses``, or if an
+        ``exported.toml`` in the folder holds what no estimator exports.
 
     Examples
     --------
@@ -273,11 +274,8 @@ def _toml(settings: dict[str, Any], folder: Path) -> str:
 
 def _exported(folder: Path) -> str:
     """What an estimator has exported into the folder, as lines of node.toml; nothing if it has not."""
-    path = folder / EXPORTED
-    if not path.is_file():
-        return ""
-    read_toml(path)  # says what is wrong with it
-    return path.read_text(encoding="utf-8") + "\n"
+    lines = exported_lines(read_exported(folder))
+    return "\n".join(["# Exported by an estimator.", *lines, "", ""]) if lines else ""
 
 
 def _write(folder: Path, files: dict[str, bytes]) -> None:

@@ -24,6 +24,7 @@ from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Array
 from folkmoot.extras import to_install
 from folkmoot.levels import to_levels
+from folkmoot.network.service.onnx_files import check_self_contained
 from folkmoot.network.service.schema_files import read_schema, schema_beside
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.schema import (
@@ -315,7 +316,7 @@ def _unpickled(spec: str) -> Any:
 
 
 def _onnx(spec: str) -> Model:
-    """An ONNX model on one thread; its first output is the labels."""
+    """An ONNX model on one thread, all of it in one file; its first output is the labels."""
     try:
         import onnxruntime
     except ModuleNotFoundError:
@@ -324,8 +325,13 @@ def _onnx(spec: str) -> Model:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only; they are raised as well
+    options.add_session_config_entry("session.load_model_format", "ONNX")  # not onnxruntime's own
+    data = Path(spec).read_bytes()  # once: what is checked is what is loaded
     try:
-        session = onnxruntime.InferenceSession(spec, options, providers=["CPUExecutionProvider"])
+        check_self_contained(data)
+        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    except ValueError as error:
+        raise ValueError(f"model {spec} must be an ONNX model in one file: {error}") from None
     except Exception as error:  # onnxruntime's errors have no base of their own
         raise ValueError(f"model {spec} must be an ONNX model: {told(error)}") from error
     inputs = session.get_inputs()
