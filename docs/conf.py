@@ -70,7 +70,7 @@ myst_links_external_new_tab = False
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE / "_build" / "notebooks")
 nb_execution_raise_on_error = True
-nb_execution_timeout = 300
+nb_execution_timeout = 900  # a limit against hanging: a busy machine is no mistake of a page
 nb_ipywidgets_js: dict[str, Any] = {}  # no script from elsewhere
 nb_merge_streams = True
 
