@@ -209,6 +209,8 @@ def test_a_record_has_a_history_and_no_turns() -> None:
         assert (outcome.history[i, rounds:] == outcome.history[i, -1]).all()
     with pytest.raises(ValueError, match="the record of this protocol has none"):
         outcome.turns(0)
+    with pytest.raises(ValueError, match="why needs the first votes, which outcomes of Slush, Snowflake"):
+        outcome.why(0)
 
 
 class TestWhereItIsTaken:
