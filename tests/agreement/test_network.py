@@ -92,7 +92,13 @@ def test_other_protocols_decide_over_the_network_as_in_simulation(
         )
         shares[motion] = [(held == colour).all(axis=0).mean() for colour in range(classes)]
     outcome = deliberate(
-        votes.astype(np.int64), protocol, rounds=rounds, repeats=4000, batch="shared", classes=classes
+        votes.astype(np.int64),
+        protocol,
+        rounds=rounds,
+        repeats=4000,
+        batch="shared",
+        classes=classes,
+        missing="uncoloured",
     )
     for colour in range(classes):
         unanimous = outcome.settled & (outcome.counts[..., colour] == n)  # and, with Snowball, all decided

@@ -78,7 +78,7 @@ class AnsweringEstimator(ClassifierMixin, ReportingEstimator):
 
         Probabilities, which take long with trust, are computed only where these two need them.
         """
-        ballot, outcome = self._talk(ballot, adversaries, truth)
+        ballot, outcome = self._talk(ballot, adversaries, truth, stacklevel=5)
         decided = outcome.decision
         if self.abstain_below is None and (decided != UNCOLOURED).all():
             return decided, np.ones(len(decided), dtype=np.bool_)

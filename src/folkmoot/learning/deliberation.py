@@ -374,9 +374,15 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
         return {i: liar for i, liar in adversaries.items() if i not in ballot.faults}
 
     def _talk(
-        self, ballot: Ballot, adversaries: dict[int, Adversary], truth: Votes | None, **options: Any
+        self,
+        ballot: Ballot,
+        adversaries: dict[int, Adversary],
+        truth: Votes | None,
+        *,
+        stacklevel: int = 4,
+        **options: Any,
     ) -> tuple[Ballot, Outcome]:
-        """The ballot as it was talked about, and what came of it."""
+        """The ballot as it was talked about, and what came of it; warnings name the caller's line."""
         ballot, protocol = self._heard(ballot, adversaries, truth)
         outcome = self._play(ballot, protocol, adversaries, truth, **options)
         there = ballot.there
@@ -388,7 +394,7 @@ class DeliberatingEstimator(TransformerMixin, PeerReviewing):
             self.rounds,
             "uncoloured",
             by_trust=ballot.listeners is not None,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
         return ballot, outcome
 
