@@ -1,18 +1,23 @@
-"""What is in files: rosters, quorum sets, certificates, audit logs, kept rounds."""
+"""What is in files: rosters, quorum sets, certificates, audit logs, kept rounds, exports and ONNX models."""
 
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
+from google.protobuf.message import DecodeError, Message
 
 from folkmoot.federated.agreement import Statement
 from folkmoot.federated.quorum_set import QuorumSet
+from folkmoot.network.membership.exported import exported_lines, read_exported
 from folkmoot.network.membership.quorum_choice import read_quorum_set
 from folkmoot.network.membership.roster import Member, Roster
+from folkmoot.network.service.onnx_files import check_self_contained
 from folkmoot.network.session.series import Rounds, Series, read_series
 from folkmoot.network.storage.account import account_of
 from folkmoot.network.storage.audit import check_export, export_log
@@ -25,6 +30,7 @@ from support.network.epochs import member, roster_of, signatures
 from support.network.federated_moot import FederatedMoot
 from support.network.moot_in_memory import Moot
 from support.network.number_moot import NumberMoot
+from support.onnx_files import write_onnx
 
 NAMES = ("anna", "bert", "cleo", "dora", "emil")
 
@@ -77,6 +83,49 @@ def rosters(folder: Path) -> Iterator[Reader]:
                  with_signatures, ("wire.succession_file:read_succession",), quick=150)  # fmt: skip
     yield Reader("lines of members", lambda data: Member.parse(data.decode(errors="surrogateescape")),
                  [each.line().encode() for each in old], a_member, line, quick=300)  # fmt: skip
+
+
+def brought(folder: Path) -> Iterator[Reader]:
+    """What somebody else brings for a node: an export, and a model of ONNX."""
+    for name in ("model.skops", "model.onnx", "model.schema.toml", "holdout.npz"):
+        (folder / name).touch()
+
+    def taken(data: bytes) -> dict[str, Any]:
+        (folder / "exported.toml").write_bytes(data)
+        return read_exported(folder)
+
+    def harmless(_data: bytes, found: dict[str, Any]) -> None:
+        assert found.keys() <= {"model", "schema", "holdout", "labels"}
+        assert all((folder / found[key]).parent == folder for key in found.keys() - {"labels"})
+        assert tomllib.loads("\n".join(exported_lines(found))) == found
+
+    texts = [
+        b'model = "model.skops"\nlabels = ["no", "yes"]\n',
+        b'# of an estimator\nmodel = "model.onnx"\nschema = "model.schema.toml"\nlabels = [1, 2.5, true]\n',
+        b'holdout = "holdout.npz"\nlabels = ["\xc3\xb6", "a\\nb = 1"]\n',
+    ]
+    yield Reader("exports", taken, texts, harmless, ("membership.exported:read_exported",))
+
+    def self_contained(data: bytes, _found: None) -> None:
+        """Read anew by protobuf: if it can, it finds no tensor that is elsewhere either."""
+        try:
+            waiting: list[Message] = [onnx.ModelProto.FromString(data)]
+        except DecodeError:
+            return
+        while waiting:
+            part = waiting.pop()
+            assert not isinstance(part, onnx.TensorProto) or not (part.data_location or part.external_data)
+            for field, value in part.ListFields():
+                if field.message_type is not None:
+                    waiting += [value] if isinstance(value, Message) else value
+
+    write_onnx(folder / "model.onnx")
+    inside = (folder / "model.onnx").read_bytes()
+    model = onnx.load_from_string(inside)
+    model.graph.initializer.append(onnx.helper.make_tensor("w", onnx.TensorProto.UINT8, [3], [1, 2, 3]))
+    yield Reader(
+        "models of ONNX", check_self_contained, [inside, model.SerializeToString()], self_contained, ()
+    )
 
 
 def ballots(folder: Path) -> Iterator[Reader]:

@@ -19,7 +19,7 @@ import msgspec
 
 from folkmoot import network, web
 from support.network.decoders.doors import doors
-from support.network.decoders.files import ballots, played, rosters
+from support.network.decoders.files import ballots, brought, played, rosters
 from support.network.decoders.messages import forms, reviews, said
 from support.network.decoders.reader import Reader
 
@@ -29,6 +29,7 @@ def readers(folder: Path) -> tuple[Reader, ...]:
     """All of them; files are written into the folder."""
     return (
         *said(), *forms(), *rosters(folder), *played(), *doors(), *reviews(), *ballots(folder),
+        *brought(folder),
     )  # fmt: skip
 
 
