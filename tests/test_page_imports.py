@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from support.clean_copy import clean_copy
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT / "tools"))  # at the end: names of theirs hide nobody's
 
-from check_page_imports import Page, failing, imports_of, page_of, pages  # noqa: E402
+from check_page_imports import Page, complaints, environment, failing, imports_of, page_of, pages  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -71,11 +70,8 @@ def test_an_import_that_fails_is_found_with_its_page() -> None:
 @pytest.mark.slow
 def test_in_a_clean_clone_what_pages_import_comes_with_the_extras_that_they_name(tmp_path: Path) -> None:
     clone = clean_copy(tmp_path / "clone")
-    tool = [sys.executable, str(clone / "tools" / "check_page_imports.py"), str(tmp_path / "environments")]
-    told = subprocess.run(tool, capture_output=True, text=True, timeout=1200, check=False)
-    assert told.returncode == 0, told.stderr
-    # It would see what an extra lacks: folkmoot alone has no Sphinx and no pandas.
-    base = tmp_path / "environments" / "base" / "bin" / "python"
-    found = failing(base, [page for page in pages(clone) if page.built], clone)
+    # The tool sees what an extra lacks: folkmoot alone has no Sphinx and no pandas.
+    found = failing(environment(frozenset(), tmp_path, clone), [p for p in pages(clone) if p.built], clone)
     assert ("docs/five-organisations.md", "import pandas") in found
     assert any(page == "docs/_ext/command_line.py" for page, _ in found)
+    assert complaints(clone, tmp_path) == []

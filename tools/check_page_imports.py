@@ -102,17 +102,21 @@ def pages(root: Path = ROOT) -> list[Page]:
 
 def environment(extras: Extras, folder: Path, root: Path = ROOT) -> Path:
     """Make an environment with folkmoot and these extras alone, and return its python."""
-    name = "-".join(sorted(extras)) or "base"
-    place = folder / name
+    place = folder / ("-".join(sorted(extras)) or "base")
     shutil.rmtree(place, ignore_errors=True)
+    without_pip = ["--without-pip"] if shutil.which("uv") else []
+    subprocess.run([sys.executable, "-m", "venv", *without_pip, place], check=True)
+    return install(extras, place / "bin" / "python", root)
+
+
+def install(extras: Extras, python: Path, root: Path = ROOT) -> Path:
+    """Install folkmoot and these extras beside what is there already."""
     uv = shutil.which("uv")
-    subprocess.run([sys.executable, "-m", "venv", *(["--without-pip"] if uv else []), place], check=True)
-    python = place / "bin" / "python"
     pip = [str(python), "-m", "pip", "install", "--no-compile"]
-    install = [uv, "pip", "install", "--python", str(python)] if uv else pip
+    command = [uv, "pip", "install", "--python", str(python)] if uv else pip
     wanted = f"{root}[{','.join(sorted(extras))}]" if extras else str(root)
     constraints = root / "constraints.txt"
-    subprocess.run([*install, "--quiet", "--constraint", constraints, "--editable", wanted], check=True)
+    subprocess.run([*command, "--quiet", "--constraint", constraints, "--editable", wanted], check=True)
     return python
 
 
@@ -140,15 +144,17 @@ def complaints(root: Path, folder: Path) -> list[str]:
     asked = pages(root)
     built = [page for page in asked if page.built]
     shown = [page for page in asked if not page.built]
-    lines = told("docs", failing(environment(frozenset({"docs"}), folder, root), built, root))
-    base = failing(environment(frozenset(), folder, root), shown, root)
-    lacking = {page for page, _ in base}
-    lines += told("", {key: why for key, why in base.items() if not extras_of(key[0], shown)})
+    python = environment(frozenset(), folder, root)
+    base = failing(python, shown, root)
+    lines = told("", {key: why for key, why in base.items() if not extras_of(key[0], shown)})
     # An extra may be large (a GPU's libraries): installed only where folkmoot alone did not do.
+    lacking = {page for page, _ in base}
     for extras in sorted({page.extras for page in shown if page.extras and page.name in lacking}, key=sorted):
         again = [page for page in shown if page.extras == extras]
         lines += told(",".join(sorted(extras)), failing(environment(extras, folder, root), again, root))
-    return lines
+    # Beside folkmoot alone, as make docs has it, and because Python has compiled that by now.
+    install(frozenset({"docs"}), python, root)
+    return lines + told("docs", failing(python, built, root))
 
 
 def extras_of(name: str, among: list[Page]) -> Extras:
