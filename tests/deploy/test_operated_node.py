@@ -121,9 +121,7 @@ def test_a_back_up_of_a_running_node_is_a_whole_node(moot: tuple[Nodes, int], tm
     assert stat.S_IMODE(restored.stat().st_mode) == 0o700
     assert load(restored) == load(settings.folder)
     assert [each for each in node_folder(restored) if each.state == "broken"] == []
-    kept = run_json("motions", "--via", restored)[
-        "motions"
-    ]  # it may have heard more since
+    kept = run_json("motions", "--via", restored)["motions"]  # it may have heard more since
     assert [(each["motion"], each["decisions"]) for each in kept] == [
         (each["motion"], each["decisions"]) for each in before
     ]
