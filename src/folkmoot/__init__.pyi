@@ -18,6 +18,7 @@ from . import sampling as sampling
 from . import simulation as simulation
 from . import theory as theory
 from . import trust as trust
+from .aggregation import aggregate as aggregate
 from .checks import ByzantineThresholdWarning as ByzantineThresholdWarning
 from .clustering import Clustering as Clustering
 from .clustering import ClusteringWarning as ClusteringWarning

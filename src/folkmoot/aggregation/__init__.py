@@ -1,15 +1,21 @@
-"""Rules of aggregation, one a file with its source: from the numbers a node holds to its next number."""
+"""Aggregations, one per file with its source: from a table of votes to one answer per input."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from folkmoot.aggregation.aggregating import aggregate
+from folkmoot.aggregation.dawid_skene import DawidSkene
 from folkmoot.aggregation.geometric_median import GeometricMedian
+from folkmoot.aggregation.interface import Aggregation, Answers, Known
 from folkmoot.aggregation.krum import Krum
 from folkmoot.aggregation.mean import Mean
 from folkmoot.aggregation.median import Median
+from folkmoot.aggregation.plurality import Plurality
+from folkmoot.aggregation.pool import Pool
 from folkmoot.aggregation.rule import LARGEST, Rule, Trimming
 from folkmoot.aggregation.trimmed_mean import TrimmedMean
+from folkmoot.aggregation.weighted import Weighted
 
 RULES: Final[dict[str, type[Rule]]] = {
     "trimmed-mean": TrimmedMean,
@@ -22,11 +28,19 @@ RULES: Final[dict[str, type[Rule]]] = {
 __all__ = [
     "LARGEST",
     "RULES",
+    "Aggregation",
+    "Answers",
+    "DawidSkene",
     "GeometricMedian",
+    "Known",
     "Krum",
     "Mean",
     "Median",
+    "Plurality",
+    "Pool",
     "Rule",
     "TrimmedMean",
     "Trimming",
+    "Weighted",
+    "aggregate",
 ]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
+from folkmoot.aggregation.interface import NOTHING, Aggregation, Answers, Kind, Known
+from folkmoot.aggregation.patterns import patterns
 from folkmoot.arrays import Array, Floats
 
 # Numbers above are refused: squares and sums of smaller ones stay finite.
@@ -22,7 +24,7 @@ LARGEST: Final = 1e100
 _BLOCK = 1 << 20
 
 
-class Rule(ABC):
+class Rule(Aggregation):
     """A rule of aggregation: how a node makes its next number from the m numbers that it holds.
 
     A subclass combines one block of numbers; shapes and checks are dealt with here. ``RULES`` has all rules
@@ -36,7 +38,17 @@ class Rule(ABC):
     array([0.3])
     """
 
-    def check(self, m: int) -> None:  # noqa: B027
+    takes: ClassVar[tuple[Kind, ...]] = ("numbers",)
+
+    def aggregate(self, table: Array, known: Known = NOTHING) -> Answers:  # noqa: ARG002
+        """Combine the numbers of those who gave one, input by input; NaN where nobody did."""
+        values = table[:, :, None] if table.ndim == 2 else table
+        result = np.full(values.shape[1:], np.nan)
+        for who, where in patterns(~np.isnan(values).any(axis=2)):
+            result[where] = self.combine(np.moveaxis(values[np.ix_(who, where)], 0, 1))
+        return Answers(decision=result[:, 0] if table.ndim == 2 else result)
+
+    def check(self, m: int) -> None:
         """Refuse a number m of values that the rule cannot combine."""
 
     @abstractmethod

@@ -1,0 +1,108 @@
+"""``aggregate``: votes in, answers out; the one place where tables for aggregations are checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.aggregation.interface import Aggregation, Answers, Kind, Known
+from folkmoot.aggregation.plurality import Plurality
+from folkmoot.arrays import Array, Ints
+from folkmoot.votes import UNCOLOURED, check_votes
+
+
+def aggregate(
+    votes: npt.ArrayLike,
+    aggregation: Aggregation | None = None,
+    *,
+    truth: npt.ArrayLike | None = None,
+    classes: int | None = None,
+) -> Answers:
+    """Make one answer per input of what all participants said.
+
+    Parameters
+    ----------
+    votes : array-like
+        What each participant said of each input. Classes: integers 0..C-1, -1 for no vote, of shape
+        (participant, input). Probabilities: shape (participant, input, class), NaN for none. Numbers: shape
+        (participant, input) or (participant, input, d), NaN for none.
+    aggregation : Aggregation, optional
+        How: any class of ``folkmoot.aggregation``. Default: ``Plurality()``.
+    truth : array-like of int, shape (input,), optional
+        The right classes that are known, -1 elsewhere, for ``DawidSkene``.
+    classes : int, optional
+        The number of classes. Default: one more than the largest vote.
+
+    Returns
+    -------
+    Answers
+        The decisions, and for classes their shares of the vote and the ties.
+
+    Raises
+    ------
+    ValueError
+        If the votes are not of a kind that the aggregation takes.
+
+    Examples
+    --------
+    >>> from folkmoot import aggregate
+    >>> from folkmoot.aggregation import Median
+    >>> aggregate([[0, 1], [0, 1], [1, 1]]).decision
+    array([0, 1])
+    >>> aggregate([[0.5, 1.0], [0.7, float("nan")], [9.0, 3.0]], Median()).decision
+    array([0.7, 2. ])
+    """
+    rule = Plurality() if aggregation is None else aggregation
+    if not isinstance(rule, Aggregation):
+        raise TypeError(f"aggregation must be one of folkmoot.aggregation, such as Plurality(): got {rule!r}")
+    table, kind = _checked(votes, rule, classes)
+    if kind != "labels":
+        return rule.aggregate(table, Known(classes=classes))
+    most = None if classes is None else checks.integer("classes", classes, least=1)
+    right = None if truth is None else _checked_truth(truth, table.shape[1])
+    return rule.aggregate(table, Known(truth=right, classes=most))
+
+
+def _checked(votes: npt.ArrayLike, rule: Aggregation, classes: int | None) -> tuple[Array, Kind]:
+    """The table, and its kind, which its type and shape and what the aggregation takes tell."""
+    try:
+        array = np.asarray(votes)
+    except ValueError:
+        raise ValueError(
+            "votes must hold one row of equal length per participant: got unequal rows"
+        ) from None
+    kind: Kind = "labels" if "labels" in rule.takes else rule.takes[0]
+    if kind == "labels":
+        if array.dtype.kind == "f":
+            raise ValueError(
+                f"{type(rule).__name__} takes classes, integers: got numbers with decimals; for those take "
+                "Median() or TrimmedMean(), for probabilities Pool()"
+            )
+        return check_votes(array, classes), kind
+    if array.dtype.kind not in "fiu":
+        raise TypeError(f"votes must be numbers: got an array of {array.dtype}")
+    table = array.astype(np.float64)
+    shapes = (3,) if kind == "probabilities" else (2, 3)
+    what = "(participant, input, class)" if kind == "probabilities" else "(participant, input[, dimension])"
+    if table.ndim not in shapes or not table.size:
+        raise ValueError(f"{type(rule).__name__} takes an array of shape {what}: got shape {array.shape}")
+    if np.isinf(table).any():
+        raise ValueError("votes must be finite, or NaN where there is none: got an infinite one")
+    if kind == "probabilities" and ((table < 0) | (table > 1)).any():
+        raise ValueError("probabilities must be within 0..1: got others")
+    return table, kind
+
+
+def _checked_truth(truth: Any, inputs: int) -> Ints:
+    right = np.asarray(truth)
+    if right.shape != (inputs,):
+        raise ValueError(f"truth must hold one class per input ({inputs}): got shape {right.shape}")
+    if right.dtype.kind not in "iu":
+        raise TypeError(f"truth must be integers: got an array of {right.dtype}")
+    bad = np.flatnonzero(right < UNCOLOURED)
+    if bad.size:
+        raise ValueError(f"truth[{bad[0]}] must be a class, or -1 where it is not known: got {right[bad[0]]}")
+    return right.astype(np.int64)
