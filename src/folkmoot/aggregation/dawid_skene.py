@@ -155,7 +155,8 @@ class _Model(NamedTuple):
         best = logs.max(axis=1, keepdims=True)
         odds = np.exp(logs - np.where(np.isfinite(best), best, 0.0))
         total = odds.sum(axis=1, keepdims=True)
-        return np.round(np.divide(odds, total, out=np.zeros_like(odds), where=total > 0), _DECIMALS)
+        shares = np.divide(odds, total, out=np.zeros_like(odds), where=total > 0)
+        return np.asarray(np.round(shares, _DECIMALS))
 
     def _logs(self, weight: Floats) -> Floats:
         """The logarithm of the chance of each vote, if the choice were true."""
@@ -163,14 +164,15 @@ class _Model(NamedTuple):
             right = np.bincount(self.said_by, weights=weight * self.hit, minlength=self.participants)
             total = np.bincount(self.said_by, weights=weight, minlength=self.participants)
             skill = ((right + 1) / (total + self.classes))[self.said_by]
-            return np.log(np.where(self.hit, skill, (1 - skill) / (self.classes - 1)))
+            return np.asarray(np.log(np.where(self.hit, skill, (1 - skill) / (self.classes - 1))))
         cells = SMOOTHING + np.bincount(self.cell, weights=weight)
         rows = SMOOTHING * self.classes + np.bincount(self.row, weights=weight)
-        return np.log(cells / rows[self.row_of_cell])[self.cell]
+        return np.asarray(np.log(cells / rows[self.row_of_cell])[self.cell])
 
     def skills(self, belief: Floats) -> Floats:
         """(participant,): the expected share of votes that are right; NaN for one without votes."""
         weight = belief.ravel()[self.where]
         right = np.bincount(self.said_by, weights=weight * self.hit, minlength=self.participants)
         total = np.bincount(self.said_by, weights=weight, minlength=self.participants)
-        return np.divide(right, total, out=np.full(self.participants, np.nan), where=total > 0)
+        shares: Floats = np.divide(right, total, out=np.full(self.participants, np.nan), where=total > 0)
+        return shares

@@ -26,12 +26,22 @@ Kind: TypeAlias = Literal["labels", "probabilities", "numbers"]
 class Known:
     """What is known besides the votes.
 
+    ``aggregate`` makes it of its arguments.
+
     Parameters
     ----------
     truth : ndarray of int, shape (input,), optional
         The right class of each input, -1 where it is not known.
     classes : int, optional
         How many classes there are. Default: one more than the largest that somebody voted for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.aggregation import DawidSkene, Known
+    >>> votes = np.array([[0, 1, 0], [1, 1, 1], [1, 0, 1]])
+    >>> DawidSkene().aggregate(votes, Known(truth=np.array([1, 1, -1]))).decision
+    array([1, 1, 1])
     """
 
     truth: Ints | None = None
@@ -58,6 +68,17 @@ class Answers:
         The choices that are tied for the first place, where there are several; none elsewhere.
     skills : ndarray of float, shape (participant,), optional
         The accuracy of each participant, where the aggregation estimates it; NaN for one without votes.
+
+    Examples
+    --------
+    >>> from folkmoot import aggregate
+    >>> answers = aggregate([[0, 1, 4], [0, 4, 4], [4, 1, 0]])
+    >>> answers.decision
+    array([0, 1, 4])
+    >>> answers.choices
+    array([[0, 4],
+           [1, 4],
+           [0, 4]])
     """
 
     decision: Array
@@ -83,6 +104,16 @@ class Aggregation(ABC):
     """What turns a table of votes into answers.
 
     A subclass says in ``takes`` which kinds of tables it takes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.aggregation import Aggregation, Answers
+    >>> class First(Aggregation):
+    ...     def aggregate(self, table, known=None):
+    ...         return Answers(decision=table[0])
+    >>> First().aggregate(np.array([[0, 1], [1, 1]])).decision
+    array([0, 1])
     """
 
     takes: ClassVar[tuple[Kind, ...]] = ("labels",)

@@ -66,7 +66,7 @@ class Pool(Aggregation):
             raise ValueError(
                 f"trim must satisfy 2 trim < {participants}, the number of participants: got {self.trim}"
             )
-        said = ~np.isnan(table).any(axis=2)
+        said = np.asarray(~np.isnan(table).any(axis=2), dtype=np.bool_)
         pooled = np.zeros((inputs, classes))
         for pattern, columns in patterns(said):
             block = np.moveaxis(table[np.ix_(pattern, columns)], 0, 1)
@@ -78,10 +78,10 @@ class Pool(Aggregation):
         total = pooled.sum(axis=1, keepdims=True)
         shares = np.divide(pooled, total, out=np.zeros_like(pooled), where=total > 0)
         choices = np.tile(np.arange(classes), (inputs, 1))
-        return decided(choices, shares, shares, said.any(axis=0), _TIE)
+        return decided(choices, shares, shares, np.asarray(said.any(axis=0)), _TIE)
 
     def _pooled(self, block: Floats, trim: int) -> Floats:
         if self.rule == "mean":
             return mean_of_the_middle(block, trim)
         logs = mean_of_the_middle(np.log(np.maximum(block, _LEAST)), trim)
-        return np.exp(logs - logs.max(axis=-1, keepdims=True))
+        return np.asarray(np.exp(logs - logs.max(axis=-1, keepdims=True)))

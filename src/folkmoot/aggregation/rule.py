@@ -44,7 +44,7 @@ class Rule(Aggregation):
         """Combine the numbers of those who gave one, input by input; NaN where nobody did."""
         values = table[:, :, None] if table.ndim == 2 else table
         result = np.full(values.shape[1:], np.nan)
-        for who, where in patterns(~np.isnan(values).any(axis=2)):
+        for who, where in patterns(np.asarray(~np.isnan(values).any(axis=2), dtype=np.bool_)):
             result[where] = self.combine(np.moveaxis(values[np.ix_(who, where)], 0, 1))
         return Answers(decision=result[:, 0] if table.ndim == 2 else result)
 
