@@ -123,8 +123,8 @@ def install(extras: Extras, python: Path, root: Path = ROOT) -> Path:
 def failing(python: Path, asked: list[Page], root: Path = ROOT) -> dict[tuple[str, str], str]:
     """Which (page, import statement) fail in the environment of that python, and why."""
     statements = sorted({statement for page in asked for statement in page.imports})
-    # docs/conf.py puts the first of these on the path, an extension the second; docs/reproduction.md says to be
-    # in the clone. -P: nothing else is there.
+    # docs/conf.py puts the first of these on the path, an extension the second; docs/reproduction.md says to
+    # be in the clone. -P: nothing else is there.
     path = {"PYTHONPATH": f"{root / 'docs' / '_ext'}:{root / 'tools'}:{root}", "PATH": "/usr/bin:/bin"}
     told = subprocess.run(
         [python, "-P", "-c", RUN],
