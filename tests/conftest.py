@@ -50,3 +50,6 @@ _sources = [
 ]
 _key = hashlib.sha256(b"".join(path.read_bytes() for path in _sources)).hexdigest()[:12]
 os.environ["NUMBA_CACHE_DIR"] = str(_root / "build" / "numba" / _key)
+
+# Matplotlib's list of fonts too: that of the home folder may be of another matplotlib, or damaged.
+os.environ["MPLCONFIGDIR"] = str(_root / "build" / "matplotlib")

@@ -101,15 +101,18 @@ class ListingCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """As usual, with the names in place of ``{protocols}`` and ``{attacks}``."""
-        naming = [option for option in self.params if "{" in (getattr(option, "help", None) or "")]
-        if naming:
+        helps = {option: str(getattr(option, "help", None) or "") for option in self.params}
+        helps = {option: told for option, told in helps.items() if "{" in told}
+        if helps:
             from folkmoot.adversaries import ATTACKS
             from folkmoot.protocols import PROTOCOLS
 
-            for option in naming:
-                named = vars(option)["help"].replace("{protocols}", ", ".join(PROTOCOLS))
+            for option, told in helps.items():
+                named = told.replace("{protocols}", ", ".join(PROTOCOLS))
                 vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
         super().format_help(ctx, formatter)
+        for option, told in helps.items():  # there may be others when it is asked for again
+            vars(option)["help"] = told
 
 
 def device_called(typed: str) -> DeviceName:
