@@ -7,7 +7,7 @@ from typing import Final
 from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.aggregation.dawid_skene import DawidSkene
 from folkmoot.aggregation.geometric_median import GeometricMedian
-from folkmoot.aggregation.interface import Aggregation, Answers, Known
+from folkmoot.aggregation.interface import Aggregation, Answers, FinalVotes, Known, OwnAggregation, Rows
 from folkmoot.aggregation.krum import Krum
 from folkmoot.aggregation.mean import Mean
 from folkmoot.aggregation.median import Median
@@ -31,13 +31,16 @@ __all__ = [
     "Aggregation",
     "Answers",
     "DawidSkene",
+    "FinalVotes",
     "GeometricMedian",
     "Known",
     "Krum",
     "Mean",
     "Median",
+    "OwnAggregation",
     "Plurality",
     "Pool",
+    "Rows",
     "Rule",
     "TrimmedMean",
     "Trimming",

@@ -11,8 +11,9 @@ follows the votes that were cast, never the number of labels.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,10 +24,49 @@ Kind: TypeAlias = Literal["labels", "probabilities", "numbers"]
 
 
 @dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows whose truth is known to somebody, and what everybody said of them.
+
+    With peer review all see all of them; otherwise each participant knows only those it owns, and only its
+    own votes on them.
+
+    Parameters
+    ----------
+    votes : ndarray, shape (participant, row), or (participant, row, class) for probabilities
+        What each participant said of each row, as in a table of votes. A participant's votes on rows that it
+        owns are those of a model that has not seen them.
+    truth : ndarray, shape (row,)
+        The right class or number, as the owner says.
+    owner : ndarray of int, shape (row,)
+        Whose row it is; -1 for a public row, whose truth all take for right.
+    inputs : array-like or frame, shape (row, feature), optional
+        The rows themselves, where they are shown.
+    kept : float, default 1
+        How likely a label is told as it is: less than 1 with local differential privacy.
+
+    Examples
+    --------
+    Participant 0 owns two rows, and participant 1 is wrong on the second of them.
+
+    >>> import numpy as np
+    >>> from folkmoot.aggregation import Rows
+    >>> rows = Rows(votes=np.array([[0, 1], [0, 0]]), truth=np.array([0, 1]), owner=np.array([0, 0]))
+    >>> rows.votes[1] == rows.truth
+    array([ True, False])
+    """
+
+    votes: Array
+    truth: Array
+    owner: Ints
+    inputs: Any = None
+    kept: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
 class Known:
     """What is known besides the votes.
 
-    ``aggregate`` makes it of its arguments.
+    ``aggregate`` makes it of its arguments, and an estimator of what its participants hold.
 
     Parameters
     ----------
@@ -34,6 +74,14 @@ class Known:
         The right class of each input, -1 where it is not known.
     classes : int, optional
         How many classes there are. Default: one more than the largest that somebody voted for.
+    rows : Rows, optional
+        Rows that participants hold back or show. Own aggregations learn from these.
+    inputs : array-like or frame, shape (input, feature), optional
+        The inputs of the table.
+    judges : ndarray of int, shape (judge,), optional
+        The participants whose final votes are wanted. Default: all.
+    seed : int, default 0
+        Seeds what an aggregation draws.
 
     Examples
     --------
@@ -46,6 +94,10 @@ class Known:
 
     truth: Ints | None = None
     classes: int | None = None
+    rows: Rows | None = None
+    inputs: Any = None
+    judges: Ints | None = None
+    seed: int = 0
 
 
 NOTHING = Known()
@@ -121,6 +173,63 @@ class Aggregation(ABC):
     @abstractmethod
     def aggregate(self, table: Array, known: Known = NOTHING) -> Answers:
         """The answers to a checked table."""
+
+
+@dataclass(frozen=True, eq=False)
+class FinalVotes:
+    """What each participant holds in the end, by its own aggregation.
+
+    Parameters
+    ----------
+    votes : ndarray, shape (participant, input)
+        The final vote of each: classes, -1 for none, or numbers, NaN for none. A participant that is no judge
+        has none.
+    probabilities : ndarray of float, shape (participant, input, class), optional
+        How likely each finds each class.
+    weights : ndarray of float, shape (participant, participant), optional
+        What each one's first vote counts for each participant (a row per judge).
+    fell_back : mapping of int to str
+        The participants that could not tell whom to believe, and so took the plurality, and why.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.aggregation import FinalVotes
+    >>> FinalVotes(np.array([[0, 1], [0, 0]]), fell_back={1: "it holds no rows back"}).fell_back
+    {1: 'it holds no rows back'}
+    """
+
+    votes: Array
+    probabilities: Floats | None = None
+    weights: Floats | None = None
+    fell_back: Mapping[int, str] = field(default_factory=dict)
+
+
+class OwnAggregation(Aggregation):
+    """An aggregation by which each participant comes to final votes of its own.
+
+    Final votes are counted by plurality, or numbers by their median: that is the decision.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.aggregation import FinalVotes, Known, OwnAggregation
+    >>> class Stubborn(OwnAggregation):
+    ...     def final_votes(self, table, known):
+    ...         return FinalVotes(table)
+    >>> Stubborn().aggregate(np.array([[0, 1], [0, 1], [1, 1]]), Known()).decision
+    array([0, 1])
+    """
+
+    @abstractmethod
+    def final_votes(self, table: Array, known: Known) -> FinalVotes:
+        """Tell what each judge holds in the end."""
+
+    def aggregate(self, table: Array, known: Known = NOTHING) -> Answers:
+        """Count the final votes."""
+        from folkmoot.aggregation.counting import count_final_votes
+
+        return count_final_votes(self.final_votes(table, known).votes, known)
 
 
 def spread(choices: Ints, values: Floats, classes: int) -> Floats:
