@@ -25,6 +25,7 @@ from .clustering import ClusteringWarning as ClusteringWarning
 from .clustering import cluster as cluster
 from .comparison import Report as Report
 from .comparison import compare as compare
+from .council import Council as Council
 from .explanation import Explanation as Explanation
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusClusterer as ConsensusClusterer

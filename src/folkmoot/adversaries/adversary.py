@@ -190,9 +190,11 @@ def handed_in(
     inputs = votes.shape[1]
     right = np.full(inputs, UNCOLOURED) if truth is None else np.asarray(truth)
     for participant, adversary in adversaries.items():
-        for vote, known in set(zip(votes[participant].tolist(), right.tolist(), strict=True)):
-            where = (votes[participant] == vote) & (right == known)
-            result[participant, where] = adversary.first_vote(vote=vote, truth=known, classes=classes)
+        pairs, which = np.unique(np.stack([votes[participant], right]), axis=1, return_inverse=True)
+        said = [
+            adversary.first_vote(vote=vote, truth=known, classes=classes) for vote, known in pairs.T.tolist()
+        ]
+        result[participant] = np.array(said, dtype=result.dtype)[which.ravel()]
     if missing == "absent":
         result[votes == UNCOLOURED] = UNCOLOURED
     return result

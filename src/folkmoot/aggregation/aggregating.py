@@ -55,18 +55,23 @@ def aggregate(
     >>> aggregate([[0.5, 1.0], [0.7, float("nan")], [9.0, 3.0]], Median()).decision
     array([0.7, 2. ])
     """
-    rule = Plurality() if aggregation is None else aggregation
-    if not isinstance(rule, Aggregation):
-        raise TypeError(f"aggregation must be one of folkmoot.aggregation, such as Plurality(): got {rule!r}")
-    table, kind = _checked(votes, rule, classes)
+    rule = check_aggregation(Plurality() if aggregation is None else aggregation)
+    table, kind = check_table(votes, rule, classes)
     if kind != "labels":
         return rule.aggregate(table, Known(classes=classes))
     most = None if classes is None else checks.integer("classes", classes, least=1)
-    right = None if truth is None else _checked_truth(truth, table.shape[1])
+    right = None if truth is None else check_known_truth(truth, table.shape[1])
     return rule.aggregate(table, Known(truth=right, classes=most))
 
 
-def _checked(votes: npt.ArrayLike, rule: Aggregation, classes: int | None) -> tuple[Array, Kind]:
+def check_aggregation(rule: object) -> Aggregation:
+    """The aggregation, or TypeError if it is none."""
+    if not isinstance(rule, Aggregation):
+        raise TypeError(f"aggregation must be one of folkmoot.aggregation, such as Plurality(): got {rule!r}")
+    return rule
+
+
+def check_table(votes: npt.ArrayLike, rule: Aggregation, classes: int | None) -> tuple[Array, Kind]:
     """The table, and its kind, which its type and shape and what the aggregation takes tell."""
     try:
         array = np.asarray(votes)
@@ -74,7 +79,7 @@ def _checked(votes: npt.ArrayLike, rule: Aggregation, classes: int | None) -> tu
         raise ValueError(
             "votes must hold one row of equal length per participant: got unequal rows"
         ) from None
-    kind: Kind = "labels" if "labels" in rule.takes else rule.takes[0]
+    kind = _kind(array, rule)
     if kind == "labels":
         if array.dtype.kind == "f":
             raise ValueError(
@@ -96,7 +101,17 @@ def _checked(votes: npt.ArrayLike, rule: Aggregation, classes: int | None) -> tu
     return table, kind
 
 
-def _checked_truth(truth: Any, inputs: int) -> Ints:
+def _kind(array: Array, rule: Aggregation) -> Kind:
+    """What a table holds, of the kinds that the aggregation takes: integers are classes wherever these are."""
+    if "labels" in rule.takes and (array.dtype.kind != "f" or len(rule.takes) == 1):
+        return "labels"
+    if "probabilities" in rule.takes and (array.ndim == 3 or "numbers" not in rule.takes):
+        return "probabilities"
+    return "numbers"
+
+
+def check_known_truth(truth: Any, inputs: int) -> Ints:
+    """The right classes, -1 where not known; the first that is none is named."""
     right = np.asarray(truth)
     if right.shape != (inputs,):
         raise ValueError(f"truth must hold one class per input ({inputs}): got shape {right.shape}")

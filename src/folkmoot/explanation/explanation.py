@@ -12,7 +12,7 @@ from folkmoot.explanation.closeness import Closeness
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-CountedBy: TypeAlias = Literal["equal", "weight", "trust", "peer review"]
+CountedBy: TypeAlias = Literal["equal", "weight", "accuracy", "own", "trust", "peer review"]
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Explanation:
         All labels.
     voices : tuple of Voice
         Every participant's first vote, what it counted for, and what it holds in the end.
-    counted_by : {"equal", "weight", "trust", "peer review"}
+    counted_by : {"equal", "weight", "accuracy", "own", "trust", "peer review"}
         What makes votes count for more or less.
     changes : tuple of ChangeOfMind or None
         Who changed its mind, when, and after whose answers; None if the talk was not recorded.
@@ -173,6 +173,10 @@ class Explanation:
         The columns of the picture: first votes, rounds, the end.
     held : ndarray of int, shape (participant, column), optional
         What each held there, as places in ``labels``; -1 for none.
+    rule : str, default ""
+        Of a council: the aggregation that made the answer.
+    shares : tuple of (label, float), default ()
+        Of a council: the share of the vote that each label has by that rule, the largest first.
 
     Examples
     --------
@@ -207,6 +211,8 @@ class Explanation:
     missing: tuple[str, ...] = ()
     columns: tuple[str, ...] = ("first vote", "end")
     held: Ints | None = field(default=None, repr=False, compare=False)
+    rule: str = ""
+    shares: tuple[tuple[Any, float], ...] = ()
 
     def __str__(self) -> str:
         from folkmoot.explanation.words import as_text
@@ -268,6 +274,7 @@ class Explanation:
             "closeness": None if self.closeness is None else asdict(self.closeness),
             "missing": list(self.missing),
             "columns": list(self.columns),
+            "shares": [list(each) for each in self.shares],
         }
 
     @property

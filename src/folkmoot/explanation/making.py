@@ -12,6 +12,7 @@ import numpy as np
 from folkmoot import checks
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.comparison.open_inputs import why_one_is_open
+from folkmoot.council import CouncilOutcome
 from folkmoot.explanation import words
 from folkmoot.explanation.closeness import closeness
 from folkmoot.explanation.explanation import (
@@ -22,6 +23,7 @@ from folkmoot.explanation.explanation import (
     Unheard,
     Voice,
 )
+from folkmoot.explanation.table import explain_table
 from folkmoot.outcome import Outcome
 from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED, Missing, Votes
@@ -35,7 +37,8 @@ def why(outcome: Outcome, i: int, *, called: str | None = None) -> Explanation:
     Parameters
     ----------
     outcome : Outcome
-        What ``deliberate`` came to, with ``record=True`` if it is to be told who changed its mind.
+        What ``deliberate`` came to, with ``record=True`` if it is to be told who changed its mind. A council
+        needs no record: its table explains the answer.
     i : int
         The input: its column in the votes.
     called : str, optional
@@ -99,7 +102,12 @@ def why_of_answer(outcome: Outcome, i: int, *, called: str | None = None) -> Exp
     """
     place = _input(outcome, i)
     name = f"input {place}" if called is None else called
-    if outcome.replay is not None or outcome.played is None or outcome.played.recorded is None:
+    if (
+        isinstance(outcome, CouncilOutcome)
+        or outcome.replay is not None
+        or outcome.played is None
+        or outcome.played.recorded is None
+    ):
         return _explained(outcome, place, 0, name)
     answer = int(np.atleast_2d(outcome.decision)[0, place])
     for times in _TRIES:
@@ -132,6 +140,9 @@ def _first_votes(outcome: Outcome) -> Votes:
 def _explained(
     outcome: Outcome, i: int, repetition: int, name: str, *, drawn_again: bool = False
 ) -> Explanation:
+    if isinstance(outcome, CouncilOutcome):
+        names = _Names(outcome)
+        return explain_table(outcome, i, name, names.label, names.who)
     several = outcome.decisions.ndim == 3
     decisions = (outcome.decisions[repetition] if several else outcome.decisions)[:, i].astype(np.int64)
     decision = int(np.atleast_2d(outcome.decision)[repetition, i])
@@ -205,7 +216,7 @@ class _Names:
 
     def label(self, colour: int) -> Any:
         """The label of a colour; None for none."""
-        return None if colour == UNCOLOURED else self.labels[colour]
+        return None if colour == UNCOLOURED else self.labels[int(colour)]
 
     def who(self, participant: int) -> str:
         """The participant's name."""

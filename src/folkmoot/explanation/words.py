@@ -22,6 +22,8 @@ _OF_ONE: Final = {"were": "was", "are": "is"}
 COUNTED: Final = {
     "equal": "which all count the same",
     "weight": "with what each weighs",
+    "accuracy": "with the accuracy that is estimated of each",
+    "own": "with the weight that the median participant gives each",
     "trust": "with the trust that the median participant has in each",
     "peer review": "with the weight that the median participant gives each by peer review",
 }

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy.typing as npt
 
-from folkmoot.adversaries import Adversary
+from folkmoot.adversaries import Adversary, NumberAdversary
+from folkmoot.aggregation import Aggregation, Known
 from folkmoot.arrays import Progress
 from folkmoot.outcome import Outcome, RunsItself
 from folkmoot.played import Batch, Schedule
@@ -23,7 +24,9 @@ def deliberate(
     votes: npt.ArrayLike,
     protocol: SnowProtocol[Any] | RunsItself,
     *,
-    adversaries: Mapping[int, Adversary] | None = None,
+    aggregation: Aggregation | None = None,
+    known: Known | None = None,
+    adversaries: Mapping[int, Adversary | NumberAdversary] | None = None,
     truth: npt.ArrayLike | None = None,
     rounds: int = 50,
     sampling: Sampling | None = None,
@@ -48,9 +51,14 @@ def deliberate(
     votes : array-like of int, shape (participant, input)
         Everybody's first votes: colours 0..C-1, -1 for none.
     protocol : SnowProtocol, or any that runs itself
-        ``Slush``, ``Snowflake`` or ``Snowball``; or a protocol of ``folkmoot.outlook``, which has
-        ``run(votes, ...) -> Outcome`` and is handed all options but ``threads``, ``permute``,
+        ``Slush``, ``Snowflake`` or ``Snowball``; ``Council()``; or a protocol of ``folkmoot.outlook``. The
+        last two have ``run(votes, ...) -> Outcome`` and are handed all options but ``threads``, ``permute``,
         ``least_likeness`` and ``device``.
+    aggregation : Aggregation, optional
+        How a ``Council`` makes an answer of the table of votes, such as ``DawidSkene()``. The other protocols
+        are for plain votes, with the weights and thresholds of the paper, and take none.
+    known : Known, optional
+        What is known besides the votes, for the aggregation of a ``Council``.
     adversaries : mapping of int to Adversary, optional
         The Byzantine participants by number, such as ``{3: PerfectlyMalicious()}``.
     truth : array-like of int, shape (input,), optional
@@ -138,10 +146,15 @@ def deliberate(
     >>> deliberate(sparse, Slush(k=4, alpha=3), missing="uncoloured").decision
     array([-1])
     """
+    of_table: dict[str, Any] = {"aggregation": aggregation, "known": known}
+    if not getattr(protocol, "takes_aggregation", False):
+        _refuse_aggregation(protocol, of_table)
+        of_table = {}
     if isinstance(protocol, RunsItself):
         _refuse(protocol, least_likeness=least_likeness != 0, device=device == "cuda")
         return protocol.run(
             votes,
+            **of_table,
             adversaries=adversaries,
             truth=truth,
             rounds=rounds,
@@ -156,8 +169,9 @@ def deliberate(
             missing=missing,
             progress=progress,
         )
+    liars: Any = adversaries  # checked there
     setting = Setting.checked(
-        votes, protocol, adversaries, truth, sampling, schedule, rounds, classes, least_likeness
+        votes, protocol, liars, truth, sampling, schedule, rounds, classes, least_likeness
     )
     options = Options.checked(
         setting.votes.shape[1],
@@ -175,6 +189,16 @@ def deliberate(
             f"least_likeness compares answers to a whole batch, so it needs batch='shared': got {batch!r}"
         )
     return play(setting, options, missing, progress)
+
+
+def _refuse_aggregation(protocol: object, given: Mapping[str, object]) -> None:
+    """ValueError if an aggregation of a table is given to a protocol that has none."""
+    option = next((name for name, value in given.items() if value is not None), None)
+    if option is not None:
+        name = type(protocol).__name__
+        raise ValueError(
+            f"{name} takes no {option}, as it is for plain votes: give it with Council(), or leave it out"
+        )
 
 
 def _refuse(protocol: object, **given: bool) -> None:

@@ -118,7 +118,7 @@ def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]
     """
     honest = np.ones(len(values), dtype=np.bool_)
     honest[list(adversaries)] = False
-    low, high = values[honest].min(axis=0)[:, None], values[honest].max(axis=0)[:, None]
+    low, high = (end.reduce(values[honest], axis=0)[:, None] for end in (np.fmin, np.fmax))  # NaN: none there
     sent = values.copy()
     for participant, adversary in adversaries.items():
         middle, die = 0.5 * (low + high), np.full((1, 1, values.shape[2]), 0.5)
