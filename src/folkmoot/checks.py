@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -56,6 +57,13 @@ def integer(name: str, value: object, *, least: int | None = None) -> int:
     if least is not None and result < least:
         raise ValueError(f"{name} must satisfy {name} >= {least}: got {name}={result}")
     return result
+
+
+def one_of(name: str, value: object, known: Sequence[str]) -> str:
+    """The word, if it is one of those known."""
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, known))}: got {value!r}")
+    return value
 
 
 def rounds(value: object) -> int:

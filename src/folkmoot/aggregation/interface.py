@@ -221,6 +221,8 @@ class OwnAggregation(Aggregation):
     array([0, 1])
     """
 
+    learns: ClassVar[bool] = True  # from rows whose truth is known
+
     @abstractmethod
     def final_votes(self, table: Array, known: Known) -> FinalVotes:
         """Tell what each judge holds in the end."""

@@ -1,8 +1,10 @@
-"""Lists of models as scikit-learn parameters: every model, and every field of the protocol, has a name.
+"""Lists of models as scikit-learn parameters: every model, and every field of a rule, has a name.
 
-``estimators`` may be a plain list, so names are made up where there are none; ``protocol`` is immutable, so
-``protocol__alpha`` replaces it by a copy (of the default, where none is given). Both then work in
-``set_params``, ``clone`` and ``GridSearchCV``.
+``estimators`` may be a plain list, so names are made up where there are none. ``protocol`` and
+``aggregation`` are immutable, so ``protocol__alpha`` and ``aggregation__rows`` replace them by a copy. All of
+this then works in ``set_params``, ``clone`` and ``GridSearchCV``. scikit-learn's own ``_BaseComposition``
+takes named pairs only, and changes models in place: in ``[model] * 3`` all three are one object, and a fitted
+model is the caller's.
 """
 
 from __future__ import annotations
@@ -11,17 +13,24 @@ import copy
 import os
 from collections import Counter
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from sklearn.base import BaseEstimator, clone
 
 from folkmoot import checks
-from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.protocols import Slush
+
+_IMMUTABLE: Final = ("protocol", "aggregation")
 
 
 def named_models(estimators: Any) -> list[tuple[str, Any]]:
     """``estimators`` as (name, model) pairs; models without a name get that of their class."""
     _refuse_path(estimators)
+    if isinstance(estimators, dict):
+        raise TypeError(
+            "estimators must be a list of models or of (name, model) pairs: got a dict; write "
+            "list(models.items())"
+        )
     if not isinstance(estimators, (list, tuple)):
         raise TypeError(
             "estimators must be a list of models or of (name, model) pairs: got "
@@ -100,9 +109,10 @@ class Composed(BaseEstimator):
                 result[name] = model
                 inner = model.get_params(deep=True) if hasattr(model, "get_params") else {}
                 result.update({f"{name}__{key}": value for key, value in inner.items()})
-            protocol = result.get("protocol")
-            if isinstance(protocol, SnowProtocol) and is_dataclass(protocol):
-                result.update({f"protocol__{f.name}": getattr(protocol, f.name) for f in fields(protocol)})
+            for part in _IMMUTABLE:
+                rule = result.get(part)
+                if is_dataclass(rule) and not isinstance(rule, type):
+                    result.update({f"{part}__{f.name}": getattr(rule, f.name) for f in fields(rule)})
         return result
 
     def set_params(self, **params: Any) -> Self:
@@ -118,12 +128,15 @@ class Composed(BaseEstimator):
         ConsensusClassifier or ConsensusRegressor
             Itself, changed.
         """
-        for whole in ("estimators", "protocol"):
+        for whole in ("estimators", *_IMMUTABLE):
             if whole in params:
                 super().set_params(**{whole: params.pop(whole)})
-        inside = {key: params.pop(key) for key in list(params) if key.startswith("protocol__")}
-        if inside:
-            self._set_protocol({key.removeprefix("protocol__"): value for key, value in inside.items()})
+        for part in _IMMUTABLE:
+            inside = {key: params.pop(key) for key in list(params) if key.startswith(f"{part}__")}
+            if inside and part in self.get_params(deep=False):
+                self._set_fields(part, {key.partition("__")[2]: value for key, value in inside.items()})
+            else:
+                params |= inside
         names = [name for name, _ in self._pairs()]
         for name in [key for key in params if key in names]:
             self._replace(names.index(name), params.pop(name))
@@ -151,17 +164,27 @@ class Composed(BaseEstimator):
         items[place] = (items[place][0], model) if _is_pair(items[place]) else model
         self.estimators = items
 
-    def _set_protocol(self, values: dict[str, Any]) -> None:
-        protocol = getattr(self, "protocol", None)
-        if protocol is None and hasattr(self, "protocol"):
-            # The default for many participants: what is not set keeps its value, alpha the least majority.
-            k = checks.integer("k", values.get("k", checks.DEFAULT_K), least=1)
-            protocol = Slush(k, checks.least_alpha(k))
-        known = [f.name for f in fields(protocol)] if is_dataclass(protocol) else []
+    def _set_fields(self, part: str, values: dict[str, Any]) -> None:
+        rule = getattr(self, part)
+        if rule is None:
+            rule = self._instead_of_none(part, values)
+        known = [f.name for f in fields(rule)] if is_dataclass(rule) else []
         unknown = next((name for name in values if name not in known), None)
         if unknown is not None:
-            raise ValueError(f"protocol has no parameter {unknown!r}: expected one of {', '.join(known)}")
-        self.protocol: Any = replace(protocol, **values)  # type: ignore[type-var]
+            expected = f"expected one of {', '.join(known)}" if known else "it has none"
+            raise ValueError(f"{part} has no parameter {unknown!r}: {expected}")
+        setattr(self, part, replace(rule, **values))
+
+    def _instead_of_none(self, part: str, values: dict[str, Any]) -> Any:
+        """The rule whose fields are set where none was given."""
+        if part == "aggregation":
+            raise ValueError(
+                f"aggregation is None, which has no parameter {next(iter(values))!r}: set it first, such as "
+                "aggregation=PeerReview()"
+            )
+        # The default for many participants: what is not set keeps its value, alpha the least majority.
+        k = checks.integer("k", values.get("k", checks.DEFAULT_K), least=1)
+        return Slush(k, checks.least_alpha(k))
 
     def __sklearn_clone__(self) -> Self:
         """A copy with the same parameters; models that are fitted already stay as they are."""

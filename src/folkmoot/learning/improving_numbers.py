@@ -108,11 +108,11 @@ class ImprovingRegressor(KeepingEstimator, CheckingEstimator):
             if safe and why is None:
                 # An old model that cannot be measured is no reason to keep it.
                 before = done.before if len(done.before) else np.full(len(y), np.inf)
-                why = numbers_speak_against(before, done.after, _by_mean(y))
+                why = numbers_speak_against(before, done.after, by_mean(y))
             changes.append(
                 NumberChange(
-                    old.name, len(y), self._count_shown(i), _root(done.before),
-                    _root(done.after) if len(done.after) else None, why, old.model,
+                    old.name, len(y), self._count_shown(i), root(done.before),
+                    root(done.after) if len(done.after) else None, why, old.model,
                 )
             )  # fmt: skip
             people.append(done.participant if why is None else old)
@@ -211,12 +211,12 @@ def _why_not(i: int, task: Task, faults: dict[int, str]) -> str | None:
     return "it has one row only" if len(task.y) < 2 else None
 
 
-def _by_mean(y: Array) -> Floats:
+def by_mean(y: Array) -> Floats:
     """(row,): squared errors of the mean of all other rows, added up over outputs."""
     values = y.reshape(len(y), -1)
     apart = (values - values.mean(axis=0)) * len(y) / max(len(y) - 1, 1)
     return np.asarray((apart**2).sum(axis=1))
 
 
-def _root(squares: Floats) -> float:
+def root(squares: Floats) -> float:
     return float(np.sqrt(squares.mean())) if len(squares) else float("nan")

@@ -233,13 +233,18 @@ def unseen_answers(task: Task, done: Participant) -> tuple[Array, Array] | str:
     kept = [fold for fold in (task.folds or (task.held_out,)) if 0 < len(fold) < len(rows)]
     answers = [task.y[:0]]
     for fold in kept:
-        unseen = replace(done, model=_fit(task, np.setdiff1d(rows, fold))[0])
+        unseen = learnt_numbers(task, done, np.setdiff1d(rows, fold))
         each = numbers_like(unseen, rows_of(task.X, fold), task.y[fold])
         if isinstance(each, str):
             return each
         answers.append(each)
     places = np.concatenate([rows[:0], *kept])
     return task.y[places], np.concatenate(answers)
+
+
+def learnt_numbers(task: Task, done: Participant, rows: Ints) -> Participant:
+    """The participant with a model of numbers that is fitted on these of its rows."""
+    return replace(done, model=_fit(task, rows)[0])
 
 
 def squared_errors(participant: Participant, X: Any, y: Array) -> Array | str:

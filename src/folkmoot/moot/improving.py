@@ -1,0 +1,268 @@
+"""Models that improve each other: participants agree on answers for a pool, and each refits its own model.
+
+For labels the rule is that of ``folkmoot.trust.improvement``, on arrays; here are models and rows
+(docs/improve.md). Numbers are those that the moot agrees on in ``predict``, or each one's final ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, Literal
+
+import numpy as np
+from scipy import sparse
+
+from folkmoot.adversaries import Adversary, Knows, handed_in
+from folkmoot.aggregation import Known, OwnAggregation
+from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
+from folkmoot.learning.check_rows import check_showing, own_answers, shown_places
+from folkmoot.learning.improvement import Change, Improvement, NumberChange, NumberImprovement
+from folkmoot.learning.improving import Refitted, judged, refit, too_few
+from folkmoot.learning.improving_numbers import by_mean, refit_numbers, root
+from folkmoot.learning.kept_rows import check_safe
+from folkmoot.learning.labels import as_colours
+from folkmoot.learning.participants import Participant, Task, cross_validated, tell
+from folkmoot.learning.probabilities import chances_of
+from folkmoot.learning.tables import rows_in, rows_of, stacked
+from folkmoot.levels import in_levels
+from folkmoot.trust import AgreedLabels, OwnRows, agree_on_labels
+from folkmoot.trust.own_rows import numbers_speak_against
+from folkmoot.votes import UNCOLOURED, Votes
+
+_STREAM: Final = 19  # of the random numbers that choose rows to show
+_FOLDS_STREAM: Final = 20  # of those that cut own rows into folds
+
+# Asks all participants, or does something else for each: ``Moot._everybody``.
+Everybody = Callable[[Any, Sequence[tuple[Any, ...]], Progress | None], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Improved:
+    """Participants with new models, or their old ones, and what changed."""
+
+    participants: list[Participant]
+    improvement: Improvement | NumberImprovement
+
+
+def improve_labels(
+    participants: Sequence[Participant],
+    tasks: Sequence[Task],
+    X: Any,
+    classes: Array,
+    everybody: Everybody,
+    *,
+    rows: int | Literal["all"],
+    safe: bool,
+    seed: int,
+    prefit: bool,
+    adversaries: Mapping[int, Adversary],
+    truth: Votes | None,
+    progress: Progress | None,
+) -> Improved:
+    """Agree on labels for the pool X, and refit every model on its own rows and these."""
+    check_showing(rows, None)
+    check_safe(safe)
+    seer = next((i for i, liar in adversaries.items() if Knows.TRUTH in liar.knows), None)
+    if truth is None and seer is not None:
+        raise ValueError(
+            f"participant {participants[seer].name!r} is {type(adversaries[seer]).__name__}, which must know "
+            "the truth: give y, the right labels of the pool"
+        )
+    draw = np.random.default_rng([seed, _STREAM])
+    shown = [shown_places(task.y, rows, draw) for task in tasks]
+    unseen = _unseen(participants, tasks, classes, everybody, prefit)
+    votes, faults = _handed_in(participants, tasks, shown, unseen, X, classes, everybody)
+    agreed = _agreed(votes, tasks, shown, classes, truth, adversaries, rows_in(X), safe)
+    why_not: list[str | None] = [
+        f"its model cannot answer: {faults[i]}"
+        if i in faults
+        else too_few(unseen[i], tasks[i]) or agreed.why_not[i]
+        for i in range(len(tasks))
+    ]
+    refitted: list[Refitted] = everybody(
+        refit,
+        [
+            (task, person, X, None if why else classes[labels])
+            for task, person, labels, why in zip(tasks, participants, agreed.labels, why_not, strict=True)
+        ],
+        progress,
+    )
+    changes, people = [], []
+    for i, done in enumerate(refitted):
+        old, before = participants[i], _right(unseen[i], tasks[i].y, classes)
+        footing = agreed.footing(i) if safe else None
+        why, right = judged(why_not[i], done, before, len(classes), footing)
+        after = None if right is None else int(right.sum())
+        changes.append(
+            Change(old.name, len(tasks[i].y), len(shown[i]), int(before.sum()), after, why, old.model)
+        )
+        people.append(done.participant if why is None else old)
+    tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
+    return Improved(people, Improvement(tuple(changes), rows_in(X), classes[agreed.labels]))
+
+
+def _unseen(
+    participants: Sequence[Participant],
+    tasks: Sequence[Task],
+    classes: Array,
+    everybody: Everybody,
+    prefit: bool,
+) -> list[Floats | None]:
+    """(row, class): what models that have not seen its own rows say of them; None for failures."""
+    if prefit:  # then the rows given to fit are new to the models
+        asked = [(person, task.X, classes) for person, task in zip(participants, tasks, strict=True)]
+        given = everybody(chances_of, asked, None)
+        return [None if isinstance(each, str) else each for each in given]
+    whole = [
+        (task, person, np.arange(len(task.y)), classes, True)
+        for task, person in zip(tasks, participants, strict=True)
+    ]
+    found: list[Floats | None] = everybody(own_answers, whole, None)
+    return found
+
+
+def _handed_in(
+    participants: Sequence[Participant],
+    tasks: Sequence[Task],
+    shown: Sequence[Ints],
+    unseen: Sequence[Floats | None],
+    X: Any,
+    classes: Array,
+    everybody: Everybody,
+) -> tuple[Floats, dict[int, str]]:
+    """(participant, shown row and then input, class): honest answers, 0 for one that fails; and faults."""
+    parts = [rows_of(task.X, own) for task, own in zip(tasks, shown, strict=True) if len(own)]
+    asked = stacked([*parts, X])
+    said = everybody(chances_of, [(person, asked, classes) for person in participants], None)
+    faults = {i: each for i, each in enumerate(said) if isinstance(each, str)}
+    if len(faults) == len(said):
+        raise ValueError(f"no participant can answer; the first, {participants[0].name!r}, says {faults[0]}")
+    tell([f"{participants[i].name} ({why})" for i, why in faults.items()], "predict_proba failed")
+    votes = np.zeros((len(tasks), rows_in(asked), len(classes)))
+    for i, each in enumerate(said):
+        if not isinstance(each, str):
+            votes[i] = in_levels(each)
+    for i, at in enumerate(_places(shown)):
+        own = unseen[i]
+        votes[i, at] = 0.0 if own is None or i in faults else in_levels(own[shown[i]])
+    return votes, faults
+
+
+def _agreed(
+    votes: Floats,
+    tasks: Sequence[Task],
+    shown: Sequence[Ints],
+    labels: Array,
+    truth: Votes | None,
+    liars: Mapping[int, Adversary],
+    inputs: int,
+    safe: bool,
+) -> AgreedLabels:
+    classes = len(labels)
+    colours = [as_colours(task.y, labels) for task in tasks]
+    own = [
+        OwnRows(at, mine[some], np.bincount(mine, minlength=classes).astype(np.float64))
+        for at, mine, some in zip(_places(shown), colours, shown, strict=True)
+    ]
+    right = [mine[some] for mine, some in zip(colours, shown, strict=True)]
+    known = np.concatenate([*right, np.full(inputs, UNCOLOURED) if truth is None else truth])
+
+    def told(answers: Floats) -> Floats:
+        """Liars say one class of each input, as if they were sure of it, or nothing."""
+        if not liars:
+            return answers
+        named = np.where(answers.any(axis=2), answers.argmax(axis=2), UNCOLOURED)
+        said = handed_in(named, dict(liars), known, classes)
+        heard = answers.copy()
+        for i in liars:
+            heard[i] = in_levels(np.eye(classes)[np.maximum(said[i], 0)])
+            heard[i, (said[i] == UNCOLOURED) | (said[i] >= classes)] = 0.0
+        return heard
+
+    pool = np.arange(votes.shape[1] - inputs, votes.shape[1])
+    return agree_on_labels(votes, own, pool, told, steady=bool(safe))
+
+
+def _right(unseen: Floats | None, y: Array, classes: Array) -> Bools:
+    """Which rows the old model's clones answer right without having seen them."""
+    if unseen is None:
+        return np.zeros(len(y), dtype=np.bool_)
+    return np.asarray(unseen.any(axis=1) & (classes[unseen.argmax(axis=1)] == y))
+
+
+def _places(shown: Sequence[Ints]) -> list[Ints]:
+    """Where each one's shown rows are among the inputs that all answer."""
+    ends = np.cumsum([0, *(len(own) for own in shown)])
+    return [np.arange(start, end) for start, end in pairwise(ends)]
+
+
+def improve_numbers(
+    participants: Sequence[Participant],
+    tasks: Sequence[Task],
+    X: Any,
+    numbers: Floats,
+    faults: Mapping[int, str],
+    everybody: Everybody,
+    *,
+    safe: bool,
+    seed: int,
+    prefit: bool,
+    shown: int,
+    progress: Progress | None,
+) -> Improved:
+    """Refit every model on its own rows and the numbers (participant, input[, output]) of the pool X."""
+    check_safe(safe)
+    folded = cross_validated(tasks, np.random.default_rng([seed, _FOLDS_STREAM]))
+    why_not = [
+        f"its model cannot answer: {faults[i]}"
+        if i in faults
+        else ("it has one row only" if len(task.y) < 2 else None)
+        for i, task in enumerate(tasks)
+    ]
+    refitted = everybody(
+        refit_numbers,
+        [
+            (task, person, X, None if why else mine, prefit)
+            for task, person, mine, why in zip(folded, participants, numbers, why_not, strict=True)
+        ],
+        progress,
+    )
+    changes, people = [], []
+    for i, done in enumerate(refitted):
+        old, y = participants[i], tasks[i].y
+        why = why_not[i] or done.fault
+        if safe and why is None:
+            # An old model that cannot be measured is no reason to keep it.
+            before = done.before if len(done.before) else np.full(len(y), np.inf)
+            why = numbers_speak_against(before, done.after, by_mean(y))
+        after = root(done.after) if len(done.after) else None
+        changes.append(NumberChange(old.name, len(y), shown, root(done.before), after, why, old.model))
+        people.append(done.participant if why is None else old)
+    tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
+    return Improved(people, NumberImprovement(tuple(changes), rows_in(X), numbers))
+
+
+def agreed_numbers(table: Floats, rule: Any, known: Known) -> Floats:
+    """(participant, input[, output]): the numbers that each fits its model to."""
+    if isinstance(rule, OwnAggregation):
+        return np.asarray(rule.final_votes(table, known).votes)
+    decision = rule.aggregate(table, known).decision
+    return np.broadcast_to(decision, (len(table), *decision.shape)).copy()
+
+
+def check_pool(X: Any, own: Any) -> None:
+    """Complain about a pool that is empty, or of another kind than what was fitted on."""
+    if hasattr(X, "__len__") and not sparse.issparse(X) and len(X) == 0:
+        raise ValueError("X_unlabelled must hold at least one input to agree on: got none")
+    if own is not None and _kind(X) != _kind(own):
+        raise ValueError(f"X_unlabelled must be of the kind that was fitted on, {_kind(own)}: got {_kind(X)}")
+
+
+def _kind(X: Any) -> str:
+    if sparse.issparse(X):
+        return "a sparse matrix"
+    if isinstance(X, np.ndarray):
+        return "an array"
+    return f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}".replace("builtins ", "")

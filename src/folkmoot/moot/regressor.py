@@ -1,0 +1,445 @@
+"""``ConsensusRegressor``: private models that predict numbers, and one number that they agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
+
+from folkmoot.adversaries import FarAway, NumberAdversary
+from folkmoot.aggregation import Aggregation, Answers, OwnAggregation, Rows, TrimmedMean
+from folkmoot.arrays import Array, Floats, Ints, Progress
+from folkmoot.council import Council
+from folkmoot.explanation import Explanation
+from folkmoot.learning.participants import (
+    Participant,
+    Task,
+    fit_regressor,
+    learnt_numbers,
+    numbers_like,
+    some_rows,
+    squared_errors,
+    stratified_shards,
+)
+from folkmoot.learning.tables import check_inputs, rows_of
+from folkmoot.moot.exporting import Exported, of_numbers
+from folkmoot.moot.first_votes import FirstVotes, numbers_cast
+from folkmoot.moot.improving import agreed_numbers, improve_numbers
+from folkmoot.moot.moot import Moot
+from folkmoot.outcome import Outcome
+
+_FOLDS = 5
+_NOBODY: Ints = np.empty(0, dtype=np.int64)
+
+
+class ConsensusRegressor(RegressorMixin, Moot):
+    """Participants that each have a model of numbers, and agree on one number per input.
+
+    All participants agree on one table of first numbers, and ``aggregation`` makes an answer of it.
+
+    Parameters
+    ----------
+    estimators : list of models, or list of (str, model)
+        One model per participant, with or without its name; with ``groups`` a list of one model serves every
+        group.
+    aggregation : Aggregation, optional
+        How one number is made of all: ``TrimmedMean(liars=2)``, ``Median()``, ``GeometricMedian()``,
+        ``Krum()``, ``Mean()`` or ``PeerReview()``. Default: ``TrimmedMean()``.
+    prefit : bool, default False
+        Whether the models are fitted already, of any family.
+    holdout : float or None, default None
+        The share of its rows by which each participant learns how far it is off; the model that predicts is
+        fitted on all of them.
+    columns : list or mapping, optional
+        What each participant sees of an input, as for ``ConsensusClassifier``.
+    n_jobs : int, optional
+        Processes for fitting and predicting, through joblib. Default: 1.
+    random_state : int, RandomState or None, default None
+        Seeds the shards, and models without a seed of their own.
+
+    Attributes
+    ----------
+    participants_ : list of Participant
+        The participants, each with name and model.
+    estimators_ : list of models
+        The fitted models, one per participant.
+    named_estimators_ : dict of str to model
+        The same by the participants' names.
+    n_outputs_ : int
+        How many numbers are predicted for an input.
+    shown_ : Rows or None
+        With peer review: everybody's numbers on the rows that were shown, what is right, and whose they are.
+
+    Examples
+    --------
+    >>> from folkmoot.aggregation import Mean
+    >>> from folkmoot.moot import ConsensusRegressor
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.linear_model import Ridge
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> moot = ConsensusRegressor([Ridge(0.1)] * 10, random_state=0).fit(X[:300], y[:300])
+    >>> moot.predict(X[300:303]).round()
+    array([180., 148., 178.])
+    """
+
+    # See ConsensusClassifier.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
+
+    n_outputs_: int
+
+    def __init__(
+        self,
+        estimators: Any,
+        *,
+        aggregation: Aggregation | None = None,
+        prefit: bool = False,
+        holdout: float | None = None,
+        columns: Any = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.aggregation = aggregation
+        self.prefit = prefit
+        self.holdout = holdout
+        self.columns = columns
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any = None,
+        y: Any = None,
+        groups: Any = None,
+        *,
+        reference: Any = None,
+        progress: Progress | None = None,
+        **fit_params: Any,
+    ) -> Self:
+        """Let every participant fit a clone of its model on its own rows.
+
+        With ``prefit`` nothing is fitted, and X and y are optional: they only tell each participant how far
+        it is off.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (row, feature), optional
+            The rows; or shape (row,): texts, or other things that the models take.
+        y : array-like of float, shape (row,) or (row, output), optional
+            Their numbers.
+        groups : array-like, shape (row,), optional
+            Whose each row is. Default: rows are sorted by y and dealt out in turn.
+        reference : (X, y), optional
+            With peer review: public rows and their numbers, which everybody takes for right.
+        progress : callable, optional
+            Called with (done, all) whenever a participant is fitted.
+        **fit_params : dict
+            ``sample_weight``, one number per row, reaches the models that take it. There is no other.
+
+        Returns
+        -------
+        ConsensusRegressor
+            Itself, fitted.
+
+        Raises
+        ------
+        ValueError
+            If what is given does not fit together, such as fewer than two participants.
+
+        Warns
+        -----
+        ParticipantWarning
+            About single participants, such as one whose model takes no sample weights.
+        """
+        self._fit(X, y, groups, reference, progress, fit_params)
+        return self
+
+    def _aggregation(self) -> Aggregation:
+        return TrimmedMean() if self.aggregation is None else self.aggregation
+
+    def _check_parameters(self) -> None:
+        rule = self._aggregation()
+        if not isinstance(rule, Aggregation):
+            raise TypeError(
+                f"aggregation must be one of folkmoot.aggregation, such as TrimmedMean(): got {rule!r}"
+            )
+        if "numbers" not in rule.takes:
+            raise ValueError(
+                f"{type(rule).__name__} takes {rule.takes[0]}, not numbers: it is for ConsensusClassifier"
+            )
+
+    def _targets(self, X: Any, y: Any) -> tuple[Any, Array]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "fit(X, y), or prefit=True for models that are fitted already"
+            )
+        X = check_inputs(self, X, reset=True)
+        values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = column_or_1d(values, warn=True)
+        check_consistent_length(X, values)
+        return X, values
+
+    def _learn_answers(self, y: Array | None) -> None:
+        self.n_outputs_ = 1 if y is None or y.ndim == 1 else y.shape[1]
+
+    def _fit_one(self) -> Callable[[Task], Participant]:
+        return fit_regressor
+
+    def _held_out(self, share: float, draw: np.random.Generator) -> Callable[[Array], Ints]:
+        if not share:
+            return lambda own: _NOBODY  # noqa: ARG005
+        return partial(some_rows, share=share, rng=draw)
+
+    def _measured(self, participant: Participant, X: Any, y: Array) -> Participant:
+        if not len(y):
+            return participant
+        errors = squared_errors(participant, X, y)
+        if isinstance(errors, str):
+            return replace(participant, fault=errors)
+        return replace(participant, held_out=len(errors), squared_error=float(errors.mean()))
+
+    def _votes_on(self, X: Any) -> FirstVotes:
+        outputs = None if self.prefit and self.n_outputs_ == 1 else self.n_outputs_
+        return numbers_cast(self._ask(X), outputs, self._names, X)
+
+    def _own_votes(self) -> Callable[[Task, Participant, Ints], Array | None]:
+        return own_numbers
+
+    def _as_votes(self, y: Any) -> Array:
+        return np.asarray(y, dtype=np.float64)
+
+    def _held_rows(self) -> Rows | None:
+        return None
+
+    # ---- answers -----------------------------------------------------------------------------
+
+    def votes(self, X: Any) -> Floats:
+        """Ask every participant by itself.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of float, shape (participant, input) or (participant, input, output)
+            The numbers, NaN for no answer.
+        """
+        check_is_fitted(self, "participants_")
+        return self._first_votes(X).table
+
+    def predict(self, X: Any, groups: Any = None) -> Floats:
+        """Answer each row with the number that the moot agrees on.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        groups : array-like, shape (input,), optional
+            With an own aggregation: whose each input is, by the names of participants. Each input then has
+            the final number of its own participant.
+
+        Returns
+        -------
+        ndarray of float, shape (input,) or (input, output)
+            The numbers.
+
+        Warns
+        -----
+        ParticipantWarning
+            If a participant's model fails; the others go on without it.
+        """
+        check_is_fitted(self, "participants_")
+        self._check_parameters()
+        votes = self._first_votes(X)
+        if groups is not None:
+            return self._of_sites(votes, groups)
+        answers: Answers = self._aggregation().aggregate(votes.table, self._known(votes))
+        return np.asarray(answers.decision)
+
+    def deliberate(self, X: Any, *, adversaries: Any = None) -> Outcome:
+        """Let the participants come to their answers, and tell who held what.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        adversaries : int or mapping of str or int to NumberAdversary, optional
+            An experiment: how many lie (drawn by ``random_state``, ``FarAway``), or which and how.
+
+        Returns
+        -------
+        Outcome
+            First numbers, what each holds in the end, and the decision.
+        """
+        check_is_fitted(self, "participants_")
+        self._check_parameters()
+        votes = self._first_votes(X)
+        outcome = Council().run(
+            votes.table,
+            aggregation=self._aggregation(),
+            known=self._known(votes),
+            adversaries=self._liars(adversaries, NumberAdversary, FarAway),
+            seed=self.seed_,
+        )
+        return replace(outcome, names=tuple(self._names), faults=votes.faults)
+
+    def why(self, X: Any, i: int = 0) -> Explanation:
+        """Explain the answer to one row: who said what, what that counted for, and the answer.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        i : int, default 0
+            The row of X that is explained.
+
+        Returns
+        -------
+        Explanation
+            ``print`` it, or show it in a notebook.
+        """
+        return self.deliberate(X).why(i)
+
+    def _of_sites(self, votes: FirstVotes, groups: Any) -> Floats:
+        from folkmoot.moot.own_site import places_of
+
+        rule = self._aggregation()
+        if not isinstance(rule, OwnAggregation):
+            raise ValueError(
+                f"groups needs an own aggregation, such as PeerReview(): {type(rule).__name__} gives all the "
+                "same number"
+            )
+        whose = places_of(groups, self._names, votes.table.shape[1])
+        final = rule.final_votes(votes.table, replace(self._known(votes), judges=np.unique(whose)))
+        return np.asarray(final.votes[whose, np.arange(len(whose))])
+
+    def transform(self, X: Any) -> Floats:
+        """Make the participants' first numbers columns, as features for another model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of float or data frame, shape (input, participant x output)
+            The numbers, nan for no answer; after ``set_output`` a data frame with names.
+        """
+        table = self.votes(X)
+        return table.T if table.ndim == 2 else table.transpose(1, 0, 2).reshape(table.shape[1], -1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
+        """Name the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Not used; scikit-learn passes it.
+
+        Returns
+        -------
+        ndarray of str, shape (participant x output,)
+            The participants' names, numbered by output where there are several.
+        """
+        check_is_fitted(self, "participants_")
+        names = self._names
+        if self.n_outputs_ > 1:
+            names = [f"{name}_{output}" for name in names for output in range(self.n_outputs_)]
+        return np.array(names, dtype=object)
+
+    # ---- improving ---------------------------------------------------------------------------
+
+    def improve(self, X_unlabelled: Any, safe: bool = False, *, progress: Progress | None = None) -> Self:
+        """Agree on numbers for a pool of inputs, and refit every model on its own rows and these.
+
+        The participants agree as in ``predict``, by the same aggregation. Then each fits a fresh clone of its
+        model to its own rows and these numbers. ``participants_`` have the new models, ``improvement_`` the
+        old ones and what changed. If anything fails, the estimator stays as it was.
+
+        Parameters
+        ----------
+        X_unlabelled : array-like, sparse matrix or data frame, shape (input, feature)
+            The pool: inputs of the kind that was fitted on.
+        safe : bool, default False
+            Whether a participant keeps its old model unless its own rows bear out the new one: this must be
+            nearer to them than their mean, and a sign test must not find it further off than the old one.
+        progress : callable, optional
+            Called with (done, all) whenever a participant has fitted its new model.
+
+        Returns
+        -------
+        ConsensusRegressor
+            Itself, with new models.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        ValueError
+            If there are no rows of the participants (prefit models, or a moot read from a file), or the pool
+            is empty or has other columns.
+        """
+        tasks = self._rows_kept()
+        X = self._pool(X_unlabelled, tasks)
+        votes = self._votes_on(X)
+        done = improve_numbers(
+            self.participants_,
+            tasks,
+            X,
+            agreed_numbers(votes.table, self._aggregation(), self._known(votes)),
+            votes.faults,
+            self._everybody,
+            safe=safe,
+            seed=self.seed_,
+            prefit=self.prefit,
+            shown=0 if self.shown_ is None else int((self.shown_.owner >= 0).sum()) // len(tasks),
+            progress=progress,
+        )
+        return self._adopt(done)
+
+    def _exported(self) -> list[Exported]:
+        if self.n_outputs_ > 1:
+            raise ValueError(
+                f"nodes agree on one number per input: these models give {self.n_outputs_}; fit a "
+                "moot for each"
+            )
+        tasks: list[Task | None] = list(getattr(self, "_own_rows", None) or [None] * len(self.participants_))
+        return [of_numbers(each, task) for each, task in zip(self.participants_, tasks, strict=True)]
+
+    # ---- scikit-learn's tags -----------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        self._inherit_tags(tags)
+        return tags
+
+
+def own_numbers(task: Task, participant: Participant, places: Ints) -> Array | None:
+    """A participant's numbers for its shown rows, by models that have not seen them; None if one fails."""
+    whole = np.arange(len(task.y))
+    said = np.full(task.y.shape, np.nan)
+    rng = np.random.default_rng(task.seed or 0)
+    first = task.y.reshape(len(task.y), -1)[:, 0]
+    for part in stratified_shards(first, min(_FOLDS, len(whole)), rng):
+        if not np.isin(part, places).any() or len(part) == len(whole):
+            continue
+        try:
+            unseen = learnt_numbers(task, participant, np.setdiff1d(whole, part))
+        except (ValueError, TypeError, RuntimeError):
+            return None
+        answers = numbers_like(unseen, rows_of(task.X, part), task.y[part])
+        if isinstance(answers, str):
+            return None
+        said[part] = answers
+    return np.asarray(said[places])
