@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from contextlib import redirect_stdout
-from io import StringIO
+from contextlib import nullcontext
 from typing import Any
 
 from docutils import nodes
@@ -15,6 +14,7 @@ from sphinx.util.typing import ExtensionMetadata
 from typer.main import get_command
 
 from folkmoot.cli.app import app as folkmoot
+from folkmoot.cli.options import ListingCommand
 
 
 def commands() -> Iterator[tuple[str, Any, Any]]:
@@ -47,9 +47,8 @@ class Commands(SphinxDirective):
             usage = " ".join([typed, *command.collect_usage_pieces(context)])
             section += nodes.literal_block(usage, usage)
             section += _paragraphs(inspect.cleandoc(command.help or ""))
-            with redirect_stdout(StringIO()):  # its help fills in the names of protocols and attacks
-                command.format_help(context, context.make_formatter())
-            told = [param.get_help_record(context) for param in command.params]
+            with command.naming() if isinstance(command, ListingCommand) else nullcontext():
+                told = [param.get_help_record(context) for param in command.params]
             if any(told):
                 section += _options([each for each in told if each])
             made.append(section)

@@ -102,7 +102,7 @@ def check_table(votes: npt.ArrayLike, rule: Aggregation, classes: int | None) ->
 
 
 def _kind(array: Array, rule: Aggregation) -> Kind:
-    """What a table holds, of the kinds that the aggregation takes: integers are classes wherever these are."""
+    """What a table holds, of the kinds that the aggregation takes: integers are classes if it takes these."""
     if "labels" in rule.takes and (array.dtype.kind != "f" or len(rule.takes) == 1):
         return "labels"
     if "probabilities" in rule.takes and (array.ndim == 3 or "numbers" not in rule.takes):

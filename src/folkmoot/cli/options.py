@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -101,6 +103,12 @@ class ListingCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """As usual, with the names in place of ``{protocols}`` and ``{attacks}``."""
+        with self.naming():
+            super().format_help(ctx, formatter)
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Meanwhile the help of the options has the names that there are now."""
         helps = {option: str(getattr(option, "help", None) or "") for option in self.params}
         helps = {option: told for option, told in helps.items() if "{" in told}
         if helps:
@@ -110,9 +118,11 @@ class ListingCommand(TyperCommand):
             for option, told in helps.items():
                 named = told.replace("{protocols}", ", ".join(PROTOCOLS))
                 vars(option)["help"] = named.replace("{attacks}", ", ".join(ATTACKS))
-        super().format_help(ctx, formatter)
-        for option, told in helps.items():  # there may be others when it is asked for again
-            vars(option)["help"] = told
+        try:
+            yield
+        finally:
+            for option, told in helps.items():
+                vars(option)["help"] = told
 
 
 def device_called(typed: str) -> DeviceName:
