@@ -13,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from folkmoot.aggregation import DawidSkene, aggregate
-from folkmoot.node.rules import dawid_skene, median, plurality, pool, trimmed_mean, weighted
+from folkmoot.node.rules.dawid_skene import dawid_skene
 from folkmoot.node.rules.fixed import ONE, log2, power
+from folkmoot.node.rules.numbers import median, trimmed_mean
+from folkmoot.node.rules.pools import pool
+from folkmoot.node.rules.votes import plurality, weighted
 
 VOTES = st.lists(st.lists(st.integers(-1, 4), min_size=7, max_size=7), min_size=1, max_size=9)
 
