@@ -133,10 +133,10 @@ class Composed(BaseEstimator):
                 super().set_params(**{whole: params.pop(whole)})
         for part in _IMMUTABLE:
             inside = {key: params.pop(key) for key in list(params) if key.startswith(f"{part}__")}
-            if inside and part in self.get_params(deep=False):
+            if inside and part not in self.get_params(deep=False):
+                raise ValueError(f"{type(self).__name__} has no parameter {part!r}")
+            if inside:
                 self._set_fields(part, {key.partition("__")[2]: value for key, value in inside.items()})
-            else:
-                params |= inside
         names = [name for name, _ in self._pairs()]
         for name in [key for key in params if key in names]:
             self._replace(names.index(name), params.pop(name))
