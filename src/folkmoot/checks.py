@@ -1,16 +1,18 @@
 """Checks of what callers hand in: each failure is one line that names the broken rule and the values.
 
 Messages read "<what> must satisfy <inequality>: got <values>", so that the reader sees what was
-wrong and what to type instead. The command line prints them as they are.
+wrong and what to type instead. The command line prints them with its options for the names of arguments.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Final
+from functools import partial
+from string import Formatter
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +48,60 @@ class ByzantineThresholdWarning(UserWarning):
     """
 
 
+class ArgumentError(ValueError):
+    """An argument that does not fit. The message names arguments as the caller knows them.
+
+    Parameters
+    ----------
+    message : str
+        The message. ``{alpha}`` is the name of an argument, ``{alpha=}`` its name and value,
+        ``{alpha!r}`` and ``{alpha!s}`` its value.
+    **given : object
+        The values that the message shows.
+
+    Examples
+    --------
+    >>> from folkmoot.checks import ArgumentError
+    >>> error = ArgumentError("{alpha} must satisfy k/2 < alpha <= k: got {alpha=}, {k=}", alpha=5, k=10)
+    >>> print(error)
+    alpha must satisfy k/2 < alpha <= k: got alpha=5, k=10
+    >>> error.named({"alpha": "--alpha"})
+    '--alpha must satisfy k/2 < alpha <= k: got --alpha 5, k=10'
+    """
+
+    def __init__(self, message: str, **given: object) -> None:
+        self.message = message
+        self.given = given
+        super().__init__(self.named({}))
+
+    def named(self, options: Mapping[str, str]) -> str:
+        """The message with these names, such as options of a command, for those of arguments."""
+        return "".join(
+            literal + self._filled(field, conversion, options)
+            for literal, field, _, conversion in Formatter().parse(self.message)
+        )
+
+    def _filled(self, field: str | None, conversion: str | None, options: Mapping[str, str]) -> str:
+        if field is None:
+            return ""
+        name = field.removesuffix("=")
+        if conversion is not None:
+            return repr(self.given[name]) if conversion == "r" else str(self.given[name])
+        if name == field:
+            return options.get(name, name)
+        return f"{options[name]} {self.given[name]}" if name in options else f"{name}={self.given[name]}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), self.message, **self.given), ()
+
+
+def _bad(name: str, rule: str, value: object) -> ValueError:
+    """The error of one argument, or of something else with a name, that breaks a rule."""
+    if not name.isidentifier():
+        return ValueError(f"{name} {rule}: got {name}={value}")
+    return ArgumentError(f"{{{name}}} {rule}: got {{{name}=}}", **{name: value})
+
+
 def integer(name: str, value: object, *, least: int | None = None) -> int:
     """``value`` as an int, without rounding, and not below ``least``."""
     try:
@@ -55,14 +111,15 @@ def integer(name: str, value: object, *, least: int | None = None) -> int:
     if isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} must be an integer: got {name}={value!r}")
     if least is not None and result < least:
-        raise ValueError(f"{name} must satisfy {name} >= {least}: got {name}={result}")
+        raise _bad(name, f"must satisfy {name} >= {least}", result)
     return result
 
 
 def one_of(name: str, value: object, known: Sequence[str]) -> str:
     """The word, if it is one of those known."""
     if not isinstance(value, str) or value not in known:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, known))}: got {value!r}")
+        words = " or ".join(map(repr, known))
+        raise ArgumentError(f"{{{name}}} must be {words}: got {{{name}!r}}", **{name: value})
     return value
 
 
@@ -70,7 +127,10 @@ def rounds(value: object) -> int:
     """A number of rounds, or an error if it is none."""
     many = integer("rounds", value, least=0)
     if many > _MOST_ROUNDS:
-        raise ValueError(f"rounds must satisfy rounds <= {_MOST_ROUNDS:,}: got rounds={many}")
+        raise ArgumentError(
+            f"{{rounds}} must satisfy rounds <= {_MOST_ROUNDS:,}: got {{rounds=}}",
+            rounds=many,
+        )
     return many
 
 
@@ -78,7 +138,7 @@ def seed(value: object) -> int:
     """A seed, or an error if it is none."""
     number = integer("seed", value, least=0)
     if number >= 2**63:
-        raise ValueError(f"seed must satisfy seed < 2^63: got seed={number}")
+        raise ArgumentError("{seed} must satisfy seed < 2^63: got {seed=}", seed=number)
     return number
 
 
@@ -87,7 +147,11 @@ def query(k: object, alpha: object) -> tuple[int, int]:
     size = integer("k", k, least=1)
     threshold = integer("alpha", alpha)
     if not size < 2 * threshold <= 2 * size:
-        raise ValueError(f"alpha must satisfy k/2 < alpha <= k: got alpha={threshold}, k={size}")
+        raise ArgumentError(
+            "{alpha} must satisfy k/2 < alpha <= k: got {alpha=}, {k=}",
+            alpha=threshold,
+            k=size,
+        )
     return size, threshold
 
 
@@ -106,10 +170,14 @@ def population(n: object, byzantine: object) -> tuple[int, int]:
     """Participants in all, n <= MOST_PARTICIPANTS, and how many of them are Byzantine, 0 <= byzantine < n."""
     everyone = integer("n", n, least=1)
     if everyone > MOST_PARTICIPANTS:
-        raise ValueError(f"n must satisfy n <= {MOST_PARTICIPANTS:,}: got n={everyone}")
+        raise ArgumentError(f"{{n}} must satisfy n <= {MOST_PARTICIPANTS:,}: got {{n=}}", n=everyone)
     liars = integer("byzantine", byzantine)
     if not 0 <= liars < everyone:
-        raise ValueError(f"byzantine must satisfy 0 <= byzantine < n: got byzantine={liars}, n={everyone}")
+        raise ArgumentError(
+            "{byzantine} must satisfy 0 <= byzantine < n: got {byzantine=}, {n=}",
+            byzantine=liars,
+            n=everyone,
+        )
     return everyone, liars
 
 
@@ -120,7 +188,7 @@ def probability(name: str, value: object) -> float:
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number within [0, 1]: got {name}={value!r}") from None
     if not 0.0 <= number <= 1.0:
-        raise ValueError(f"{name} must satisfy 0 <= {name} <= 1: got {name}={number}")
+        raise _bad(name, f"must satisfy 0 <= {name} <= 1", number)
     return number
 
 
@@ -136,7 +204,7 @@ def finite(name: str, value: object) -> float:
     """A number that is neither infinite nor NaN."""
     result = number(name, value)
     if not math.isfinite(result):
-        raise ValueError(f"{name} must be finite: got {name}={result}")
+        raise _bad(name, "must be finite", result)
     return result
 
 
@@ -152,18 +220,18 @@ def accuracies(p: npt.ArrayLike, honest: int | None = None) -> Floats:
     except (TypeError, ValueError):
         raise TypeError(f"p must be a number or a sequence of numbers: got {p!r}") from None
     if values.ndim != 1:
-        raise ValueError(f"p must be one-dimensional: got an array of shape {values.shape}")
+        raise ArgumentError(f"{{p}} must be one-dimensional: got an array of shape {values.shape}")
     if values.size == 0:
-        raise ValueError("p must hold one accuracy per honest participant: got an empty sequence")
+        raise ArgumentError("{p} must hold one accuracy per honest participant: got an empty sequence")
     if honest is not None and values.size != honest:
-        raise ValueError(
-            "p must hold one accuracy per honest participant (n - byzantine = "
-            f"{honest}): got {values.size} values"
+        raise ArgumentError(
+            f"{{p}} must hold one accuracy per honest participant (n - byzantine = {honest}): got "
+            f"{values.size} values"
         )
     bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
     if bad.size:
         where = int(bad[0])
-        raise ValueError(f"p must satisfy 0 <= p <= 1: got p[{where}]={values[where]}")
+        raise ArgumentError(f"{{p}} must satisfy 0 <= p <= 1: got p[{where}]={values[where]}")
     return values
 
 
@@ -176,15 +244,19 @@ def required_votes(n: int, delta: object = None, q: object = None) -> int:
     """
     if q is not None:
         if delta is not None and delta != 0:
-            raise ValueError(f"give delta or q, not both: got delta={delta}, q={q}")
+            raise ArgumentError("give {delta} or {q}, not both: got {delta=}, {q=}", delta=delta, q=q)
         share = q if isinstance(q, Fraction) else Fraction(repr(probability("q", q)))
         if not Fraction(1, 2) < share <= 1:
-            raise ValueError(f"q must satisfy 1/2 < q <= 1: got q={q}")
+            raise ArgumentError("{q} must satisfy 1/2 < q <= 1: got {q=}", q=q)
         return math.ceil(share * n)
     margin = integer("delta", 0 if delta is None else delta, least=0)
     needed = n // 2 + 1 + margin
     if needed > n:
-        raise ValueError(f"delta must satisfy floor(n/2) + 1 + delta <= n: got delta={margin}, n={n}")
+        raise ArgumentError(
+            "{delta} must satisfy floor(n/2) + 1 + delta <= n: got {delta=}, {n=}",
+            delta=margin,
+            n=n,
+        )
     return needed
 
 

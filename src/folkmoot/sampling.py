@@ -53,7 +53,7 @@ class Everyone:
     def urn(self, n: int, k: int) -> int:
         """All n nodes, or ValueError if they are fewer than k."""
         if checks.integer("k", k, least=1) > n:
-            raise ValueError(f"k must satisfy 1 <= k <= n: got k={k}, n={n}")
+            raise checks.ArgumentError("{k} must satisfy 1 <= k <= n: got {k=}, {n=}", k=k, n=n)
         return n
 
     def check(self, n: int, k: int) -> None:
@@ -84,8 +84,10 @@ class Others:
     def urn(self, n: int, k: int) -> int:
         """The n - 1 others, or ValueError if they are fewer than k."""
         if checks.integer("k", k, least=1) > n - 1:
-            raise ValueError(
-                f"k must satisfy 1 <= k <= n-1 when the asker does not ask itself: got k={k}, n={n}"
+            raise checks.ArgumentError(
+                "{k} must satisfy 1 <= k <= n-1 when the asker does not ask itself: got {k=}, {n=}",
+                k=k,
+                n=n,
             )
         return n - 1
 
@@ -237,8 +239,9 @@ class Neighbours:
         degrees = np.diff(self.starts)
         if np.any(degrees < k):
             node = int(np.flatnonzero(degrees < k)[0])
-            raise ValueError(
-                f"every node must have at least k={k} neighbours: node {node} has {degrees[node]}"
+            raise checks.ArgumentError(
+                f"every node must have at least {{k=}} neighbours: node {node} has {degrees[node]}",
+                k=k,
             )
 
     def restricted(self, participants: Sequence[int]) -> Neighbours:

@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from folkmoot import checks
 from folkmoot.arrays import Ints
 from folkmoot.partitions import numbered
 from folkmoot.tabular import Table, open_table, shortened
@@ -288,9 +289,13 @@ def _cast(path: Source, names: dict[str, str], said_before: str = "has voted on"
 def _check_columns(table: Table, names: dict[str, str]) -> None:
     for what, name in names.items():
         if name not in table.columns:
-            raise ValueError(
-                f"{table.path} has no column {name!r}: it has {shortened(table.columns)}; "
-                f"say which one it is with {what}=NAME"
+            raise checks.ArgumentError(
+                "{path!s} has no column {name!r}: it has {columns!s}; "
+                f"say which one it is with {{{what}=}}",
+                path=table.path,
+                name=name,
+                columns=shortened(table.columns),
+                **{what: "NAME"},
             )
 
 

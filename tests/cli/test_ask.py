@@ -104,9 +104,9 @@ def test_more_first_votes_may_be_asked_for(moot: Nodes, tmp_path: Path) -> None:
     assert "undecided: 4 (only 4 of 5 voted so at first, and 5 must)" in shown
     command = ["ask", path, "--via", moot.settings[0].folder]
     for number in (0, 6, -1):
-        asked = f"--least-voters must satisfy 1 <= least_voters <= 5, from one more than may lie to all participants: got --least-voters {number}"  # noqa: E501
+        asked = f"least_voters must satisfy 1 <= least_voters <= 5, from one more than may lie to all participants: got least_voters={number}"  # noqa: E501
         assert_refused(asked, *command, f"--least-voters={number}")
-    assert_refused("--least-voters must not be given with trust", *command, "--least-voters", 2, "--trust")
+    assert_refused("least_voters must not be given with trust", *command, "--least-voters", 2, "--trust")
 
 
 def test_missing_values_are_undecided_and_the_rest_is_decided(moot: Nodes, tmp_path: Path) -> None:

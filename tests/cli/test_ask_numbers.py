@@ -149,7 +149,7 @@ def test_the_page_puts_a_motion_of_numbers_and_shows_value_and_window(browser: B
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--regression"], "regression needs tol"),
+        (["--regression"], "--regression needs --tol"),
         (["--regression", "--tol", "0"], "--tol must be a number above 0: got 0.0"),
         (["--regression", "--tol", "-2"], "--tol must be a number above 0: got -2.0"),
         (["--regression", "--tol", "nan"], "--tol must be a number above 0: got nan"),
@@ -157,8 +157,8 @@ def test_the_page_puts_a_motion_of_numbers_and_shows_value_and_window(browser: B
         (["--tol", "0.5"], "--tol must be given with"),
         (["--voting", "ranks"], "--voting must be 'labels' or 'probabilities': got 'ranks'"),
         (["--regression", "--tol", "1", "--trust"], "trust must not be given for numbers"),
-        (["--regression", "--tol", "1", "--labels", "a,b"], "--labels must not be given with regression"),
-        (["--regression", "--tol", "1", "--k", "2"], "--k must be at least 3 for numbers in a moot of 6"),
+        (["--regression", "--tol", "1", "--labels", "a,b"], "--labels must not be given with --regression"),
+        (["--regression", "--tol", "1", "--k", "2"], "k must be at least 3 for numbers in a moot of 6"),
         (["--voting", "probabilities", "--labels", "a,b"], "gives no probabilities"),
     ],
 )

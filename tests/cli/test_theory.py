@@ -193,7 +193,7 @@ def test_byzantine_warning_comes_once_with_a_plot_too(tmp_path: Path) -> None:
         ("theory accuracy --n 11 --k 5 --p 0x0.5", "groups of 1 to 10,000,000 participants: got '0x0.5'"),
         ("theory accuracy --n 11 --k 5 --p=-1x0.5,12x0.5", "got '-1x0.5'"),
         ("theory accuracy --n 11 --k 5 --p 99999999999999x0.5", "groups of 1 to 10,000,000"),
-        ("theory accuracy --n 2 --k 1 --p inf,-inf", "got --p (value 1) inf"),
+        ("theory accuracy --n 2 --k 1 --p inf,-inf", "got p[0]=inf"),
         (
             "theory accuracy --n 100 --p 0.6 --delta 50",
             "floor(n/2) + 1 + delta <= n: got --delta 50, --n 100",

@@ -36,9 +36,10 @@ def check_clusters(n_clusters: object, objects: int) -> int:
     """The number of clusters: at least 2, and not above the number of objects."""
     clusters = checks.integer("n_clusters", n_clusters)
     if not 2 <= clusters <= objects:
-        raise ValueError(
-            f"n_clusters must satisfy 2 <= n_clusters <= the number of objects ({objects}): "
-            f"got n_clusters={clusters}"
+        raise checks.ArgumentError(
+            f"{{n_clusters}} must satisfy 2 <= n_clusters <= the number of objects ({objects}): got "
+            f"{{n_clusters=}}",
+            n_clusters=clusters,
         )
     return clusters
 

@@ -131,6 +131,6 @@ def tally(votes: Votes, classes: int, weights: Floats | None = None) -> Array:
 def _needed(n: int, delta: int, q: float | None) -> int:
     if q is not None:
         if delta != 1:  # 1 is the default, so the caller gave both
-            raise ValueError(f"give delta or q, not both: got delta={delta}, q={q}")
+            raise checks.ArgumentError("give delta or q, not both: got {delta=}, {q=}", delta=delta, q=q)
         return checks.required_votes(n, q=q)
     return checks.required_votes(n, delta)

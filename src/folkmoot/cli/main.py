@@ -63,7 +63,7 @@ def _run() -> int:
             raise
         if isinstance(error, OSError) and error.filename is not None:
             return _complain(f"{error.filename}: {error.strerror}")
-        return _complain(_as_typed(str(error)) or type(error).__name__)
+        return _complain(_told(error) or type(error).__name__)
     except Exception as error:
         # sqlite3's errors have no base above, and the module is loaded only by those who raise them.
         if type(error).__module__ != "sqlite3" or os.environ.get("FOLKMOOT_DEBUG"):
@@ -77,10 +77,14 @@ def _say_interrupted(*more: str) -> None:
         print("folkmoot: " + ": ".join(["interrupted", *more]), file=sys.stderr)
 
 
-def _as_typed(message: str) -> str:
-    from folkmoot.cli.option_names import as_typed, options_of
+def _told(error: Exception) -> str:
+    from folkmoot.checks import ArgumentError
 
-    return as_typed(message, options_of(sys.argv[1:]))
+    if not isinstance(error, ArgumentError):
+        return str(error)
+    from folkmoot.cli.typed_options import typed_options
+
+    return error.named(typed_options(sys.argv[1:]))
 
 
 def _complain(message: str) -> int:

@@ -109,11 +109,19 @@ def read_table(
     ((9, 1), (3, 1))
     """
     given = {"test": test, "test_groups": test_groups, "test_rows": test_rows}
-    both = [f"{name}={value}" for name, value in given.items() if value is not None]
+    both = {name: value for name, value in given.items() if value is not None}
     if len(both) > 1:
-        raise ValueError(f"give one of test, test_groups and test_rows: got {', '.join(both)}")
+        told = ", ".join(f"{{{name}=}}" for name in both)
+        raise checks.ArgumentError(
+            f"give one of {{test}}, {{test_groups}} and {{test_rows}}: got {told}",
+            **both,
+        )
     if task is not None and task not in get_args(Task):
-        raise ValueError(f"task must be {' or '.join(get_args(Task))}: got {task!r}")
+        raise checks.ArgumentError(
+            "{task} must be {tasks!s}: got {got!r}",
+            tasks=" or ".join(get_args(Task)),
+            got=task,
+        )
     sheet = read_sheet(path, (target, group))
     _check_columns(sheet, target, group, drop)
     layout = layout_of(sheet, target, group, drop)
@@ -173,12 +181,14 @@ def _check_columns(
     sheet: Sheet, target: str, group: str | None, drop: Sequence[str], also: Sequence[str] = ()
 ) -> None:
     if target == group:
-        raise ValueError(
-            f"group must be another column than the target: got target={target!r}, group={group!r}"
+        raise checks.ArgumentError(
+            "{group} must be another column than the target: got {target=}, {group=}",
+            target=repr(target),
+            group=repr(group),
         )
     used = next((name for name in drop if name in (target, group)), None)
     if used is not None:
-        raise ValueError(f"drop must not name the target or the group: got {used!r}")
+        raise checks.ArgumentError("{drop} must not name the target or the group: got {used!r}", used=used)
     for name in (target, *([] if group is None else [group]), *drop, *also):
         if name not in sheet.columns:
             raise ValueError(f"{sheet.path} has no column {name!r}: it has {shortened(sheet.columns)}")
@@ -258,7 +268,10 @@ def _held_out(
             own = rng.permutation(data.rows(name))
             tested[own[: min(round(share * len(own)), len(own) - 1)]] = True
         if not tested.any():
-            raise ValueError(f"test_rows={share} leaves no row to test on: give more, or a file of test rows")
+            raise checks.ArgumentError(
+                "{test_rows=} leaves no row to test on: give more, or a file of test rows",
+                test_rows=share,
+            )
         return tested
     count = max(1, round(_share("test_groups", 0.2 if test_groups is None else test_groups) * len(names)))
     if len(names) - count < 2:
@@ -272,5 +285,8 @@ def _held_out(
 
 def _share(name: str, value: float) -> float:
     if not 0 < value < 1:
-        raise ValueError(f"{name} must satisfy 0 < {name} < 1: got {name}={value}")
+        raise checks.ArgumentError(
+            f"{{{name}}} must satisfy 0 < {name} < 1: got {{{name}=}}",
+            **{name: value},
+        )
     return value

@@ -22,6 +22,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from folkmoot import checks
+
 
 def _small_forest() -> Any:
     return RandomForestClassifier(n_estimators=20)
@@ -93,7 +95,10 @@ def models_for(name: str, participants: int, *, numbers: bool = False) -> list[A
         other = "; --task classification makes classes of them" if numbers and name in MODELS else ""
         if "." in name or "/" in name:  # a path
             other = "; every group fits its own, and files of fitted models are for folkmoot node run --model"
-        raise ValueError(f"model must be one of {', '.join([*known, MIXED])}{what}: got {name!r}{other}")
+        names = ", ".join([*known, MIXED])
+        raise checks.ArgumentError(
+            f"{{model}} must be one of {names}{what}: got {{name!r}}{other}", name=name
+        )
     return [known[name]() for _ in range(participants)]
 
 

@@ -393,8 +393,9 @@ def check_holdout(holdout: object) -> float:
     """The share to keep back, 0 <= holdout < 1; None is 0."""
     share = checks.probability("holdout", 0.0 if holdout is None else holdout)
     if share == 1.0:
-        raise ValueError(
-            "holdout must satisfy 0 <= holdout < 1: got holdout=1.0, which leaves nothing to fit"
+        raise checks.ArgumentError(
+            "{holdout} must satisfy 0 <= holdout < 1: got {holdout=}, which leaves nothing to fit",
+            holdout=share,
         )
     return share
 

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import get_scorer, get_scorer_names
 
+from folkmoot import checks
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.participants import first_sentence
 from folkmoot.votes import UNCOLOURED, Votes
@@ -74,7 +75,9 @@ def score_numbers(wanted: Mapping[str, Scorer], numbers: Floats, truth: Array) -
         try:
             found[name] = float(scorer(told, places, truth))
         except (AttributeError, ValueError, TypeError) as error:
-            raise ValueError(f"scoring={name!r} cannot be computed here: {first_sentence(error)}") from None
+            raise checks.ArgumentError(
+                "{scoring=} cannot be computed here: {why!s}", scoring=repr(name), why=first_sentence(error)
+            ) from None
     return found
 
 
@@ -88,9 +91,10 @@ def scorers(scoring: Scoring) -> dict[str, Scorer]:
         [scoring] if isinstance(scoring, str) else list(scoring) if isinstance(scoring, Sequence) else None
     )
     if not names:
-        raise ValueError(
-            "scoring must be a name of scikit-learn's scorers, several, or a mapping of names to scorers: "
-            f"got {scoring!r}"
+        raise checks.ArgumentError(
+            "{scoring} must be a name of scikit-learn's scorers, several, or a mapping of names to scorers: "
+            "got {scoring!r}",
+            scoring=scoring,
         )
     return {str(name): _scorer(name) for name in names}
 
@@ -101,7 +105,9 @@ def _scorer(name: object) -> Scorer:
         return get_scorer(name)  # type: ignore[no-any-return]
     near = get_close_matches(str(name), known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else "sklearn.metrics.get_scorer_names() lists them"
-    raise ValueError(f"scoring must name scikit-learn's scorers: got {name!r}; {hint}")
+    raise checks.ArgumentError(
+        "{scoring} must name scikit-learn's scorers: got {name!r}; {hint!s}", name=name, hint=hint
+    )
 
 
 def of_one_class(name: str) -> bool:
@@ -181,7 +187,9 @@ def _by(
         except (AttributeError, ValueError, TypeError) as error:
             if strict:
                 why = first_sentence(error) + _instead(name, error)
-                raise ValueError(f"scoring={name!r} cannot be computed here: {why}") from None
+                raise checks.ArgumentError(
+                    "{scoring=} cannot be computed here: {why!s}", scoring=repr(name), why=why
+                ) from None
             found[name] = None
     return found
 

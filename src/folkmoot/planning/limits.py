@@ -93,9 +93,9 @@ class Liars:
         """The liars, or an error that says what they can be."""
         if isinstance(byzantine, float | np.floating):
             if not 0 <= byzantine < 1:
-                raise ValueError(
-                    "byzantine must be a count, or a share of the participants in [0, 1): "
-                    f"got byzantine={byzantine}"
+                raise checks.ArgumentError(
+                    "{byzantine} must be a count, or a share of the participants in [0, 1): got {byzantine=}",
+                    byzantine=byzantine,
                 )
             return cls(float(byzantine))
         return cls(checks.integer("byzantine", byzantine, least=0))

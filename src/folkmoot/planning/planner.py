@@ -234,7 +234,7 @@ def _planned(
     batch = checks.integer("inputs", inputs, least=1)
     longest = checks.integer("rounds", rounds, least=1)
     if longest > 1000:
-        raise ValueError(f"rounds must satisfy rounds <= 1000: got rounds={longest}")
+        raise checks.ArgumentError("{rounds} must satisfy rounds <= 1000: got {rounds=}", rounds=longest)
     checks.integer("seed", seed, least=0)
     protocols = list(PROTOCOLS)
     if protocol is not None:
@@ -270,18 +270,19 @@ def _moot(blank: Moot, n: int | None, liars: Liars, target: Target | None) -> Mo
     if many is None and target is not None:
         many = _DEFAULT if target.n is None else max(2, target.n)
     if many is None:
-        raise ValueError("n is missing: give the number of participants, such as n=40")
+        raise checks.ArgumentError("{n} is missing: give the number of participants, such as {n=}", n=40)
     everyone = checks.integer("n", many, least=2)
     if everyone > _MOST:
-        raise ValueError(f"n must satisfy n <= {_MOST:,}: got n={everyone}")
+        raise checks.ArgumentError(f"{{n}} must satisfy n <= {_MOST:,}: got {{n=}}", n=everyone)
     if liars.share and liars.among(everyone) == everyone:
-        raise ValueError(
-            f"byzantine must leave somebody honest: got byzantine={liars.given} of {everyone} participants"
+        raise checks.ArgumentError(
+            f"{{byzantine}} must leave somebody honest: got {{byzantine=}} of {everyone} participants",
+            byzantine=liars.given,
         )
     _, byzantine = checks.population(everyone, liars.among(everyone))
     if isinstance(crowd, Skilled) and crowd.size not in (None, everyone, everyone - byzantine):
-        raise ValueError(
-            f"p must hold one accuracy for each of the {everyone} participants, or for each of the "
+        raise checks.ArgumentError(
+            f"{{p}} must hold one accuracy for each of the {everyone} participants, or for each of the "
             f"{everyone - byzantine} honest ones: got {crowd.size} values"
         )
     return Moot(crowd, everyone, byzantine, blank.inputs, blank.seed, blank.device)

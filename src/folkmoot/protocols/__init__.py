@@ -3,6 +3,7 @@
 from dataclasses import fields
 from typing import Any, Final
 
+from folkmoot import checks
 from folkmoot.protocols.slush import Slush
 from folkmoot.protocols.snow import Alpha, SnowProtocol, winner
 from folkmoot.protocols.snowball import Snowball
@@ -29,7 +30,11 @@ __all__ = [
 def protocol_called(name: str) -> type[SnowProtocol[Any]]:
     """The kind of protocol that a name stands for; ValueError if it stands for none."""
     if name not in PROTOCOLS:
-        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}: got {name!r}")
+        raise checks.ArgumentError(
+            "{protocol} must be one of {known!s}: got {name!r}",
+            known=", ".join(PROTOCOLS),
+            name=name,
+        )
     return PROTOCOLS[name]
 
 

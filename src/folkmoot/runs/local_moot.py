@@ -67,9 +67,10 @@ class LocalMoot:
         check_shown_rows(self.check_rows)
         if self.check_rows and self.trust:
             raise ValueError("give --peer-review or --trust, not both: peer review shows trust beside it")
-        if not 1 <= checks.integer("--inputs", self.inputs) <= 449:
-            raise ValueError(
-                f"--inputs must satisfy 1 <= inputs <= 449, the digits set aside: got inputs={self.inputs}"
+        if not 1 <= checks.integer("inputs", self.inputs) <= 449:
+            raise checks.ArgumentError(
+                "{inputs} must satisfy 1 <= inputs <= 449, the digits set aside: got {inputs=}",
+                inputs=self.inputs,
             )
 
         self._check_kind()

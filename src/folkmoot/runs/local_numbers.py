@@ -66,10 +66,11 @@ class LocalNumbers:
                 f"--attack must be one that a node can play with --regression, "
                 f"{', '.join(PLAYABLE_IN_NUMBERS)}: got {self.attack!r}"
             )
-        if not 1 <= checks.integer("--inputs", self.inputs) <= MOST_INPUTS:
-            raise ValueError(
-                f"--inputs must satisfy 1 <= inputs <= {MOST_INPUTS}, the patients set aside: "
-                f"got inputs={self.inputs}"
+        if not 1 <= checks.integer("inputs", self.inputs) <= MOST_INPUTS:
+            raise checks.ArgumentError(
+                f"{{inputs}} must satisfy 1 <= inputs <= {MOST_INPUTS}, the patients set aside: "
+                "got {inputs=}",
+                inputs=self.inputs,
             )
         check_shown_rows(self.check_rows)
         Terms(regression=True, tol=self.tol)

@@ -192,9 +192,11 @@ def prepare(
 def check_members(nodes: int, most: int, *, byzantine: int, kill: int, pause: int, note: str = "") -> None:
     """ValueError unless so many nodes can be started, and two honest ones are left of them."""
     if not 3 <= checks.integer("nodes", nodes) <= most:
-        raise ValueError(f"--nodes must satisfy 3 <= nodes <= {most}{note}: got {nodes}")
+        raise checks.ArgumentError(
+            f"{{nodes}} must satisfy 3 <= nodes <= {most}{note}: got {{nodes=}}", nodes=nodes
+        )
     for name, many in (("byzantine", byzantine), ("kill", kill), ("pause", pause)):
-        checks.integer(f"--{name}", many, least=0)
+        checks.integer(name, many, least=0)
     faulty = byzantine + kill + pause
     if faulty > nodes - 2:
         raise ValueError(
@@ -205,8 +207,11 @@ def check_members(nodes: int, most: int, *, byzantine: int, kill: int, pause: in
 
 def check_shown_rows(rows: int) -> None:
     """ValueError unless each node may show so many check rows in a motion; 0 is none."""
-    if not 0 <= checks.integer("--check-rows", rows) <= MOST_CHECK_ROWS:
-        raise ValueError(f"--check-rows must satisfy 0 <= check_rows <= {MOST_CHECK_ROWS}: got {rows}")
+    if not 0 <= checks.integer("check_rows", rows) <= MOST_CHECK_ROWS:
+        raise checks.ArgumentError(
+            f"{{check_rows}} must satisfy 0 <= check_rows <= {MOST_CHECK_ROWS}: got {{check_rows=}}",
+            check_rows=rows,
+        )
 
 
 def name_of(place: int) -> str:

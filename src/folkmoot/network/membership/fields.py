@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from folkmoot import checks
+
 LONGEST_ORGANISATION = 200
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -24,7 +26,9 @@ _UNSHOWN = ("Cc", "Cs", "Zl", "Zp")  # control characters, lone surrogates, sepa
 def check_name(name: object) -> str:
     """A participant's name: short, and the same in every file, terminal and certificate."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"name must be 1 to 64 letters (a to z), digits, '-', '_' or '.': got {name!r}")
+        raise checks.ArgumentError(
+            "{name} must be 1 to 64 letters (a to z), digits, '-', '_' or '.': got {name!r}", name=name
+        )
     return name
 
 

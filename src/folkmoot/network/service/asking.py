@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy.typing as npt
 
+from folkmoot import checks
 from folkmoot.network.membership.identity import SETTINGS
 from folkmoot.network.service.control import MotionProgress, Put, look, put
 from folkmoot.network.service.door import door_of
@@ -104,15 +105,27 @@ class Terms:
     def __post_init__(self) -> None:
         check_protocol_name(self.protocol)
         if self.weights not in get_args(Weights):
-            raise ValueError(f"weights must be 'equal', 'record' or 'learnt': got {self.weights!r}")
+            raise checks.ArgumentError(
+                "{weights} must be 'equal', 'record' or 'learnt': got {weights!r}",
+                weights=self.weights,
+            )
         if isinstance(self.alpha, str) and self.alpha != "local":
-            raise ValueError(f"alpha must be a whole number or 'local': got {self.alpha!r}")
+            raise checks.ArgumentError(
+                "{alpha} must be a whole number or 'local': got {alpha!r}",
+                alpha=self.alpha,
+            )
         if isinstance(self.labels, str):
-            raise ValueError(f"labels must be several, such as ['no', 'yes']: got {self.labels!r}")
+            raise checks.ArgumentError(
+                "{labels} must be several, such as ['no', 'yes']: got {labels!r}",
+                labels=self.labels,
+            )
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))
         if self.voting not in get_args(Voting):
-            raise ValueError(f"voting must be 'labels' or 'probabilities': got {self.voting!r}")
+            raise checks.ArgumentError(
+                "{voting} must be 'labels' or 'probabilities': got {voting!r}",
+                voting=self.voting,
+            )
         self._check_review()
         self._check_numbers()
 
@@ -125,14 +138,22 @@ class Terms:
         """Who learns whom to believe needs nothing else that says so."""
         if not self.peer_review and self.weights != "learnt":
             return
-        what = "peer review" if self.peer_review else f"weights={self.weights!r}"
+        what = "peer review" if self.peer_review else "{weights=}"
         if self.trust or self.weights == "record":
-            other = "trust" if self.trust else f"weights={self.weights!r}"
-            raise ValueError(f"give {what} or {other}, not both: each says whom a node believes")
+            other = "trust" if self.trust else "{weights=}"
+            raise checks.ArgumentError(
+                f"give {what} or {other}, not both: each says whom a node believes",
+                weights=repr(self.weights),
+            )
         if self.least_voters is not None and self.talk == "labels":
-            raise ValueError(f"least_voters must not be given with {what}: each node decides for itself")
+            raise checks.ArgumentError(
+                f"{{least_voters}} must not be given with {what}: each node decides for itself",
+                weights=repr(self.weights),
+            )
         if self.answers != "labels" and self.weights == "learnt":
-            raise ValueError(f"weights='learnt' is for labels, and not for {self.answers}")
+            raise checks.ArgumentError(
+                f"{{weights=}} is for labels, and not for {self.answers}", weights=repr(self.weights)
+            )
 
     @property
     def talk(self) -> Answers:
@@ -141,26 +162,30 @@ class Terms:
 
     def _check_numbers(self) -> None:
         if self.regression and self.voting != "labels":
-            raise ValueError("give regression or voting='probabilities', not both")
+            raise checks.ArgumentError("give {regression} or {voting=}, not both", voting=repr(self.voting))
         if self.talk == "labels":
             if self.tol is not None:
                 why = ": by peer review the talk is about labels" if self.answers != "labels" else ""
-                raise ValueError(f"tol must be given with regression or voting='probabilities' only{why}")
+                raise checks.ArgumentError(
+                    f"{{tol}} must be given with {{regression}} or {{voting=}} only{why}",
+                    voting="'probabilities'",
+                )
             return
         if self.regression and self.tol is None:
-            raise ValueError(
-                "regression needs tol, how far apart signed numbers may be, such as tol=0.5: got none"
+            raise checks.ArgumentError(
+                "{regression} needs {tol}, how far apart signed numbers may be, such as {tol=}: got none",
+                tol=0.5,
             )
         if self.tol is not None:
             check_tol(self.tol, self.answers)
         plain = Terms()
         for name in ("protocol", "alpha", "beta", "weights", "trust"):
             if getattr(self, name) != getattr(plain, name):
-                raise ValueError(
-                    f"{name} must not be given for {self.answers}: they are agreed on by the trimmed mean"
+                raise checks.ArgumentError(
+                    f"{{{name}}} must not be given for {self.answers}: they are agreed on by the trimmed mean"
                 )
         if self.regression and self.labels is not None:
-            raise ValueError("labels must not be given with regression: numbers have none")
+            raise checks.ArgumentError("{labels} must not be given with {regression}: numbers have none")
 
 
 class Asker:

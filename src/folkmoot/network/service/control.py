@@ -22,6 +22,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import numpy as np
 
+from folkmoot import checks
 from folkmoot.checks import default_query
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.roster import faults
@@ -141,12 +142,16 @@ def motion_of(put: Put, node: AnyNode, own: Sequence[str] | None) -> Motion:
     else:  # all others are asked: that is what the guarantees of the rule are for
         k, alpha = min(others, MOST_ASKED) if put.k is None else put.k, LOCAL
     if not 1 <= k <= others:
-        raise ValueError(f"k must satisfy 1 <= k <= {others}, the number of others: got k={k}")
+        raise checks.ArgumentError(
+            f"{{k}} must satisfy 1 <= k <= {others}, the number of others: got {{k=}}",
+            k=k,
+        )
     least = faults(node.seat.n) + 1
     if put.least_voters is not None and not least <= put.least_voters <= others + 1:
-        raise ValueError(
-            f"least_voters must satisfy {least} <= least_voters <= {others + 1}, from one more than may "
-            f"lie to all participants: got least_voters={put.least_voters}"
+        raise checks.ArgumentError(
+            f"{{least_voters}} must satisfy {least} <= least_voters <= {others + 1}, from one more than may "
+            f"lie to all participants: got {{least_voters=}}",
+            least_voters=put.least_voters,
         )
     labels = put.labels or tuple(own or ()) if put.answers != "numbers" else ()
     if not labels and put.answers != "numbers":

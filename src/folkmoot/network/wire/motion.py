@@ -131,21 +131,28 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         checks.query(self.k, checks.least_alpha(self.k) if self.alpha == LOCAL else self.alpha)
         checks.integer("beta", self.beta, least=1)
         if not 1 <= self.beta <= 1000:
-            raise ValueError(f"beta must satisfy 1 <= beta <= 1000: got beta={self.beta}")
+            raise checks.ArgumentError("{beta} must satisfy 1 <= beta <= 1000: got {beta=}", beta=self.beta)
         if not 1 <= self.k <= MOST_ASKED:
-            raise ValueError(f"k must satisfy 1 <= k <= {MOST_ASKED}: got k={self.k}")
+            raise checks.ArgumentError(f"{{k}} must satisfy 1 <= k <= {MOST_ASKED}: got {{k=}}", k=self.k)
         if not 1 <= self.rounds <= MOST_ROUNDS:
-            raise ValueError(f"rounds must satisfy 1 <= rounds <= {MOST_ROUNDS:,}: got rounds={self.rounds}")
+            raise checks.ArgumentError(
+                f"{{rounds}} must satisfy 1 <= rounds <= {MOST_ROUNDS:,}: got {{rounds=}}",
+                rounds=self.rounds,
+            )
         if not 1.0 <= self.seconds <= MOST_SECONDS:  # NaN is refused too
             raise ValueError(f"the deadline must be 1 s to 24 h away: got {self.seconds} s")
         if not 0.0 <= self.pace <= 60.0:
-            raise ValueError(f"pace must be 0 s to 60 s: got {self.pace} s")
+            raise checks.ArgumentError(f"{{pace}} must be 0 s to 60 s: got {self.pace} s")
         if not math.isfinite(self.created):
             raise ValueError("the time of a motion must be a number")
         if not 0 <= self.least_voters <= MOST_VOTERS:
-            raise ValueError(f"least_voters must be 0 to {MOST_VOTERS:,}: got {self.least_voters}")
+            raise checks.ArgumentError(
+                f"{{least_voters}} must be 0 to {MOST_VOTERS:,}: got {self.least_voters}"
+            )
         if self.trust and self.least_voters:
-            raise ValueError("least_voters must not be given with trust: then each node decides for itself")
+            raise checks.ArgumentError(
+                "{least_voters} must not be given with trust: then each node decides for itself"
+            )
         self._check_answers()
         self._check_inputs()
         self._check_decisions()
@@ -173,7 +180,10 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(f"a motion about numbers must name no labels: got {len(self.labels)}")
         if self.is_labels:
             if self.tol != 0.0:
-                raise ValueError(f"tol must be 0 in a motion about labels: got tol={self.tol:g}")
+                raise checks.ArgumentError(
+                    "{tol} must be 0 in a motion about labels: got {tol=}",
+                    tol=f"{self.tol:g}",
+                )
             return
         check_tol(self.tol, self.answers)
         if self.protocol != TRIMMED_MEAN:
@@ -188,16 +198,20 @@ class Motion(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
         if not self.is_labels or not protocol_called(self.protocol).decides:
             return
         if self.classes**3 * self.beta > MOST_STEPS:
-            raise ValueError(
+            raise checks.ArgumentError(
                 f"{self.protocol} must have labels^3 beta <= {MOST_STEPS:,}: got {self.classes} labels and "
-                f"beta={self.beta}; take a smaller beta, or slush"
+                f"{{beta=}}; take a smaller beta, or slush",
+                beta=self.beta,
             )
 
     def _check_inputs(self) -> None:
         if self.inputs < 1 or self.columns < 1:
             raise ValueError(f"a motion must hold inputs: got {self.inputs} rows of {self.columns} columns")
         if self.dtype not in DTYPES:
-            raise ValueError(f"inputs must be numbers ({', '.join(DTYPES)}): got {self.dtype!r}")
+            raise checks.ArgumentError(
+                f"{{inputs}} must be numbers ({', '.join(DTYPES)}): got {{dtype!r}}",
+                dtype=self.dtype,
+            )
         labels = self.answers == "labels"
         most = min(MOST_INPUTS, (MOST_CELLS if labels else MOST_NUMBERS) // max(1, self.classes))
         if self.inputs > most:
@@ -254,15 +268,17 @@ def motion_name(header: bytes) -> bytes:
 def check_protocol_name(name: str) -> None:
     """ValueError unless a motion about labels may be played by the protocol of this name."""
     if name not in PROTOCOLS:
-        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}: got {name!r}")
+        raise checks.ArgumentError(
+            "{protocol} must be one of {known!s}: got {name!r}", known=", ".join(PROTOCOLS), name=name
+        )
 
 
 def check_tol(tol: float, answers: Answers) -> None:
     """ValueError unless signed numbers may be so far apart."""
     if not (math.isfinite(tol) and tol > 0.0):
-        raise ValueError(f"tol must be a number above 0: got {tol!r}")
+        raise checks.ArgumentError(f"{{tol}} must be a number above 0: got {tol!r}")
     if answers == "probabilities" and not tol < 1.0:
-        raise ValueError(f"tol must be below 1 for probabilities: got {tol:g}")
+        raise checks.ArgumentError(f"{{tol}} must be below 1 for probabilities: got {tol:g}")
 
 
 def check_labels(labels: tuple[str, ...]) -> None:
