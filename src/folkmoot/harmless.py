@@ -66,6 +66,7 @@ _STATES_OF_C: Final = (
 )  # fmt: skip
 _OBJECTS: Final = (
     "scipy.interpolate._bsplines.BSpline",
+    "scipy.interpolate._bsplines._BSpline",  # its name from SciPy 1.18 on
     "sklearn._loss.loss.HalfTweedieLoss",
     "sklearn._loss.loss.HalfTweedieLossIdentity",
     "sklearn.calibration._CalibratedClassifier",
@@ -391,7 +392,7 @@ def check_buffers(model: object) -> None:
             _check_predictor(each, columns)
         elif kind.startswith(("KDTree", "BallTree")):
             _check_neighbours(each)
-        elif kind == "BSpline":
+        elif kind in ("BSpline", "_BSpline"):
             _check_spline(each)
         if isinstance(each, dict):
             waiting += [(value, columns) for value in each.values()]

@@ -203,7 +203,7 @@ class Neighbours:
     >>> ring.check(n=4, k=3)
     Traceback (most recent call last):
         ...
-    ValueError: every node must have at least k=3 neighbours: node 0 has 2
+    folkmoot.checks.ArgumentError: every node must have at least k=3 neighbours: node 0 has 2
     """
 
     def __init__(self, graph: Any) -> None:

@@ -79,11 +79,11 @@ class Terms:
     >>> Terms(weights="mine")
     Traceback (most recent call last):
         ...
-    ValueError: weights must be 'equal', 'record' or 'learnt': got 'mine'
+    folkmoot.checks.ArgumentError: weights must be 'equal', 'record' or 'learnt': got 'mine'
     >>> Terms(regression=True)
     Traceback (most recent call last):
         ...
-    ValueError: regression needs tol, how far apart signed numbers may be, such as tol=0.5: got none
+    folkmoot.checks.ArgumentError: regression needs tol, how far apart signed numbers may be, such as tol=0.5: got none
     """
 
     protocol: str = "slush"
