@@ -173,8 +173,6 @@ def test_options_of_ask_that_do_not_go_together(tmp_path: Path) -> None:
     assert_refused("--url needs --token FILE", "ask", inputs, *url)
     assert_refused("give --via or --url, not both", "ask", inputs, *url, "--via", tmp_path, "--token", token)
     assert_refused("no node answers at http://127.0.0.1:1", "ask", inputs, *url, "--token", token)
-    assert_refused(
-        "url must be such as http://127.0.0.1:7700", "ask", inputs, "--url", "x", "--token", token
-    )
+    assert_refused("url must be such as http://127.0.0.1:7700", "ask", inputs, "--url", "x", "--token", token)
     token.write_text("short")
     assert_refused("must hold a token", "ask", inputs, *url, "--token", token)
