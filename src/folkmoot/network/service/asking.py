@@ -83,7 +83,7 @@ class Terms:
     >>> Terms(regression=True)
     Traceback (most recent call last):
         ...
-    folkmoot.checks.ArgumentError: regression needs tol, how far apart numbers may be, such as tol=0.5: got none
+    folkmoot.checks.ArgumentError: regression needs tol, how far apart numbers may be, such as tol=0.5
     """
 
     protocol: str = "slush"
@@ -173,7 +173,7 @@ class Terms:
             return
         if self.regression and self.tol is None:
             raise checks.ArgumentError(
-                "{regression} needs {tol}, how far apart numbers may be, such as {tol=}: got none",
+                "{regression} needs {tol}, how far apart numbers may be, such as {tol=}",
                 tol=0.5,
             )
         if self.tol is not None:
