@@ -1,7 +1,6 @@
 """Peer review: each participant learns from rows that all show whom to believe on what (docs/peer-review.md).
 
-Everybody answers some labelled rows of everybody. A judge begins with its own rows, accepts other owners
-whose labels its rule predicts better than chance, and learns a linear rule on votes from their rows, too.
+Everybody answers some labelled rows of everybody. ``panel`` has the rule for classes.
 """
 
 from __future__ import annotations
@@ -15,11 +14,12 @@ from folkmoot import checks
 from folkmoot.accuracy import softmax
 from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
 from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of, named
+from folkmoot.aggregation.panel import PUBLIC, Panel, centred
+from folkmoot.aggregation.telling_apart import changed
 from folkmoot.arrays import Array, Floats
-from folkmoot.trust.checked import PUBLIC, CheckedAnswers, check_answers
+from folkmoot.trust.checked import CheckedAnswers
 from folkmoot.trust.gold_rules import LEAST_GOLD, review_gold
 from folkmoot.trust.number_review import CheckedNumbers, opened_by, review_numbers, weights_by_errors
-from folkmoot.trust.review import review_all
 from folkmoot.votes import UNCOLOURED
 
 ALL: Final = "all"
@@ -103,29 +103,31 @@ class PeerReview(OwnAggregation):
 
     def _classes(self, table: Array, kind: Kind, known: Known, rows: Rows, finals: Finals) -> None:
         whole = finals.classes if kind == "probabilities" or rows.kept < 1 else None
-        codes = Codes(named(table, kind), named(rows.votes, kind), rows.truth, all_of=whole)
+        said, shown = named(table, kind), named(rows.votes, kind)
+        codes = Codes(said, shown, rows.truth, all_of=whole)
         truth = codes.of(rows.truth)
-        cast, on_rows = (
-            (np.nan_to_num(each) if kind == "probabilities" else codes.of(each))
-            for each in (table, rows.votes)
+        on_rows, on_inputs = (
+            centred(each if kind == "probabilities" else codes.of(each), codes.count)
+            for each in (rows.votes, table)
         )
-        checked = check_answers(on_rows, truth, rows.owner, classes=codes.count, kept=rows.kept)
         expert = None
         if self.expert is not None:
             from folkmoot.aggregation.expert import FittedExpert  # it needs scikit-learn
 
             expert = FittedExpert(self.expert, rows, truth, codes.count, known)
-        on_shown = None if expert is None else expert.on_rows
-        judges = judges_of(table, known).tolist()
-        for review in review_all(checked, judges=judges, batch=cast, expert=on_shown):
-            if not review.anchored:
-                finals.fall_back(review.own, review.why)
+        panel = Panel(on_rows, truth, rows.owner, rows.kept, expert)
+        odd = changed(codes.of(shown), codes.of(said))
+        without = None if odd is None else panel.deaf_to(odd)
+        for judge in judges_of(table, known).tolist():
+            heard = panel if odd is None or without is None or odd[judge] else without
+            review = heard.review(judge)
+            if review.why is not None:
+                finals.fall_back(judge, review.why)
                 continue
-            said = None if expert is None else expert.on_inputs(review.accepted)
-            scores = review.scores(cast, said)
+            scores = heard.scores(review, on_inputs)
             votes = np.where(scores.any(axis=1), scores.argmax(axis=1), UNCOLOURED)
-            likely = softmax(review.sharpness * scores.astype(np.float64))
-            finals.hold(review.own, codes.back(votes), review.weight, codes.spread(likely, finals.classes))
+            likely = softmax(heard.sharpness(review) * scores)
+            finals.hold(judge, codes.back(votes), heard.weight(review), codes.spread(likely, finals.classes))
 
     def _numbers(self, table: Array, known: Known, rows: Rows, finals: Finals) -> None:
         if self.expert is not None:

@@ -1,0 +1,297 @@
+"""Peer review of classes: whose labels a judge accepts, and the rule on votes that it learns from them.
+
+A judge begins with the rule of its own rows. It accepts the owners whose labels this rule predicts better
+than chance, learns from their rows and its own, and does so once more. Owners that stand apart from its side
+are not accepted. It can tell whom to believe if rules that have not seen its own rows predict their labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from folkmoot.accuracy import softmax
+from folkmoot.aggregation.ridge import Linear, fit
+from folkmoot.aggregation.telling_apart import copies, sides
+from folkmoot.arrays import Array, Bools, Features, Floats, Ints
+from folkmoot.votes import UNCOLOURED
+
+PUBLIC: Final = -1
+# Up to so many participants their votes on their own rows count: these are few, and out of fold. Among more
+# they say little, and a liar would answer its own rows as it labels them.
+_FEW: Final = 10
+# Features up to which a participant has a weight for each pair of class and vote; these tell on which class
+# each one is good (+.06 on FEMNIST digits), and a fit takes the cube of their number.
+_MOST: Final = 5000
+# Rounds of accepting and learning. One loses .008 with stealthy liars, a third changes less than .001.
+_SWEEPS: Final = 2
+# Standard deviations above chance from which labels are believed. More costs small moots their few owners
+# (-.05 with five), less lets liars with random labels in.
+_BELIEVED: Final = 1.0
+# Standard deviations by which a judge's own rows must be known by rules that have not seen them.
+_KNOWN: Final = 1.5
+
+
+@dataclass(frozen=True, eq=False)
+class Review:
+    """What a judge has learnt: whose rows it accepted, its rule, and why it cannot tell, if it cannot."""
+
+    accepted: Bools
+    linear: Linear
+    rows: Ints
+    why: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Votes on rows whose labels are told, as features, and the rules learnt from them so far."""
+
+    votes: Features
+    """(row, participant, class): votes less 1/C, all 0 for no vote."""
+    truth: Ints
+    owner: Ints
+    kept: float
+    expert: Any = None
+    deaf: Bools | None = None
+
+    def deaf_to(self, who: Bools) -> Panel:
+        """The same for those who do not hear these participants."""
+        return replace(self, deaf=who)
+
+    @property
+    def classes(self) -> int:
+        """How many there are."""
+        return int(self.votes.shape[2])
+
+    @property
+    def _few(self) -> bool:
+        return bool(self.votes.shape[1] <= _FEW)
+
+    @cached_property
+    def _voice(self) -> Ints:
+        return copies(_named(self.votes))
+
+    @cached_property
+    def _others(self) -> Features:
+        """The votes, without those of owners on their own rows."""
+        if self._few:
+            return self.votes
+        others = self.votes.copy()
+        owned = np.flatnonzero(self.owner != PUBLIC)
+        others[owned, self.owner[owned]] = 0
+        return others
+
+    @cached_property
+    def _full(self) -> bool:
+        """Whether a participant has a weight for each pair of classes. With two classes one says all."""
+        return self.classes > 2 and (int(self._voice.max()) + 1) * self.classes <= _MOST
+
+    @cached_property
+    def _heard(self) -> tuple[Features, Features]:
+        return self._hear(self._others)
+
+    @cached_property
+    def _target(self) -> Floats:
+        return np.eye(self.classes)[self.truth] - 1 / self.classes
+
+    @cached_property
+    def _rows_of(self) -> list[Ints]:
+        return [np.flatnonzero(self.owner == q) for q in range(self.votes.shape[1])]
+
+    @cached_property
+    def _side(self) -> Bools | None:
+        """One of two sides of owners who prove different participants right."""
+        named = _named(self._others)
+        cast: Bools = np.asarray(named.T != UNCOLOURED)
+        hit = (self.truth[:, None] == named.T) & cast
+        rates = np.zeros((self.classes, self.votes.shape[1]))
+        for label in np.unique(self.truth).tolist():
+            of_label = self.truth == label
+            rates[label] = (hit[of_label].sum(axis=0) + 0.5) / (cast[of_label].sum(axis=0) + 1)
+        expected = np.where(cast, rates[self.truth], 0.0)
+        more = np.where(cast, hit - expected, 0.0)
+        level = more.sum(axis=1) / np.maximum(cast.sum(axis=1), 1)
+        voice = 1 / np.bincount(self._voice)[self._voice]
+        return sides(np.where(cast, more - level[:, None], 0.0), expected, self.owner, voice)
+
+    @cached_property
+    def _learnt(self) -> dict[bytes, tuple[Linear, Ints]]:
+        """Rules by the rows that they were learnt from: many judges learn the same."""
+        return {}
+
+    def review(self, judge: int) -> Review:
+        """What a judge learns."""
+        mine = np.arange(self.votes.shape[1]) == judge
+        sure = int((self.owner == PUBLIC).sum() + (self.owner == judge).sum())
+        if sure < 2:
+            few = f"it has {sure} rows whose labels it can trust, and needs 2 to begin with"
+            return Review(
+                mine, Linear(np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))), np.zeros(0, int), why
+            )
+        allowed = (
+            np.ones(len(mine), dtype=np.bool_) if self._side is None else self._side == self._side[judge]
+        )
+        accepted = mine
+        linear, rows = self._alone(mine)
+        for _ in range(_SWEEPS):
+            scores = self._scores(linear, *self._heard, self._said(accepted))
+            accepted = mine | (allowed & self._believed(scores))
+            linear, rows = self._rule(accepted)
+        owner = self.owner[rows]
+        own = (owner == judge) | (owner == PUBLIC) if (owner == PUBLIC).any() else owner == judge
+        z = permutation_z(self._unseen(linear)[own], self.truth[rows[own]])
+        why: str | None = None
+        if z <= attainable(_KNOWN, int(own.sum())):
+            why = f"rules that have not seen its own {int(own.sum())} rows do not predict them (z {z:.1f})"
+        return Review(accepted, linear, rows, why)
+
+    def scores(self, review: Review, votes: Features) -> Floats:
+        """(input, class): how much speaks for each class by votes (input, participant, class)."""
+        said = None if self.expert is None else self.expert.on_inputs(review.accepted)
+        return self._scores(review.linear, *self._hear(votes), said)
+
+    def sharpness(self, review: Review) -> float:
+        """What makes scores logarithms of odds: by the likelihood of labels that the scores had not seen.
+
+        A label told by randomised response is likely as it was told, not as it is.
+        """
+        told = np.where(self.owner[review.rows] == PUBLIC, 1.0, self.kept)
+        other = (1 - told) / (self.classes - 1)
+        unseen, places = self._unseen(review.linear), (np.arange(len(told)), self.truth[review.rows])
+
+        def likelihood(sharpness: float) -> float:
+            return float(np.log(softmax(sharpness * unseen)[places] * (told - other) + other + 1e-12).sum())
+
+        return float(max(np.geomspace(0.1, 50.0, 64).tolist(), key=likelihood))
+
+    def weight(self, review: Review) -> Floats:
+        """(participant,): what its naming a class adds to that class beyond the others, on average."""
+        voices = int(self._voice.max()) + 1
+        weights = review.linear.weights
+        if self._full:
+            blocks = weights[: voices * self.classes].reshape(voices, self.classes, self.classes)
+            same = np.einsum("gcc->g", blocks) / self.classes
+            each = same - (blocks.sum(axis=(1, 2)) / self.classes - same) / (self.classes - 1)
+        else:
+            each = weights[:voices, 0]
+        result = (each + review.linear.pulls[0] / voices)[self._voice] / np.bincount(self._voice)[self._voice]
+        return np.asarray(result if self.deaf is None else np.where(self.deaf, 0.0, result))
+
+    def _alone(self, mine: Bools) -> tuple[Linear, Ints]:
+        """The rule of a judge's rows and public ones, its strength chosen by leaving out single rows."""
+        rows = self._rows(mine)
+        return self._fit(rows, np.arange(len(rows)), self._said(mine)), rows
+
+    def _rule(self, accepted: Bools) -> tuple[Linear, Ints]:
+        key = accepted.tobytes()
+        if key not in self._learnt:
+            rows = self._rows(accepted)
+            self._learnt[key] = self._fit(rows, _parts(self.owner[rows]), self._said(accepted)), rows
+        return self._learnt[key]
+
+    def _rows(self, accepted: Bools) -> Ints:
+        return np.flatnonzero((self.owner == PUBLIC) | accepted[self.owner])
+
+    def _said(self, accepted: Bools) -> Features | None:
+        return None if self.expert is None else self.expert.on_rows(accepted)
+
+    def _believed(self, scores: Floats) -> Bools:
+        """(participant,): owners whose labels the scores of their rows predict better than chance."""
+        z = np.array([permutation_z(scores[rows], self.truth[rows]) for rows in self._rows_of])
+        count = np.array([len(rows) for rows in self._rows_of])
+        return np.asarray((count > 1) & (z > attainable(_BELIEVED, count)))
+
+    def _hear(self, votes: Features) -> tuple[Features, Features]:
+        """The votes of each voice (row, voice, class), and their mean (row, class)."""
+        heard = votes if self.deaf is None else np.where(self.deaf[None, :, None], np.float32(0), votes)
+        cast: Features = heard.any(axis=2).astype(np.float32)
+        voices = int(self._voice.max()) + 1
+        if voices < votes.shape[1]:
+            member = (self._voice[:, None] == np.arange(voices)).astype(np.float32)
+            count = cast @ member
+            heard = np.einsum("rnc,ng->rgc", heard, member, optimize=True) / np.maximum(count, 1)[:, :, None]
+            cast = (count > 0).astype(np.float32)
+        return heard, heard.sum(axis=1) / np.maximum(cast.sum(axis=1), 1)[:, None]
+
+    def _fit(self, rows: Ints, owner: Ints, expert: Features | None) -> Linear:
+        heard, mean = self._heard
+        features, bases = self._shaped(heard[rows], mean[rows], None if expert is None else expert[rows])
+        target = self._target[rows]
+        if not self._full:
+            target, owner = self._columns(target).reshape(-1, 1), np.repeat(owner, self._kinds)
+        return fit(features, bases, target, owner)
+
+    def _scores(self, linear: Linear, heard: Features, mean: Features, expert: Features | None) -> Floats:
+        return self._whole(linear.scores(*self._shaped(heard, mean, expert)))
+
+    def _unseen(self, linear: Linear) -> Floats:
+        return self._whole(linear.unseen)
+
+    @property
+    def _kinds(self) -> int:
+        """Scores per row, where a participant has one weight: of two classes one says all."""
+        return 1 if self.classes == 2 else self.classes
+
+    def _columns(self, by_class: Features) -> Features:
+        return by_class[..., 1:] if self.classes == 2 else by_class
+
+    def _shaped(self, heard: Features, mean: Features, expert: Features | None) -> tuple[Features, Features]:
+        """Features (row, feature), and bases (base, row, column), for each row or each class of a row."""
+        bases = mean[None] if expert is None else np.stack([mean, expert])
+        if self._full:
+            return heard.reshape(len(heard), -1), bases
+        features = np.ascontiguousarray(self._columns(heard).transpose(0, 2, 1)).reshape(-1, heard.shape[1])
+        return features, self._columns(bases).reshape(len(bases), -1, 1)
+
+    def _whole(self, scores: Floats) -> Floats:
+        """(row, class) scores of (row, column) or of a column for each class of a row."""
+        if self._full:
+            return scores
+        by_row = scores.reshape(-1, self._kinds)
+        return np.concatenate([-by_row, by_row], axis=1) if self.classes == 2 else by_row
+
+
+def centred(table: Array, classes: int) -> Features:
+    """(input, participant, class): classes or probabilities less 1/C, all 0 for no vote."""
+    if table.ndim == 2:
+        hot = (table.T[:, :, None] == np.arange(classes)).astype(np.float32)
+    else:
+        hot = np.nan_to_num(np.moveaxis(table, 0, 1)).astype(np.float32)
+    return np.where(hot.any(axis=2, keepdims=True), hot - np.float32(1 / classes), np.float32(0))
+
+
+def permutation_z(scores: Floats, labels: Ints) -> float:
+    """How much better labels go with scores (row, class) than in a random order, in standard deviations.
+
+    The sum of ``scores[r, labels[r]]`` over all orders of the labels has a mean and a variance that are known
+    exactly (Hoeffding, 1951): with d the matrix ``scores[r, labels[s]]``, doubly centred, the trace of d over
+    the root of ``sum d^2 / (m - 1)``.
+    """
+    m = len(labels)
+    if m < 2:
+        return 0.0
+    table = scores[:, labels].astype(np.float64)
+    table = table - table.mean(axis=0) - table.mean(axis=1)[:, None] + table.mean()
+    variance = float((table**2).sum()) / (m - 1)
+    return float(np.trace(table)) / np.sqrt(variance) if variance > 1e-12 else 0.0
+
+
+def attainable(bound: float, rows: Any) -> Any:
+    """The bound, or what so few rows can exceed: the z of m rows is at most sqrt(m - 1)."""
+    return np.minimum(bound, 0.99 * np.sqrt(np.maximum(np.asarray(rows) - 1, 0)))
+
+
+def _parts(owner: Ints) -> Ints:
+    """(row,): what is left out at a time: the rows of an owner; single rows if all are of one, or public."""
+    single = np.arange(len(owner))
+    if len(np.unique(owner)) == 1:
+        return single
+    return np.where(owner == PUBLIC, int(owner.max()) + 1 + single, owner)
+
+
+def _named(votes: Features) -> Ints:
+    """(participant, row): the class that each names."""
+    return np.where(votes.any(axis=2), votes.argmax(axis=2), UNCOLOURED).T
