@@ -313,7 +313,7 @@ def test_an_adversary_that_names_no_colour_is_refused(options: dict[str, Any]) -
         def answer(self, seen: int, *, vote: int, truth: int, classes: int) -> int:  # noqa: ARG002
             return 5
 
-    with pytest.raises(ValueError, match=r"must answer a colour in -1\.\.1: got 5"):
+    with pytest.raises(ValueError, match=r"must answer a class in -1\.\.1: got 5"):
         deliberate(np.zeros((6, 2), dtype=np.int64), Slush(3, 2), adversaries={0: Nonsense()}, **options)
 
 

@@ -99,7 +99,7 @@ def follow(
             elif isinstance(liars[peer], Silent):
                 assert said == -1
             elif isinstance(liars[peer], ConstantClass):
-                assert said == liars[peer].colour
+                assert said == liars[peer].choice
             elif isinstance(liars[peer], Copycat):
                 assert said == now[liars[peer].target]
             elif isinstance(liars[peer], PerfectlyMalicious):
