@@ -28,7 +28,7 @@ from folkmoot.adversaries import (
     Silent,
     Stalling,
 )
-from folkmoot.played import Schedule
+from folkmoot.outcome import Schedule
 from folkmoot.protocols import SnowProtocol
 from support.oracles import simulation as oracle
 from support.statistics_of_agreement import P_BOUND, assert_law, assert_rate, counted

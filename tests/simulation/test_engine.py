@@ -197,13 +197,13 @@ def test_explain_tells_every_change() -> None:
         )
         for i in range(20):
             colours = votes[:, i].copy()
-            for change in outcome.explain(i):
+            for change in outcome.turns(i).changes:
                 assert colours[change.participant] == change.before != change.after
                 if isinstance(protocol, Slush):
                     assert change.tally[change.after] >= 3
                 colours[change.participant] = change.after
             assert np.array_equal(colours[outcome.honest], outcome.decisions[0][outcome.honest, i])
-            last = max((change.round for change in outcome.explain(i)), default=0)
+            last = max((change.round for change in outcome.turns(i).changes), default=0)
             assert last <= outcome.rounds[0, i]
 
 

@@ -29,7 +29,7 @@ class Player:
     --------
     >>> from folkmoot import Slush, deliberate
     >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
-    >>> player = outcome.play()
+    >>> player = play(outcome)
     >>> player.html[:15], len(player.html) < 100_000
     ('<!doctype html>', True)
     """
