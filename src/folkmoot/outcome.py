@@ -296,9 +296,7 @@ class Outcome:
         >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
         >>> for turn in outcome.turns(0):
         ...     print(turn.participant, "asked", turn.asked, "who said", turn.answers)
-        1 asked (3, 2) who said (1, 0)
-        1 asked (2, 0) who said (0, 0)
-        3 asked (0, 2) who said (0, 0)
+        3 asked (0, 1) who said (0, 0)
         """
         return self._known_run("turns").turns(self._input(i), 0)
 

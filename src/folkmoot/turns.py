@@ -79,7 +79,7 @@ class Turn(NamedTuple):
     >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
     >>> turn = outcome.turns(0)[-1]
     >>> turn.participant, turn.asked, turn.answers, turn.won, turn.before, turn.after
-    (3, (0, 2), (0, 0), 0, 1, 0)
+    (3, (0, 1), (0, 0), 0, 1, 0)
     """
 
     round: int
@@ -130,7 +130,7 @@ class Turns(Sequence[Turn]):
     >>> from folkmoot import Slush, deliberate
     >>> turns = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2)).turns(0)
     >>> len(turns), turns.participant, turns.after
-    (3, array([1, 1, 3]), array([0, 0, 0]))
+    (1, array([3]), array([0]))
     >>> [change.participant for change in turns.changes]
     [3]
     """

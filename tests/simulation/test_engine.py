@@ -110,9 +110,7 @@ def test_bit_sliced_is_the_explicit_kernel_bit_for_bit(inputs: int, alpha: Any, 
     graph = Neighbours(networkx.circulant_graph(21, [1, 2, 3, 4, 5, 6]))
     for sampling in (Others(), Everyone(), graph, Trusting(trust)):
         fast = deliberate(votes, Slush(10, alpha), permute=False, sampling=sampling, **options)
-        slow = deliberate(
-            votes, Slush(10, alpha), permute=False, record=True, sampling=sampling, **options
-        )
+        slow = deliberate(votes, Slush(10, alpha), permute=False, record=True, sampling=sampling, **options)
         assert np.array_equal(fast.decisions, slow.decisions)
         assert np.array_equal(fast.settled, slow.settled)
         assert np.array_equal(fast.queries, slow.queries)

@@ -194,7 +194,7 @@ class Explanation:
       benign (3): ann, bob, cid
       malignant (1): dora
     changes of mind:
-      round 1: dora, malignant -> benign, after ann and cid said benign (2 of 2, 2 needed)
+      round 1: dora, malignant -> benign, after ann and bob said benign (2 of 2, 2 needed)
     """
 
     called: str
