@@ -53,7 +53,7 @@ def balanced_scores(
     --------
     One of 20 is ill, and nobody finds it:
 
-    >>> from folkmoot.comparison.how_sure import balanced_scores
+    >>> from folkmoot.comparing.how_sure import balanced_scores
     >>> balanced_scores([[0] * 20], truth=[0] * 19 + [1], classes=2)
     {'balanced_accuracy': 0.5, 'f1_macro': 0.487...}
     """

@@ -1,7 +1,7 @@
-"""What a Byzantine participant is where numbers are agreed on: a pure answer to all that it may see.
+"""Adversaries where numbers are aggregated: what they see, and one short class each.
 
-The counterpart of ``Adversary`` for ``agree``. The liar is omniscient, the worst case of Dolev et al. (1986):
-it is shown the range of the honest numbers and the asker's own, and may tell every asker something else.
+Such an adversary is omniscient, the worst case of Dolev et al. (1986): it is shown the range of the honest
+numbers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.adversaries.adversary import Knows
+from folkmoot import checks
+from folkmoot.adversaries.interface import Knows
 from folkmoot.arrays import Floats
 
 
@@ -57,7 +58,7 @@ class Observation:
 
 
 class NumberAdversary(ABC):
-    """A Byzantine behaviour in numbers. Subclasses say what they know, and give a pure answer.
+    """A malicious behaviour in numbers. Subclasses say what they know, and give a pure answer.
 
     ``NUMBER_ATTACKS`` has them by name.
 
@@ -97,7 +98,7 @@ def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]
     values : ndarray of float, shape (participant, input, output)
         What every participant's model answers.
     adversaries : mapping of int to NumberAdversary
-        The Byzantine participants by number.
+        The malicious participants by number.
 
     Returns
     -------
@@ -125,3 +126,106 @@ def numbers_handed_in(values: Floats, adversaries: Mapping[int, NumberAdversary]
         seen = Observation(low, high, asker=middle, own=values[participant][:, None], die=die)
         sent[participant] = np.broadcast_to(np.asarray(adversary.answer_number(seen)), middle.shape)[:, 0]
     return sent
+
+
+@dataclass(frozen=True)
+class ConstantNumber(NumberAdversary):
+    """Says the same number whatever the input, in every output.
+
+    Parameters
+    ----------
+    value : float, default 0.0
+        The number that it stands for.
+
+    Examples
+    --------
+    A lobby of one among four moves the mean from 2 to 4; the median stays among the honest numbers.
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import ConstantNumber, numbers_handed_in
+    >>> from folkmoot.aggregation import Mean, Median
+    >>> values = np.array([[[1.0]], [[2.0]], [[3.0]], [[2.0]]])
+    >>> sent = numbers_handed_in(values, {3: ConstantNumber(10.0)})
+    >>> print(Mean().combine(sent[:, 0]), Median().combine(sent[:, 0]))
+    [4.] [2.5]
+    """
+
+    value: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "value", checks.finite("value", self.value))
+
+    def answer_number(self, seen: Observation) -> npt.ArrayLike:  # noqa: ARG002
+        """The number it stands for."""
+        return self.value
+
+
+@dataclass(frozen=True)
+class RandomNumber(NumberAdversary):
+    """Says a number drawn anew at every query, uniform over the honest range made longer at either end.
+
+    Parameters
+    ----------
+    widen : float, default 1.0
+        By how much of its length the range is made longer at either end, at least 0.
+
+    Examples
+    --------
+    The honest numbers lie between 1 and 3, so the liar's lie between -1 and 5:
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import Observation, RandomNumber
+    >>> low, high, own, asker = np.array(1.0), np.array(3.0), np.array(2.0), np.array(1.5)
+    >>> RandomNumber().answer_number(Observation(low, high, asker, own, die=np.array([0.0, 0.5, 0.75])))
+    array([-1. ,  2. ,  3.5])
+    """
+
+    widen: float = 1.0
+
+    knows = Knows.POPULATION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "widen", checks.finite("widen", self.widen))
+        if self.widen < 0:
+            raise ValueError(f"widen must satisfy widen >= 0: got widen={self.widen}")
+
+    def answer_number(self, seen: Observation) -> npt.ArrayLike:
+        """The number that the die shows."""
+        length = seen.high - seen.low
+        return seen.low - self.widen * length + seen.die * (1.0 + 2.0 * self.widen) * length
+
+
+# Far away: a number far outside the honest range, the same for all; what a mean cannot stand.
+#
+# The attack that breaks every linear rule, however few the liars: Blanchard et al. (2017), lemma 1.
+
+
+@dataclass(frozen=True)
+class FarAway(NumberAdversary):
+    """Says a number far outside the honest range, the same to all.
+
+    Parameters
+    ----------
+    distance : float, default 1e6
+        How far above the highest honest number; below the lowest if it is negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import FarAway, Observation
+    >>> low, high, own, die = np.array(1.0), np.array(3.0), np.array(2.0), np.array(0.5)
+    >>> seen = Observation(low, high, np.array(1.5), own, die)
+    >>> print(FarAway(100).answer_number(seen), FarAway(-100).answer_number(seen))
+    103.0 -99.0
+    """
+
+    distance: float = 1e6
+
+    knows = Knows.POPULATION
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "distance", checks.finite("distance", self.distance))
+
+    def answer_number(self, seen: Observation) -> npt.ArrayLike:
+        """A number that no honest participant is near."""
+        return (seen.low if self.distance < 0 else seen.high) + self.distance
