@@ -17,7 +17,7 @@ from folkmoot.adversaries import (
     Equivocating,
     PerfectlyFaulty,
     PerfectlyMalicious,
-    RandomColour,
+    RandomClass,
     Silent,
     Stalling,
 )
@@ -115,7 +115,7 @@ def test_what_adversaries_hand_in_stands_in_the_table_and_nowhere_else() -> None
         council(votes, adversaries=liars)
 
 
-@pytest.mark.parametrize("attack", [Silent, RandomColour, Stalling, Equivocating, Copycat])
+@pytest.mark.parametrize("attack", [Silent, RandomClass, Stalling, Equivocating, Copycat])
 def test_who_lies_only_in_a_talk_has_no_power_over_a_public_aggregation(attack: type) -> None:
     votes = np.random.default_rng(1).integers(0, 3, (7, 50))
     honest, lying = council(votes), council(votes, adversaries={5: attack(), 6: attack()})
@@ -154,9 +154,7 @@ def test_a_random_final_vote_hangs_on_the_seed() -> None:
     votes = np.zeros((3, 300), dtype=int)
 
     def last(seed: int) -> list[int]:
-        outcome = council(
-            votes, aggregation=Stubborn(), adversaries={2: RandomColour()}, seed=seed, classes=3
-        )
+        outcome = council(votes, aggregation=Stubborn(), adversaries={2: RandomClass()}, seed=seed, classes=3)
         assert outcome.final is not None
         return [*map(int, outcome.final.votes[2])]
 

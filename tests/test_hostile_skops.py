@@ -408,7 +408,9 @@ BROKEN = {
 
 @pytest.mark.parametrize(("model", "why"), BROKEN.values(), ids=BROKEN)
 def test_arrays_that_do_not_fit_together_are_refused(model: Any, why: str, tmp_path: Path) -> None:
-    refused(dumped(tmp_path / "m.skops", model), f"must be whole: .*{why}")
+    # SciPy 1.18 writes the attributes of a spline that was changed in another form, which is refused as such.
+    form = "|must be harmless: .*BSpline in it has its attributes" if why == "knots" else ""
+    refused(dumped(tmp_path / "m.skops", model), f"must be whole: .*{why}{form}")
 
 
 def test_the_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.trust.attacks import CLIQUE, HONEST, NOBODY, STEALTHY, STRUCK, WRONG
 from folkmoot.adversaries import colluding_votes, stealthy_votes
-from folkmoot.adversaries.adversary import wrong
+from folkmoot.adversaries.interface import wrong
 from folkmoot.arrays import Bools, Ints, Singles
 from folkmoot.votes import UNCOLOURED
 

@@ -18,6 +18,9 @@ from . import sampling as sampling
 from . import simulation as simulation
 from . import theory as theory
 from . import trust as trust
+from .aggregation import HoldoutTrust as HoldoutTrust
+from .aggregation import Listen as Listen
+from .aggregation import PeerReview as PeerReview
 from .aggregation import aggregate as aggregate
 from .checks import ByzantineThresholdWarning as ByzantineThresholdWarning
 from .clustering import Clustering as Clustering

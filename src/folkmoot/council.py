@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Knows, NumberAdversary, Sees, handed_in, numbers_handed_in
-from folkmoot.adversaries.tables import check_adversaries, check_told_truth
+from folkmoot.adversaries.interface import check_adversaries, check_told_truth
 from folkmoot.aggregation import (
     Aggregation,
     Answers,

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from folkmoot.adversaries import ATTACKS, BALLOT_ATTACKS, Adversary, Knows, Sees, Sleeper, handed_in
-from folkmoot.adversaries.adversary import wrong
-from folkmoot.adversaries.tables import tabulated
+from folkmoot.adversaries.interface import tabulated, wrong
 
 # attack: answer to (seen, vote, truth) with three colours
 ANSWERS: dict[str, Callable[[int, int, int], int]] = {

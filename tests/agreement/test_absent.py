@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate
-from folkmoot.adversaries import Adversary, ConstantColour, Silent
+from folkmoot.adversaries import Adversary, ConstantClass, Silent
 from folkmoot.played import Schedule
 from support.oracles import simulation as oracle
 from support.oracles.trusting import scaled
@@ -49,7 +49,7 @@ def test_law_of_the_voters(case: Any, schedule: Schedule, explicit: bool) -> Non
         byzantine=answers, by_node=True, lump=True,
     )  # fmt: skip
     liars: dict[int, Adversary] = {
-        len(honest) + j: ConstantColour(answer) if answer >= 0 else Silent()
+        len(honest) + j: ConstantClass(answer) if answer >= 0 else Silent()
         for j, (_, answer) in enumerate(lying)
     }
     more = {} if rule == "slush" else {"beta": beta}

@@ -20,11 +20,11 @@ import folkmoot
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake
 from folkmoot.adversaries import (
     Adversary,
-    ConstantColour,
+    ConstantClass,
     Copycat,
     Equivocating,
     PerfectlyFaulty,
-    RandomColour,
+    RandomClass,
     Silent,
     Stalling,
 )
@@ -46,7 +46,7 @@ def protocol(rule: oracle.Rule, k: int, alpha: Any, beta: int) -> SnowProtocol[A
 
 
 def liars(answers: list[int], first: int) -> dict[int, Adversary]:
-    return {first + j: Silent() if x < 0 else ConstantColour(x) for j, x in enumerate(answers)}
+    return {first + j: Silent() if x < 0 else ConstantClass(x) for j, x in enumerate(answers)}
 
 
 CASES: list[tuple[oracle.Rule, int, Any, int, list[int], list[int], int, int, bool]] = [
@@ -155,7 +155,7 @@ def runner_up(colours: list[int]) -> int:
 @pytest.mark.parametrize(
     ("adversary", "answer"),
     [
-        (RandomColour(), lambda _asker, _colours, rng: [rng.randrange(2) for _ in range(2)]),
+        (RandomClass(), lambda _asker, _colours, rng: [rng.randrange(2) for _ in range(2)]),
         (Equivocating(), lambda asker, _colours, _rng: asker % 2),
         (Stalling(), lambda _asker, colours, _rng: runner_up(list(colours))),
         (Copycat(target=1), lambda _asker, colours, _rng: colours[1]),

@@ -15,7 +15,7 @@ import pytest
 
 import folkmoot
 from folkmoot import Neighbours, Others, Outcome, Slush, Snowball, Snowflake, Trusting
-from folkmoot.adversaries import Adversary, ConstantColour, Copycat, Silent
+from folkmoot.adversaries import Adversary, ConstantClass, Copycat, Silent
 from folkmoot.played import Batch, Schedule
 from folkmoot.protocols import SnowProtocol
 from support.oracles import simulation as oracle
@@ -73,7 +73,7 @@ def play(talk: Talk, votes: list[int], batch: Batch, trials: int = TRIALS, **opt
     inputs, repeats = (trials, 1) if batch == "independent" else (1, trials)
     c = len(votes)
     liars: dict[int, Adversary] = {
-        c + j: Silent() if x < 0 else ConstantColour(x) for j, x in enumerate(talk.byzantine)
+        c + j: Silent() if x < 0 else ConstantClass(x) for j, x in enumerate(talk.byzantine)
     }
     return deliberate(
         np.repeat(np.array([*votes, *[0] * len(liars)])[:, None], inputs, axis=1),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Report, Slush, Snowflake, StrongConfidence, compare
-from folkmoot.adversaries import ConstantColour, Silent
+from folkmoot.adversaries import ConstantClass, Silent
 from folkmoot.comparison import OpenInputsWarning
 from folkmoot.protocols import SnowProtocol
 from folkmoot.trust import Anchor
@@ -112,7 +112,7 @@ def test_where_alpha_can_never_be_reached_one_input_is_enough() -> None:
 def test_liars_may_say_anything_and_the_faulty_are_not_counted() -> None:
     votes = crowd(0, 0, 1, 1)
     # Two liars with votes of their own would reach the threshold of 3 with any label.
-    liars = {i: ConstantColour(0) if i < 15 else Silent() for i in range(0, 30, 2)}
+    liars = {i: ConstantClass(0) if i < 15 else Silent() for i in range(0, 30, 2)}
     report, lines = told(votes, Slush(10, 9), adversaries=liars, faults={1: "gone"})
     assert report.undecided > 0
     assert len(lines) == 1

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from folkmoot import Everyone, Slush, Snowball, deliberate
-from folkmoot.adversaries import ConstantColour, Silent
+from folkmoot.adversaries import ConstantClass, Silent
 from folkmoot.explanation import Closeness
 from support.oracles import simulation as oracle
 
@@ -61,7 +61,7 @@ def test_exact_where_theory_has_a_closed_form(
     holders: int, others: int, k: int, alpha: int, rounds: int, liars: tuple[int, ...], everyone: bool
 ) -> None:
     votes = [[1]] * holders + [[0]] * others + [[0]] * len(liars)
-    byzantine = {holders + others + j: ConstantColour(colour) for j, colour in enumerate(liars)}
+    byzantine = {holders + others + j: ConstantClass(colour) for j, colour in enumerate(liars)}
     found = closeness_of(
         votes, Slush(k, alpha), 1, adversaries=byzantine, rounds=rounds,
         sampling=Everyone() if everyone else None,

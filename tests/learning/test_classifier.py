@@ -313,7 +313,7 @@ def test_malicious_participants_are_drawn_and_count() -> None:
 def test_liars_by_name_or_number() -> None:
     models = [("a", GaussianNB()), ("b", GaussianNB()), ("c", GaussianNB())]
     moot = ConsensusClassifier(models, random_state=0)
-    moot.set_params(protocol=Slush(2, 2), adversaries={"b": adversaries.ConstantColour(1)}).fit(X, Y)
+    moot.set_params(protocol=Slush(2, 2), adversaries={"b": adversaries.ConstantClass(1)}).fit(X, Y)
     assert moot.deliberate(X).honest.tolist() == [True, False, True]
     moot.set_params(adversaries={2: adversaries.Silent()})
     assert moot.deliberate(X).honest.tolist() == [True, True, False]

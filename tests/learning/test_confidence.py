@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, StrongConfidence, deliberate
-from folkmoot.adversaries import ConstantColour, PerfectlyMalicious, handed_in
+from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, handed_in
 from folkmoot.comparison import OpenInputsWarning
 from folkmoot.learning import ConsensusClassifier
 from folkmoot.votes import vote_keys
@@ -85,7 +85,7 @@ def test_all_ways_to_ask_talk_with_the_thresholds_of_the_batch() -> None:
 
 def test_what_liars_hand_in_counts_and_a_given_confidence_is_left_alone() -> None:
     X, y = others_hand()
-    liars = {i: PerfectlyMalicious() for i in range(10)} | {10: ConstantColour(3)}
+    liars = {i: PerfectlyMalicious() for i in range(10)} | {10: ConstantClass(3)}
     moot = measured(protocol=Slush(10, StrongConfidence()), adversaries=liars)
     seen = handed_in(moot.votes(X), liars, y, CLASSES)
     assert moot.protocol_for(X, y).alpha == StrongConfidence.of_holdout([27] * N, [30] * N, seen)

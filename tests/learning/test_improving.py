@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from folkmoot import ConsensusClassifier, Slush
-from folkmoot.adversaries import ConstantColour, PerfectlyMalicious, Silent
+from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
 from folkmoot.datasets import load_digits_moot, load_femnist
 from folkmoot.learning import ParticipantWarning
 from support.shared_data import FEMNIST, needs
@@ -98,7 +98,7 @@ def test_check_rows_are_at_most_half_of_the_rows_or_all_and_more_of_them_do_no_h
     assert min(after.values()) > 0.65
 
 
-@pytest.mark.parametrize("liar", [PerfectlyMalicious(), ConstantColour(0), Silent()])
+@pytest.mark.parametrize("liar", [PerfectlyMalicious(), ConstantClass(0), Silent()])
 def test_liars_lie_in_what_they_announce_and_the_honest_improve_all_the_same(data: Any, liar: object) -> None:
     liars = dict.fromkeys(range(7), liar)
     moot = fitted(data, adversaries=liars)
@@ -218,7 +218,7 @@ def test_handwritten_digits_of_a_dozen_writers() -> None:
     model = LogisticRegression(max_iter=30)
     for liars in (0, 5):
         moot = ConsensusClassifier(
-            [model], holdout=None, adversaries=dict.fromkeys(range(liars), ConstantColour(3)), random_state=0
+            [model], holdout=None, adversaries=dict.fromkeys(range(liars), ConstantClass(3)), random_state=0
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

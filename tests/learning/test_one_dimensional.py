@@ -22,7 +22,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from folkmoot.adversaries import ConstantColour
+from folkmoot.adversaries import ConstantClass
 from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 
 GOOD = ["fresh", "warm", "kind", "sunny", "sweet", "calm"]
@@ -104,7 +104,7 @@ def test_every_group_fits_its_own_texts(kind: str) -> None:
         {"trust": "peer-review", "check_rows": 8},
         {"trust": "peer-review", "check_rows": "all", "voting": "probabilities"},
         {"voting": "probabilities"},
-        {"adversaries": {"york": ConstantColour(1)}},
+        {"adversaries": {"york": ConstantClass(1)}},
     ],
 )  # fmt: skip
 def test_every_method(options: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from folkmoot import Slush, baselines
-from folkmoot.adversaries import ConstantColour, PerfectlyMalicious, Silent
+from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
 from folkmoot.datasets import load_digits_moot
 from folkmoot.learning import ConsensusClassifier, ParticipantWarning
 from folkmoot.learning.ballot import Ballot
@@ -64,7 +64,7 @@ def test_predict_proba_is_the_smoothed_share_of_the_votes_in_any_company() -> No
 def test_liars_count_as_they_vote_and_who_cannot_vote_does_not_count() -> None:
     X = np.array([[0, 0, 1, 0, 1]])
     # One that falls silent in the talk has voted before: two say 0, three say 1.
-    moot = by_columns(5, 2, adversaries={0: ConstantColour(1), 1: Silent()})
+    moot = by_columns(5, 2, adversaries={0: ConstantClass(1), 1: Silent()})
     assert moot.predict_proba(X)[0] == pytest.approx([2.5 / 6, 3.5 / 6])
     with pytest.warns(ParticipantWarning, match="'p4': some answers are none of the classes"):
         assert moot.predict_proba([[0, 0, 1, 0, 7]])[0] == pytest.approx([2.5 / 5, 2.5 / 5])
@@ -81,7 +81,7 @@ def test_liars_count_as_they_vote_and_who_cannot_vote_does_not_count() -> None:
 def test_what_the_talk_leaves_open_is_answered_by_the_likeliest_class() -> None:
     # Without rounds nothing moves: the four honest are level, 2 to 2, and the liar's vote is the fifth.
     X = np.array([[0, 0, 1, 1, 0], [0, 0, 1, 1, 1], [1, 1, 1, 0, 0]])
-    moot = by_columns(5, 2, adversaries={4: ConstantColour(1)}, rounds=0)
+    moot = by_columns(5, 2, adversaries={4: ConstantClass(1)}, rounds=0)
     assert moot.deliberate(X).answers.tolist() == [None, None, 1]
     assert moot.predict(X).tolist() == [1, 1, 1]
     assert moot.score(X, [1, 0, 1]) == pytest.approx(2 / 3)
@@ -184,7 +184,7 @@ def test_trust_gives_probabilities_that_liars_do_not_spoil(liars: int) -> None:
         [GaussianNB(var_smoothing=0.1)], trust="self-anchored", holdout=None, random_state=0
     ).fit(data.X, data.y, data.groups)
     who = np.random.default_rng(5).permutation(30)[:liars]
-    moot.set_params(adversaries={int(i): ConstantColour(int(i) % 10) for i in who})
+    moot.set_params(adversaries={int(i): ConstantClass(int(i) % 10) for i in who})
     chances = moot.predict_proba(data.X_test)
     assert np.abs(chances.sum(axis=1) - 1).max() < 1e-12
     loss = log_loss(data.y_test, chances)

@@ -10,7 +10,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from folkmoot import Slush
-from folkmoot.adversaries import ConstantColour
+from folkmoot.adversaries import ConstantClass
 from folkmoot.comparison import Report
 from folkmoot.learning import ConsensusClassifier
 from support.models import Threshold
@@ -78,7 +78,7 @@ def test_liars_hand_in_their_votes_to_every_rule() -> None:
     # Three of four always say 1; so do all rules that see the votes.
     models = [Threshold(0.0, (0, 1)) for _ in range(4)]
     moot = ConsensusClassifier(models, prefit=True, protocol=Slush(3, 2))
-    moot.set_params(adversaries={i: ConstantColour(1) for i in range(3)}).fit()
+    moot.set_params(adversaries={i: ConstantClass(1) for i in range(3)}).fit()
     report = moot.report(np.array([[-1.0]] * 10), np.zeros(10, dtype=int), stacking=False)
     assert report.accuracy("mean participant") == report.accuracy("best participant") == 1
     assert report.accuracy("majority") == report.accuracy() == 0

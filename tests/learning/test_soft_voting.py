@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from folkmoot import Others, Slush
 from folkmoot.adversaries import (
     NUMBER_ATTACKS,
-    ConstantColour,
+    ConstantClass,
     ConstantNumber,
     Equivocating,
     FarAway,
@@ -125,7 +125,7 @@ def test_levels_are_eight_bits_and_none_is_certain() -> None:
 
 # ---- liars -----------------------------------------------------------------------------------
 
-LIARS = [*(kind() for kind in NUMBER_ATTACKS.values()), FarAway(-3.0), ConstantColour(1), ConstantNumber(0.3)]
+LIARS = [*(kind() for kind in NUMBER_ATTACKS.values()), FarAway(-3.0), ConstantClass(1), ConstantNumber(0.3)]
 
 
 @pytest.mark.parametrize("pool", ["mean", "log"])
@@ -146,7 +146,7 @@ def test_a_third_of_liars_cannot_move_it_out_of_the_honest_range(liar: Any, pool
 def test_a_plain_mean_follows_one_liar_and_the_trimmed_one_does_not() -> None:
     inputs = np.array([[0.9, 0.1, 0.9, 0.1, 0.8, 0.2, 0.5, 0.5]])
     lie, high, low = (float(scaled([level(p), level(1 - p)])[0]) for p in (0.0, 0.9, 0.8))
-    moot = told(4, 2, adversaries={3: ConstantColour(1)})
+    moot = told(4, 2, adversaries={3: ConstantClass(1)})
     assert moot.predict_proba(inputs)[0, 0] == pytest.approx((high + low) / 2)
     moot.set_params(trim=0)
     assert moot.predict_proba(inputs)[0, 0] == pytest.approx((2 * high + low + lie) / 4)
@@ -161,7 +161,7 @@ def test_who_knows_the_truth_lies_in_score_and_report_only() -> None:
     # On inputs of class 1 they say 0, on those of class 0 they say 1.
     right = 0
     for true in (0, 1):
-        liars: Any = {i: ConstantColour(1 - true) for i in range(3)}
+        liars: Any = {i: ConstantClass(1 - true) for i in range(3)}
         these = inputs[truth == true]
         right += int((told(10, 2, adversaries=liars).predict(these) == true).sum())
     assert moot.score(inputs, truth) == right / 80

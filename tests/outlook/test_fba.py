@@ -14,12 +14,12 @@ from folkmoot.adversaries import (
     ATTACKS,
     BALLOT_ATTACKS,
     Adversary,
-    ConstantColour,
+    ConstantClass,
     Copycat,
     Equivocating,
     Misstating,
     PerfectlyMalicious,
-    RandomColour,
+    RandomClass,
     Silent,
 )
 from folkmoot.outlook import FBA, QuorumSet, QuorumSystem, analyse, read_quorum_sets
@@ -94,7 +94,7 @@ def test_where_all_have_voted_it_makes_no_difference_what_those_without_a_vote_d
     """Also with liars: in 0.2 these were silent where others could be absent."""
     rng = np.random.default_rng(delay)
     votes = rng.integers(0, 2, (7, 30))
-    liars: dict[int, Adversary] = {2: ConstantColour(1), 5: Equivocating()}
+    liars: dict[int, Adversary] = {2: ConstantClass(1), 5: Equivocating()}
     absent, there = (
         deliberate(votes, alike(7, 5, delay=delay), adversaries=liars, missing=missing, rounds=30)
         for missing in ("absent", "uncoloured")
@@ -164,7 +164,7 @@ def test_a_label_without_a_blocking_set_is_never_decided() -> None:
 
 def test_a_liar_alone_brings_in_no_label() -> None:
     """All honest voted 0; what the liar says of 1 is no reason for anybody."""
-    for liar in (ConstantColour(1), Equivocating(), PerfectlyMalicious()):
+    for liar in (ConstantClass(1), Equivocating(), PerfectlyMalicious()):
         outcome = deliberate(
             np.zeros((4, 5), dtype=int), alike(4, 3), adversaries={1: liar}, truth=[0] * 5, classes=2
         )
@@ -208,7 +208,7 @@ def test_repetitions_are_the_same_in_lockstep_and_drawn_in_storms() -> None:
     assert storm.rounds.min() >= calm.rounds.min()
 
 
-@pytest.mark.parametrize("liar", [RandomColour(), Misstating()])
+@pytest.mark.parametrize("liar", [RandomClass(), Misstating()])
 def test_with_keys_an_input_has_the_same_outcome_in_any_batch(liar: Adversary) -> None:
     votes = np.random.default_rng(8).integers(0, 3, (7, 40))
     some = np.array([31, 4, 17, 8, 39, 0])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Others, Slush, Snowball, deliberate
-from folkmoot.adversaries import Adversary, ConstantColour, Copycat, PerfectlyMalicious, Silent
+from folkmoot.adversaries import Adversary, ConstantClass, Copycat, PerfectlyMalicious, Silent
 from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet, leader_order
 from folkmoot.outlook.hierarchy import seed_of
 from folkmoot.outlook.leaders import simulated_salts
@@ -51,7 +51,7 @@ def test_shared_batches_and_absent_participants() -> None:
 
 
 class TestLyingDelegates:
-    LIARS: dict[int, Adversary] = {0: ConstantColour(0), 3: ConstantColour(0)}  # noqa: RUF012
+    LIARS: dict[int, Adversary] = {0: ConstantClass(0), 3: ConstantClass(0)}  # noqa: RUF012
     VOTES = np.ones((9, 1), dtype=int)
 
     def lying(self, seed: int) -> set[int]:

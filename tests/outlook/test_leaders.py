@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Neighbours, Others, Slush, Trusting, deliberate
-from folkmoot.adversaries import Adversary, ConstantColour, Silent
+from folkmoot.adversaries import Adversary, ConstantClass, Silent
 from folkmoot.outlook import Leaders, leader_order, leader_sample
 from folkmoot.outlook.leaders import simulated_salts
 from folkmoot.outlook.queries import led
@@ -127,7 +127,7 @@ def test_law_of_colours(case: Any, schedule: Schedule) -> None:
         schedule=schedule,
         weights=None if weights is None else [Fraction(w) for w in weights],
     )
-    liars: dict[int, Adversary] = {i: Silent() if x < 0 else ConstantColour(x) for i, x in says.items()}
+    liars: dict[int, Adversary] = {i: Silent() if x < 0 else ConstantClass(x) for i, x in says.items()}
     outcome = deliberate(
         np.repeat(np.array(votes)[:, None], trials, axis=1),
         Leaders(k, alpha, weights=weights),
@@ -166,7 +166,7 @@ def test_repetitions_have_leaders_of_their_own() -> None:
 class TestWhatALiarCosts:
     def test_it_cannot_move_those_who_agree(self) -> None:
         votes = np.ones((9, 4), dtype=int)
-        liars: dict[int, Adversary] = {i: ConstantColour(0) for i in range(3)}
+        liars: dict[int, Adversary] = {i: ConstantClass(0) for i in range(3)}
         outcome = deliberate(votes, Leaders(6, 4), adversaries=liars, rounds=30)
         assert outcome.settled.all()
         assert (outcome.rounds == 0).all()

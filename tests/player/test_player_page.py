@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Outcome, Slush, Snowball, Trusting, deliberate, play
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomColour
+from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
 from support.browser import opened
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outcomes = {
         "no liars": talk(),
         "3 liars": talk(adversaries=liars(PerfectlyMalicious)),
-        "3 that throw dice": talk(adversaries=liars(RandomColour)),
+        "3 that throw dice": talk(adversaries=liars(RandomClass)),
     }
     path = tmp_path_factory.mktemp("player") / "talk.html"
     return play(outcomes, path, truth=truth, rows=np.arange(12.0).reshape(INPUTS, 2))
@@ -150,14 +150,14 @@ def test_inputs_moots_and_participants_are_chosen(browser: Browser, three: Path)
         page.locator("body").press("Escape")
         assert state(page)["who"] == -1
         page.select_option(".who", "9")
-        assert "#9 is a liar (RandomColour)" in page.inner_text(".one")
+        assert "#9 is a liar (RandomClass)" in page.inner_text(".one")
         assert page.evaluate("document.documentElement.scrollWidth") == 500
 
 
 WEIGHTS = np.random.default_rng(1).random((14, 14))
 TALKS: dict[str, dict[str, Any]] = {
     "one at a time": {},
-    "liars that throw dice": {"adversaries": liars(RandomColour)},
+    "liars that throw dice": {"adversaries": liars(RandomClass)},
     "lockstep": {"schedule": "lockstep", "adversaries": liars(PerfectlyMalicious)},
     "asks itself": {"sampling": Everyone()},
     "snowball": {"protocol": Snowball(k=6, alpha=4, beta=3)},

@@ -20,11 +20,11 @@ from folkmoot import (
 )
 from folkmoot.adversaries import (
     Adversary,
-    ConstantColour,
+    ConstantClass,
     Copycat,
     PerfectlyFaulty,
     PerfectlyMalicious,
-    RandomColour,
+    RandomClass,
     Sees,
     Silent,
     Stalling,
@@ -84,12 +84,12 @@ def alone(
 LIARS: dict[str, dict[int, Adversary]] = {
     "nobody": {},
     "malicious": {3: PerfectlyMalicious(), 8: PerfectlyMalicious()},
-    "faulty": {3: PerfectlyFaulty(), 8: Silent(), 0: ConstantColour(2)},
-    "die": {3: RandomColour(), 8: RandomColour()},
+    "faulty": {3: PerfectlyFaulty(), 8: Silent(), 0: ConstantClass(2)},
+    "die": {3: RandomClass(), 8: RandomClass()},
     "stalling": {3: Stalling(), 8: Steadfast()},
     "copycats": {3: Copycat(5), 8: Copycat(1)},
     "by number": {3: ByNumber(), 8: ByNumber()},
-    "all kinds": {3: RandomColour(), 4: Copycat(5), 6: ByNumber(), 8: Stalling(), 9: ConstantColour(0)},
+    "all kinds": {3: RandomClass(), 4: Copycat(5), 6: ByNumber(), 8: Stalling(), 9: ConstantClass(0)},
 }
 # The order of the seats shows in the bits where thresholds or weights differ; its law is held to brute force.
 PROTOCOLS: list[SnowProtocol[Any]] = [Slush(6, 4), Snowflake(6, 5, 3), Snowball(6, 4, 3)]

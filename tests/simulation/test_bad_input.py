@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Neighbours, Others, Slush, StrongConfidence, Trusting, deliberate
-from folkmoot.adversaries import ConstantColour, Copycat, PerfectlyMalicious, Silent
+from folkmoot.adversaries import ConstantClass, Copycat, PerfectlyMalicious, Silent
 
 GOOD = np.zeros((12, 3), dtype=np.int64)
 TRUST = np.ones((12, 12))
@@ -42,7 +42,7 @@ TRUST = np.ones((12, 12))
         ),
         (GOOD, Slush(3, 2), {"adversaries": {12: Silent()}}, "participants 0..11: got 12"),
         (GOOD, Slush(3, 2), {"adversaries": {i: Silent() for i in range(12)}}, "at least one participant"),
-        (GOOD, Slush(3, 2), {"adversaries": {0: ConstantColour(2)}}, "0 <= colour < 2: got colour=2"),
+        (GOOD, Slush(3, 2), {"adversaries": {0: ConstantClass(2)}}, "0 <= choice < 2: got choice=2"),
         (GOOD, Slush(3, 2), {"sampling": Neighbours(networkx.path_graph(12))}, "node 0 has 1"),
         (GOOD, Slush(1, 1), {"sampling": Neighbours(networkx.path_graph(11))}, r"per participant \(12\)"),
         (

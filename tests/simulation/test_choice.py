@@ -11,7 +11,7 @@ import pytest
 
 import folkmoot
 from folkmoot import Everyone, Neighbours, Slush, Snowball, Trusting
-from folkmoot.adversaries import ConstantColour, Knows, RandomColour, Silent
+from folkmoot.adversaries import ConstantClass, Knows, RandomClass, Silent
 from folkmoot.simulation.kernels import bitsliced, choice, explicit, flip, shared, table
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.play_options import Options
@@ -35,7 +35,7 @@ SHARED: dict[str, Any] = {"batch": "shared"}
     [
         (flip, VOTES, Slush(5, 3), {}),
         (flip, VOTES, LOCAL, {"sampling": Everyone()}),
-        (flip, VOTES, Slush(5, 3), {"adversaries": {3: ConstantColour(1)}}),
+        (flip, VOTES, Slush(5, 3), {"adversaries": {3: ConstantClass(1)}}),
         (table, GAPS, Slush(5, 3), {}),
         (table, VOTES, Slush(5, 3), {"classes": 3}),
         (table, VOTES, Slush(5, 3), {"schedule": "lockstep"}),
@@ -44,7 +44,7 @@ SHARED: dict[str, Any] = {"batch": "shared"}
         (explicit, VOTES, Slush(5, 3), {"sampling": GRAPH}),
         (explicit, VOTES, Slush(5, 3), {"sampling": TRUST}),
         (explicit, VOTES, Slush(5, 3, weights=[1.0] * N), {}),
-        (explicit, VOTES, Slush(5, 3), {"adversaries": {3: RandomColour()}}),
+        (explicit, VOTES, Slush(5, 3), {"adversaries": {3: RandomClass()}}),
         (bitsliced, VOTES, Slush(5, 3), SHARED),
         (bitsliced, VOTES, Slush(15, 8), SHARED | {"sampling": TRUST}),
         (bitsliced, VOTES, Slush(5, 3), SHARED | {"sampling": GRAPH, "adversaries": {3: Silent()}}),
@@ -55,7 +55,7 @@ SHARED: dict[str, Any] = {"batch": "shared"}
         (shared, GAPS, Slush(5, 3), SHARED),
         (shared, VOTES, Snowball(5, 3, 4), SHARED),
         (shared, VOTES, Slush(5, 3), SHARED | {"schedule": "lockstep"}),
-        (shared, VOTES, Slush(5, 3), SHARED | {"adversaries": {3: RandomColour()}}),
+        (shared, VOTES, Slush(5, 3), SHARED | {"adversaries": {3: RandomClass()}}),
         (explicit, VOTES, Slush(5, 3), SHARED | {"record": True}),
         (shared, VOTES, Slush(15, 8), SHARED | {"sampling": TRUST, "least_likeness": 0.8}),
         (shared, VOTES, Slush(5, 3), SHARED | {"least_likeness": 0.8, "record": True}),
@@ -82,12 +82,12 @@ def test_a_batch_silent_on_some_inputs_only_is_not_for_the_bitsliced_kernel() ->
     options = Options.checked(
         70, seed=0, keys=None, repeats=1, batch="shared", record=False, permute=True, threads=1
     )
-    for liar, kernel in ((Silent(), bitsliced), (ConstantColour(1), bitsliced), (_Shy(), shared)):
+    for liar, kernel in ((Silent(), bitsliced), (ConstantClass(1), bitsliced), (_Shy(), shared)):
         setting = Setting.checked(VOTES, Slush(5, 3), {4: liar}, None, None, "one", 10, None)
         assert choice.kernel_for(setting, options) is kernel
 
 
-class _Shy(ConstantColour):
+class _Shy(ConstantClass):
     """Silent where its own vote was 1."""
 
     knows = Knows.OWN_VOTE

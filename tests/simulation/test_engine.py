@@ -17,10 +17,10 @@ import folkmoot
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, Trusting
 from folkmoot.adversaries import (
     Adversary,
-    ConstantColour,
+    ConstantClass,
     Copycat,
     Equivocating,
-    RandomColour,
+    RandomClass,
     Silent,
     Stalling,
 )
@@ -99,7 +99,7 @@ def test_an_input_does_not_depend_on_its_neighbours_in_the_batch(
 @pytest.mark.parametrize("inputs", [1, 63, 64, 65, 200])
 @pytest.mark.parametrize("alpha", [6, [6, 7, 8] * 7])
 @pytest.mark.parametrize(
-    "liars", [{}, {3: ConstantColour(1), 20: ConstantColour(0)}, {0: Silent(), 9: Silent()}]
+    "liars", [{}, {3: ConstantClass(1), 20: ConstantClass(0)}, {0: Silent(), 9: Silent()}]
 )
 def test_bit_sliced_is_the_explicit_kernel_bit_for_bit(inputs: int, alpha: Any, liars: Any) -> None:
     votes = np.random.default_rng(inputs).integers(0, 2, (21, inputs))
@@ -145,7 +145,7 @@ def test_participants_keep_their_numbers(special: str, options: dict[str, Any]) 
     weights = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0, 1.0, 0.2, 1.0])
     graph = networkx.to_numpy_array(networkx.circulant_graph(n, [1, 2, 4]), nodelist=range(n))
     graph[0, 3] = graph[5, 8] = 1  # two one-way streets
-    liars: dict[int, Any] = {0: Silent(), 4: ConstantColour(1), 7: ConstantColour(0)}
+    liars: dict[int, Any] = {0: Silent(), 4: ConstantClass(1), 7: ConstantClass(0)}
 
     def blue(order: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.float64]:
         place = np.argsort(order)
@@ -193,7 +193,7 @@ def test_explain_tells_every_change() -> None:
     votes = np.random.default_rng(3).integers(0, 3, (15, 20))
     for protocol in (Slush(5, 3), Snowball(5, 3, 4)):
         outcome = deliberate(
-            votes, protocol, record=True, rounds=30, adversaries={4: RandomColour()}, repeats=2
+            votes, protocol, record=True, rounds=30, adversaries={4: RandomClass()}, repeats=2
         )
         for i in range(20):
             colours = votes[:, i].copy()
@@ -247,7 +247,7 @@ def test_stalling_keeps_the_network_split_where_nothing_else_does() -> None:
 )
 def test_a_large_beta_is_still_a_beta(protocol: Any) -> None:
     votes = np.random.default_rng(0).integers(0, 2, (41, 60))
-    options: dict[str, Any] = {"adversaries": {i: ConstantColour(0) for i in range(6)}, "rounds": 120}
+    options: dict[str, Any] = {"adversaries": {i: ConstantClass(0) for i in range(6)}, "rounds": 120}
     one, two, seven = (deliberate(votes, protocol, threads=threads, **options) for threads in (1, 2, 7))
     assert same(one, two)
     assert same(one, seven)
@@ -313,7 +313,7 @@ def test_an_adversary_that_names_no_colour_is_refused(options: dict[str, Any]) -
         def answer(self, seen: int, *, vote: int, truth: int, classes: int) -> int:  # noqa: ARG002
             return 5
 
-    with pytest.raises(ValueError, match=r"must answer a colour in -1\.\.1: got 5"):
+    with pytest.raises(ValueError, match=r"must answer a class in -1\.\.1: got 5"):
         deliberate(np.zeros((6, 2), dtype=np.int64), Slush(3, 2), adversaries={0: Nonsense()}, **options)
 
 

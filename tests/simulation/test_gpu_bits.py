@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate
-from folkmoot.adversaries import ConstantColour, PerfectlyMalicious, Silent
+from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
 from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels import flip, table
 from folkmoot.simulation.kernels.arguments import Results
@@ -62,7 +62,7 @@ def drawn(rng: np.random.Generator, kind: str) -> tuple[Setting, Options]:
     votes = rng.integers(0, colours, (n, inputs))
     if kind in ("gaps", "ball", "flake") and rng.random() < 0.6:
         votes[rng.random(votes.shape) < 0.2] = -1
-    behave = [ConstantColour(0), PerfectlyMalicious(), Silent(), ConstantColour(1)]
+    behave = [ConstantClass(0), PerfectlyMalicious(), Silent(), ConstantClass(1)]
     who = rng.permutation(n)[:liars].tolist()
     setting = Setting.checked(
         votes,

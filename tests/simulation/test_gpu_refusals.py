@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Neighbours, Slush, Trusting, compare, deliberate, plan
-from folkmoot.adversaries import RandomColour
+from folkmoot.adversaries import RandomClass
 from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels.gpu import cuda, kernel
 from folkmoot.trust import Anchor
@@ -90,7 +90,7 @@ def test_no_driver_no_gpu_no_compiler(
         ({"sampling": Neighbours(RING)}, "Neighbours"),
         ({"sampling": Trusting(RING + 1)}, "Trusting"),
         ({"protocol": Slush(3, 2, weights=[1.0] * N)}, "weights"),
-        ({"adversaries": {1: RandomColour()}}, "depend on who asks"),
+        ({"adversaries": {1: RandomClass()}}, "depend on who asks"),
     ],
 )
 def test_what_it_does_not_play(options: dict[str, Any], words: str) -> None:

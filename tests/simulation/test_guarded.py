@@ -10,7 +10,7 @@ import pytest
 
 import folkmoot
 from folkmoot import Outcome, Slush, Snowball, Trusting
-from folkmoot.adversaries import Adversary, ConstantColour, Copycat, Equivocating, RandomColour, Silent
+from folkmoot.adversaries import Adversary, ConstantClass, Copycat, Equivocating, RandomClass, Silent
 from folkmoot.played import Schedule
 from folkmoot.simulation.kernels import shared
 from support.outcomes import same
@@ -23,7 +23,7 @@ RNG = np.random.default_rng(3)
 TRUTH = RNG.integers(0, 3, INPUTS)
 VOTES = np.where(RNG.random((N, INPUTS)) < 0.8, TRUTH, RNG.integers(-1, 3, (N, INPUTS)))
 TRUST = RNG.random((N, N)) + 0.1
-KINDS: dict[int, Adversary] = {1: Copycat(target=5), 4: RandomColour(), 9: Equivocating(), 10: Silent()}
+KINDS: dict[int, Adversary] = {1: Copycat(target=5), 4: RandomClass(), 9: Equivocating(), 10: Silent()}
 EVERYTHING = 1e-12  # so like is every answer: one input of 90 is always the same
 
 
@@ -76,7 +76,7 @@ def test_what_counts_is_what_is_alike_over_the_batch(least: float) -> None:
     liars = {2: [1] * INPUTS, 7: [0] * INPUTS}
     for rounds in (1, 2, 5):
         outcome = deliberate(
-            VOTES, Slush(N - 1, 6), adversaries={2: ConstantColour(1), 7: ConstantColour(0)}, rounds=rounds,
+            VOTES, Slush(N - 1, 6), adversaries={2: ConstantClass(1), 7: ConstantClass(0)}, rounds=rounds,
             sampling=Trusting(np.ones((N, N))), schedule="lockstep", batch="shared", least_likeness=least,
         )  # fmt: skip
         np.testing.assert_array_equal(outcome.decisions, by_hand(VOTES, rounds, 6, liars, least))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from folkmoot import Slush, Snowball, deliberate
-from folkmoot.adversaries import RandomColour
+from folkmoot.adversaries import RandomClass
 from folkmoot.protocols import SnowProtocol
 from folkmoot.votes import packed_bytes, vote_keys
 
@@ -16,7 +16,7 @@ VOTES = np.random.default_rng(0).integers(0, 2, (15, 60))
 SETTINGS: list[tuple[SnowProtocol[Any], dict[str, Any]]] = [
     (Slush(4, 3), {}),  # table kernel, two-colour Slush
     (Snowball(4, 3, 3), {}),  # table kernel
-    (Slush(4, 3), {"adversaries": {0: RandomColour()}}),  # explicit kernel
+    (Slush(4, 3), {"adversaries": {0: RandomClass()}}),  # explicit kernel
     (Slush(4, 3), {"batch": "shared"}),  # bit-sliced kernel, seats by key
 ]
 

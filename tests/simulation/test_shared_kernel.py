@@ -12,11 +12,11 @@ import pytest
 import folkmoot
 from folkmoot import Everyone, Neighbours, Slush, Snowball, Snowflake, Trusting
 from folkmoot.adversaries import (
-    ConstantColour,
+    ConstantClass,
     Copycat,
     Equivocating,
     PerfectlyMalicious,
-    RandomColour,
+    RandomClass,
     Silent,
     Stalling,
 )
@@ -44,14 +44,14 @@ LAWS: dict[str, Any] = {
 }
 ALL_KINDS: dict[int, Any] = {
     0: Stalling(),
-    3: RandomColour(),
+    3: RandomClass(),
     4: Copycat(target=8),
     9: Equivocating(),
-    10: RandomColour(),
+    10: RandomClass(),
 }
 LIARS: dict[str, dict[int, Any]] = {
     "nobody": {},
-    "fixed": {1: ConstantColour(1), 6: Silent(), 12: PerfectlyMalicious()},
+    "fixed": {1: ConstantClass(1), 6: Silent(), 12: PerfectlyMalicious()},
     "by the query": ALL_KINDS,
 }
 SIX = [3, 4, 3, 5, 3, 3, 3, 4, 3, 3, 3, 5, 3]

@@ -11,7 +11,7 @@ import pytest
 
 import folkmoot
 from folkmoot import Slush, Snowball, Snowflake, Trusting
-from folkmoot.adversaries import ConstantColour, PerfectlyMalicious, Silent
+from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
 from folkmoot.played import Batch
 from support.outcomes import assert_bits_depend_on_the_seed_alone, same
 
@@ -116,7 +116,7 @@ def test_participants_keep_their_numbers(options: dict[str, Any]) -> None:
     n, games = 8, 4000
     column = np.array([0, 0, 1, 0, 1, 1, 0, 1])
     matrix = trust(n, 4)
-    liars: dict[int, Any] = {0: Silent(), 4: ConstantColour(1), 6: ConstantColour(0)}
+    liars: dict[int, Any] = {0: Silent(), 4: ConstantClass(1), 6: ConstantClass(0)}
 
     def blue(order: npt.NDArray[np.int64], seed: int) -> npt.NDArray[np.float64]:
         place = np.argsort(order)

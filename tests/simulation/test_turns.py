@@ -17,11 +17,11 @@ import pytest
 import folkmoot
 from folkmoot import Everyone, Neighbours, Outcome, Slush, Snowball, Snowflake, Trusting
 from folkmoot.adversaries import (
-    ConstantColour,
+    ConstantClass,
     Copycat,
     Equivocating,
     PerfectlyMalicious,
-    RandomColour,
+    RandomClass,
     Silent,
     Sleeper,
     Stalling,
@@ -48,7 +48,7 @@ TRUST[5, 3:] = 0  # can ask three at most
 GRAPH = networkx.circulant_graph(N, [1, 2, 4])
 WEIGHTS = [1.0, 0.5, 0.25, 0.0, 1.0, 0.75, 1.0, 1.0, 0.5, 0.5, 1.0, 1.0]
 LIARS: dict[int, Any] = {
-    0: ConstantColour(1), 3: Copycat(target=8), 6: Silent(), 7: RandomColour(), 9: PerfectlyMalicious(),
+    0: ConstantClass(1), 3: Copycat(target=8), 6: Silent(), 7: RandomClass(), 9: PerfectlyMalicious(),
     10: Stalling(), 11: Equivocating(),
 }  # fmt: skip
 SIX = [3, 4, 3, 5, 3, 3, 3, 4, 3, 3, 3, 5]
@@ -98,8 +98,8 @@ def follow(
                 assert said == now[peer]
             elif isinstance(liars[peer], Silent):
                 assert said == -1
-            elif isinstance(liars[peer], ConstantColour):
-                assert said == liars[peer].colour
+            elif isinstance(liars[peer], ConstantClass):
+                assert said == liars[peer].choice
             elif isinstance(liars[peer], Copycat):
                 assert said == now[liars[peer].target]
             elif isinstance(liars[peer], PerfectlyMalicious):

@@ -14,7 +14,7 @@ import numpy as np
 
 import conftest  # noqa: F401 (says where compiled code is kept)
 from folkmoot import Others, Slush, Snowball, Trusting, agree, deliberate, sweep
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomColour
+from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
 from folkmoot.aggregation import Mean
 from folkmoot.played import Batch
 from folkmoot.protocols import SnowProtocol
@@ -32,7 +32,7 @@ def main() -> None:
         (Slush(5, 3, weights=[1.0] * 12), Others()),
         (Slush(5, 3), Trusting(np.ones((12, 12)))),
     ]
-    liars: list[dict[int, Adversary]] = [{}, {0: RandomColour()}, {0: PerfectlyMalicious()}]
+    liars: list[dict[int, Adversary]] = [{}, {0: RandomClass()}, {0: PerfectlyMalicious()}]
     for (protocol, law), batch, adversaries in product(talks, get_args(Batch), liars):
         deliberate(votes, protocol, sampling=law, batch=batch, rounds=5, adversaries=adversaries, truth=truth)
     deliberate(votes, Slush(5, 3), rounds=5, record=True)

@@ -15,7 +15,7 @@ import numpy as np
 from llvmlite import binding
 
 from folkmoot import Everyone, Neighbours, Others, Slush, Snowball, Snowflake, Trusting, agree, deliberate
-from folkmoot.adversaries import FarAway, PerfectlyMalicious, RandomColour, Stalling
+from folkmoot.adversaries import FarAway, PerfectlyMalicious, RandomClass, Stalling
 from folkmoot.aggregation import RULES, GeometricMedian, TrimmedMean
 from folkmoot.network.session.judgement import LocalThreshold
 from folkmoot.network.session.numbers import combined
@@ -76,7 +76,7 @@ def talks() -> Iterator[tuple[str, bytes]]:
     local = rng.integers(4, 8, N).tolist()
     names = [f"node {i}" for i in range(N)]
     teams = [list(range(first, N, 6)) for first in range(6)]
-    liars: Any = {0: PerfectlyMalicious(), 1: RandomColour(), 2: PerfectlyMalicious()}
+    liars: Any = {0: PerfectlyMalicious(), 1: RandomClass(), 2: PerfectlyMalicious()}
     kinds: dict[str, tuple[Any, Any, dict[str, Any]]] = {
         "flip": (two, Slush(7, 5), {}),
         "flip, local": (two, Slush(7, local), {"adversaries": {0: PerfectlyMalicious()}}),

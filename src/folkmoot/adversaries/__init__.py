@@ -4,39 +4,46 @@ from __future__ import annotations
 
 from typing import Final
 
-from folkmoot.adversaries.adversary import Adversary, Knows, Sees, handed_in
-from folkmoot.adversaries.collusion import colluding_votes, stealthy_votes
-from folkmoot.adversaries.constant_colour import ConstantColour
-from folkmoot.adversaries.copycat import Copycat
-from folkmoot.adversaries.equivocating import Equivocating
-from folkmoot.adversaries.misstating import Misstating
-from folkmoot.adversaries.numbers.constant_number import ConstantNumber
-from folkmoot.adversaries.numbers.far_away import FarAway
-from folkmoot.adversaries.numbers.number_adversary import NumberAdversary, Observation, numbers_handed_in
-from folkmoot.adversaries.numbers.random_number import RandomNumber
-from folkmoot.adversaries.partitions.clique_partition import CliquePartition
-from folkmoot.adversaries.partitions.merged_partition import MergedPartition
-from folkmoot.adversaries.partitions.partition_adversary import (
+from folkmoot.adversaries.behaviours import (
+    ConstantClass,
+    Copycat,
+    Equivocating,
+    Misstating,
+    PerfectlyFaulty,
+    PerfectlyMalicious,
+    RandomClass,
+    Silent,
+    Sleeper,
+    Stalling,
+    Steadfast,
+    colluding_votes,
+    stealthy_votes,
+)
+from folkmoot.adversaries.interface import Adversary, Knows, Sees, handed_in
+from folkmoot.adversaries.numbers import (
+    ConstantNumber,
+    FarAway,
+    NumberAdversary,
+    Observation,
+    RandomNumber,
+    numbers_handed_in,
+)
+from folkmoot.adversaries.partitions import (
+    CliquePartition,
     LiarsView,
+    MergedPartition,
     PartitionAdversary,
+    RandomPartition,
+    ShiftedPartition,
+    TurncoatPartition,
     partitions_handed_in,
 )
-from folkmoot.adversaries.partitions.random_partition import RandomPartition
-from folkmoot.adversaries.partitions.shifted_partition import ShiftedPartition
-from folkmoot.adversaries.partitions.turncoat_partition import TurncoatPartition
-from folkmoot.adversaries.perfectly_faulty import PerfectlyFaulty
-from folkmoot.adversaries.perfectly_malicious import PerfectlyMalicious
-from folkmoot.adversaries.random_colour import RandomColour
-from folkmoot.adversaries.silent import Silent
-from folkmoot.adversaries.sleeper import Sleeper
-from folkmoot.adversaries.stalling import Stalling
-from folkmoot.adversaries.steadfast import Steadfast
 
 # The names used at the prompt (--attack).
 ATTACKS: Final[dict[str, type[Adversary]]] = {
     "malicious": PerfectlyMalicious,
-    "constant": ConstantColour,
-    "random": RandomColour,
+    "constant": ConstantClass,
+    "random": RandomClass,
     "silent": Silent,
     "faulty": PerfectlyFaulty,
     "stalling": Stalling,
@@ -74,7 +81,7 @@ __all__ = [
     "PARTITION_ATTACKS",
     "Adversary",
     "CliquePartition",
-    "ConstantColour",
+    "ConstantClass",
     "ConstantNumber",
     "Copycat",
     "Equivocating",
@@ -88,7 +95,7 @@ __all__ = [
     "PartitionAdversary",
     "PerfectlyFaulty",
     "PerfectlyMalicious",
-    "RandomColour",
+    "RandomClass",
     "RandomNumber",
     "RandomPartition",
     "Sees",

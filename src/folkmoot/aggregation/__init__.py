@@ -7,10 +7,13 @@ from typing import Final
 from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.aggregation.dawid_skene import DawidSkene
 from folkmoot.aggregation.geometric_median import GeometricMedian
+from folkmoot.aggregation.holdout_trust import HoldoutTrust
 from folkmoot.aggregation.interface import Aggregation, Answers, FinalVotes, Known, OwnAggregation, Rows
 from folkmoot.aggregation.krum import Krum
+from folkmoot.aggregation.listen import Listen
 from folkmoot.aggregation.mean import Mean
 from folkmoot.aggregation.median import Median
+from folkmoot.aggregation.peer_review import PeerReview
 from folkmoot.aggregation.plurality import Plurality
 from folkmoot.aggregation.pool import Pool
 from folkmoot.aggregation.rule import LARGEST, Rule, Trimming
@@ -33,11 +36,14 @@ __all__ = [
     "DawidSkene",
     "FinalVotes",
     "GeometricMedian",
+    "HoldoutTrust",
     "Known",
     "Krum",
+    "Listen",
     "Mean",
     "Median",
     "OwnAggregation",
+    "PeerReview",
     "Plurality",
     "Pool",
     "Rows",

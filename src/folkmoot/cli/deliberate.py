@@ -125,8 +125,8 @@ def deliberate(
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
     from folkmoot.adversaries import handed_in
     from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
+    from folkmoot.comparing.printing import times
     from folkmoot.comparison import compare
-    from folkmoot.comparison.printing import times
     from folkmoot.explanation import why_of_answer
     from folkmoot.vote_files import read_votes
 
@@ -320,14 +320,14 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
 
 def _scores(report: Report) -> list[str]:
     """The scores beside accuracy; none without truth."""
-    from folkmoot.comparison.how_sure.scores import TITLES
+    from folkmoot.comparing.how_sure.scores import TITLES
 
     return [title for name, title in TITLES.items() if name in report.line(report.talk).scores]
 
 
 def _row(name: str, line: Line, titles: list[str]) -> list[str]:
-    from folkmoot.comparison.how_sure.scores import TITLES
-    from folkmoot.comparison.printing import plus_minus
+    from folkmoot.comparing.how_sure.scores import TITLES
+    from folkmoot.comparing.printing import plus_minus
 
     scores = [line.scores.get(name) for name, title in TITLES.items() if title in titles]
     return [
@@ -339,7 +339,7 @@ def _row(name: str, line: Line, titles: list[str]) -> list[str]:
 
 
 def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]:
-    from folkmoot.comparison.printing import byzantine_in_words, times
+    from folkmoot.comparing.printing import byzantine_in_words, times
 
     lines = [
         f"agreement {number(result['agreement'])}, settled {number(result['settled'])}, "

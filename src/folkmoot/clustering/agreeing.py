@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.adversaries import CliquePartition, PartitionAdversary
-from folkmoot.adversaries.partitions.partition_adversary import views
+from folkmoot.adversaries.partitions import views
 from folkmoot.arrays import Bools, Floats, Ints, Progress
 from folkmoot.baselines.consensus_partitions import check_clusters
 from folkmoot.clustering.clustering import Clustering, ClusteringWarning

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from folkmoot.arrays import Array, Floats
-from folkmoot.comparison.bars import draw_bars
-from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
+from folkmoot.comparing.bars import draw_bars
+from folkmoot.comparing.printing import ReportTable, size, who_is_not_honest
 from folkmoot.comparison.report import CONSENSUS
 from folkmoot.comparison.rules import NEEDS
 from folkmoot.comparison.who.number_joining import NumberJoining, compare_numbers_alone
@@ -240,7 +240,7 @@ def compare_numbers(
         _line("median", np.nanmedian(sent, axis=0), truth, "a server"),
     ]
     if stacking:
-        from folkmoot.comparison.stacking import stacked_numbers  # scikit-learn, for those who want it
+        from folkmoot.comparing.stacking import stacked_numbers  # scikit-learn, for those who want it
 
         numbers = stacked_numbers(sent, truth, seed)
         needs = NEEDS["stacking"]

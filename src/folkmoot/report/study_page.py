@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from folkmoot.comparing.how_sure.scores import TITLES
 from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST, Report
-from folkmoot.comparison.how_sure.scores import TITLES
 from folkmoot.comparison.report import TIES_SHARE
 from folkmoot.convergence import draw_convergence
 from folkmoot.learning.labels import as_truth

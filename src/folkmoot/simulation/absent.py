@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from folkmoot.adversaries import Sees, Silent
-from folkmoot.adversaries.tables import Liars
+from folkmoot.adversaries.interface import Liars
 from folkmoot.arrays import Bools, Floats, Ints, Progress
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol

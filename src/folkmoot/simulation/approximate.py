@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.adversaries import NumberAdversary, Observation
-from folkmoot.adversaries.tables import check_adversaries
+from folkmoot.adversaries.interface import check_adversaries
 from folkmoot.aggregation import LARGEST, Rule
 from folkmoot.arrays import Floats, Ints, Progress
 from folkmoot.sampling import Others

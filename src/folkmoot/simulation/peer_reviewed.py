@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, handed_in
-from folkmoot.adversaries.adversary import wrong
+from folkmoot.adversaries.interface import wrong
 from folkmoot.arrays import Bools, Floats, Ints, Progress, Singles
 from folkmoot.simulation.self_anchored import Listeners
 from folkmoot.trust import (

@@ -62,7 +62,7 @@ class Options:
 def check_device(device: Device) -> Device:
     """The device, or ValueError if it is none."""
     if device not in get_args(Device):
-        raise ValueError(f"device must be 'cpu', 'cuda' or 'auto': got {device!r}")
+        raise checks.ArgumentError("{device} must be 'cpu', 'cuda' or 'auto': got {device!r}", device=device)
     return device
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.adversaries import Adversary, Sees
-from folkmoot.adversaries.tables import Liars, check_adversaries, check_told_truth, tabulated
+from folkmoot.adversaries.interface import Liars, check_adversaries, check_told_truth, tabulated
 from folkmoot.arrays import Array, Bools, Floats, Ints, Words
 from folkmoot.played import Schedule, check_schedule
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol

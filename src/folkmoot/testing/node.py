@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from folkmoot.adversaries import ATTACKS, NUMBER_ATTACKS, Adversary, FarAway, NumberAdversary
-from folkmoot.adversaries.adversary import wrong
+from folkmoot.adversaries.interface import wrong
 from folkmoot.arrays import Array
 from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.node_file import read_node_file

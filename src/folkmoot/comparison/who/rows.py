@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from folkmoot.comparison.printing import as_text
+from folkmoot.comparing.printing import as_text
 from folkmoot.notebook import titled
 from folkmoot.tabular import write_table, written
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from folkmoot.adversaries.tables import Liars
+from folkmoot.adversaries.interface import Liars
 from folkmoot.arrays import Array
 from folkmoot.compiling import compiled
 from folkmoot.protocols.machine import Machine

@@ -1,0 +1,445 @@
+"""Adversaries of deliberations, one short class each: what each says to a query, and as its first vote.
+
+First votes that several make up together (``colluding_votes``, ``stealthy_votes``) are functions of a seed:
+all who share it say the same; ``Steadfast`` then repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.adversaries.interface import Adversary, Knows, Sees, wrong
+from folkmoot.adversaries.numbers import NumberAdversary, Observation
+from folkmoot.arrays import Bools, Ints
+from folkmoot.votes import UNCOLOURED, Colour, check_truth
+
+
+@dataclass(frozen=True)
+class PerfectlyMalicious(Adversary):
+    """Knows the right answer and always gives a wrong one (definition "Perfectly Byzantine participant").
+
+    All of them name the same wrong class, the one after the right one, which is the strongest choice.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import PerfectlyMalicious
+    >>> [PerfectlyMalicious().answer(0, vote=truth, truth=truth, classes=3) for truth in range(3)]
+    [1, 2, 0]
+    """
+
+    knows = Knows.TRUTH
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """A wrong class, the same for all of them."""
+        return wrong(truth, classes)
+
+
+@dataclass(frozen=True)
+class PerfectlyFaulty(Adversary):
+    """Gives a wrong first vote and is silent afterwards.
+
+    It hurts a centralised vote, which cannot tell, and not the talk, which can.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import PerfectlyFaulty
+    >>> PerfectlyFaulty().first_vote(vote=1, truth=1, classes=2)
+    0
+    >>> PerfectlyFaulty().answer(0, vote=1, truth=1, classes=2)
+    -1
+    """
+
+    knows = Knows.TRUTH
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """Nothing."""
+        return UNCOLOURED
+
+    def first_vote(self, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """A wrong class."""
+        return wrong(truth, classes)
+
+
+@dataclass(frozen=True)
+class ConstantClass(Adversary):
+    """Says the same class whatever the input.
+
+    Parameters
+    ----------
+    choice : int, default 0
+        The class that it names.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import ConstantClass
+    >>> ConstantClass(2).answer(0, vote=1, truth=1, classes=3)
+    2
+    """
+
+    choice: Colour = 0
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """The class it names."""
+        if not 0 <= self.choice < classes:
+            raise ValueError(f"choice must satisfy 0 <= choice < {classes}: got choice={self.choice}")
+        return self.choice
+
+
+@dataclass(frozen=True)
+class RandomClass(Adversary):
+    """Says a new class, drawn uniformly, at every query; to a centralised vote it gives its model's answer.
+
+    Examples
+    --------
+    It is shown the class drawn, and says it:
+
+    >>> from folkmoot.adversaries import RandomClass
+    >>> RandomClass().answer(2, vote=0, truth=0, classes=3)
+    2
+    >>> RandomClass().first_vote(vote=0, truth=0, classes=3)
+    0
+    """
+
+    sees = Sees.DIE
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """The class drawn for this query."""
+        return seen
+
+
+@dataclass(frozen=True)
+class Silent(Adversary, NumberAdversary):
+    """Gives its first vote, then never answers.
+
+    The first vote counts in a centralised rule. In numbers an asker counts its own number instead.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Silent
+    >>> Silent().first_vote(vote=1, truth=1, classes=2)
+    1
+    >>> Silent().answer(0, vote=1, truth=1, classes=2)
+    -1
+    """
+
+    knows = Knows.OWN_VOTE
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """Nothing."""
+        return UNCOLOURED
+
+    def answer_number(self, seen: Observation) -> npt.ArrayLike:  # noqa: ARG002
+        """Nothing: the asker counts its own number once more, which keeps it in the honest range."""
+        return np.nan
+
+    def first_vote(self, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """What its model says."""
+        return vote
+
+
+@dataclass(frozen=True)
+class Steadfast(Adversary, NumberAdversary):
+    """Says its own first vote, or number, to everybody, always.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Steadfast
+    >>> Steadfast().answer(0, vote=0, truth=1, classes=2)
+    0
+    """
+
+    knows = Knows.OWN_VOTE
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """The first vote."""
+        return vote
+
+    def answer_number(self, seen: Observation) -> npt.ArrayLike:
+        """The first number."""
+        return seen.own
+
+
+# Stalling: keeps the honest participants split, by always naming the class that is behind.
+#
+# The liveness attack on Snow protocols: Amores-Sesar, Cachin and Tedeschi, "When is Spring coming? A
+# security analysis of Avalanche consensus" (2022); mentioned in section 4.1 of the paper.
+
+
+@dataclass(frozen=True)
+class Stalling(Adversary, NumberAdversary):
+    """Watches the population and pulls it back towards the middle; silent when it is level.
+
+    In numbers it pulls apart: everybody hears the end of the honest range that is on its own side. A trimming
+    rule cannot tell that from an honest answer, and a lie beyond the end would move it no further.
+
+    Examples
+    --------
+    Honest numbers lie between 1 and 3; those who ask hold 1.5 and 2.5:
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import Observation, Stalling
+    >>> low, high, own, die = np.array(1.0), np.array(3.0), np.array(2.0), np.array(0.5)
+    >>> Stalling().answer_number(Observation(low, high, np.array([1.5, 2.5]), own, die))
+    array([1., 3.])
+    """
+
+    knows = Knows.POPULATION
+    sees = Sees.RUNNER_UP
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """The runner-up."""
+        return seen
+
+    def answer_number(self, seen: Observation) -> npt.ArrayLike:
+        """The lowest honest number to those below the middle of the range, the highest to the others."""
+        return np.where(seen.asker < 0.5 * (seen.low + seen.high), seen.low, seen.high)
+
+
+# Equivocating: tells each asker something else, and the same asker always the same (two-faced).
+#
+# Lamport, Shostak and Pease (1982) call it the heart of the Byzantine generals problem.
+
+
+@dataclass(frozen=True)
+class Equivocating(Adversary):
+    """Tells each asker something else, the same asker always the same: participant i hears class i mod C.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Equivocating
+    >>> [Equivocating().answer(asker, vote=1, truth=1, classes=2) for asker in range(4)]
+    [0, 1, 0, 1]
+    """
+
+    sees = Sees.ASKER
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """A class by the number of the asker."""
+        return seen % classes
+
+
+# Copycat: has no model and repeats what another participant says.
+#
+# It adds weight to one participant's errors; commitments to first votes are the known remedy.
+
+
+@dataclass(frozen=True)
+class Copycat(Adversary):
+    """Repeats the current class of another participant.
+
+    Parameters
+    ----------
+    target : int, default 0
+        The participant that it repeats.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Copycat
+    >>> Copycat(target=4).answer(1, vote=0, truth=0, classes=2)
+    1
+    >>> Copycat(target=4).renumbered({4: 2})
+    Copycat(target=2)
+    """
+
+    target: int = 0
+
+    knows = Knows.POPULATION
+    sees = Sees.TARGET
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """What the target holds now."""
+        return seen
+
+    @classmethod
+    def against(cls, honest: int) -> Self:
+        """One that repeats this participant."""
+        return cls(target=honest)
+
+    @property
+    def follows(self) -> int:
+        """The target."""
+        return self.target
+
+    def renumbered(self, place: Mapping[int, int]) -> Self:
+        """One that repeats the same participant by its new number."""
+        return replace(self, target=place[self.target])
+
+
+# Sleeper: votes honestly, earns trust by it, and lies in the talk, on few enough inputs not to stand out.
+#
+# A guard that drops answers which differ from what the asker holds on more than a fifth of the batch
+# (folkmoot.trust.conduct) does not see an adversary that lies on 19% and says on the rest what others hold.
+
+
+@dataclass(frozen=True)
+class Sleeper(Adversary):
+    """Lies on a share of the inputs, and repeats on the others what a participant holds.
+
+    Parameters
+    ----------
+    target : int, default 0
+        The participant that it repeats where it does not lie.
+    share : float, default 0.19
+        The share of the inputs on which it lies, rounded down.
+    seed : int, default 0
+        Draws these inputs; all with the same seed lie on the same ones, with the same wrong class.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Sleeper
+    >>> sleeper = Sleeper(target=4, share=0.5)
+    >>> sleeper.first_vote(vote=0, truth=0, classes=2)
+    0
+    >>> sleeper.answer(0, vote=0, truth=0, classes=2), sleeper.candid(0, vote=0, truth=0, classes=2)
+    (1, 0)
+    >>> sleeper.lies_on(6)
+    array([False, False,  True,  True, False,  True])
+    """
+
+    target: int = 0
+    share: float = 0.19
+    seed: int = 0
+
+    knows = Knows.TRUTH | Knows.POPULATION
+    sees = Sees.TARGET
+
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """The wrong class that all who lie agree on."""
+        return wrong(truth, classes)
+
+    def candid(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:  # noqa: ARG002
+        """What the target holds now."""
+        return seen
+
+    def lies_on(self, inputs: int) -> Bools:
+        """A share of the inputs, drawn by the seed."""
+        struck = np.zeros(inputs, dtype=np.bool_)
+        rng = np.random.default_rng(checks.integer("seed", self.seed, least=0))
+        struck[rng.permutation(inputs)[: int(checks.probability("share", self.share) * inputs)]] = True
+        return struck
+
+    @classmethod
+    def against(cls, honest: int) -> Self:
+        """One that repeats this participant."""
+        return cls(target=honest)
+
+    @property
+    def follows(self) -> int:
+        """The target."""
+        return self.target
+
+    def renumbered(self, place: Mapping[int, int]) -> Self:
+        """One that repeats the same participant by its new number."""
+        return replace(self, target=place[self.target])
+
+
+# Misstating: in federated agreement it tells each any well-formed statement; to a query, any class.
+#
+# The most that a Byzantine node of the Stellar protocol can do (Mazières, 2015): it may say of every ballot
+# what it likes, something else to each, and show a quorum set that suits it.
+
+
+@dataclass(frozen=True)
+class Misstating(RandomClass):
+    """Says anything, to each something else.
+
+    In federated Byzantine agreement it says a label drawn for each hearer, phase and counter, and as its
+    first vote.
+
+    What it has told somebody it does not take back, as nobody would heed that. Where participants are asked
+    it answers as ``RandomClass`` does.
+
+    Examples
+    --------
+    Three of four are honest and take any three of the four, so that no liar can split them:
+
+    >>> from folkmoot import deliberate
+    >>> from folkmoot.adversaries import Misstating
+    >>> from folkmoot.outlook import FBA, QuorumSet
+    >>> three = QuorumSet(3, ["ada", "bo", "cy", "di"])
+    >>> protocol = FBA(dict.fromkeys(["ada", "bo", "cy", "di"], three))
+    >>> votes = [[0, 1, 0], [0, 1, 1], [0, 0, 1], [1, 1, 1]]
+    >>> deliberate(votes, protocol, adversaries={3: Misstating()}, seed=1).decision
+    array([0, 1, 1])
+    """
+
+    misstates = True
+
+
+def colluding_votes(inputs: int, classes: int, *, seed: int) -> Ints:
+    """One class for each input, drawn uniformly: unrelated to the truth, the same for all with the seed.
+
+    Parameters
+    ----------
+    inputs : int
+        How many inputs there are.
+    classes : int
+        The number of classes.
+    seed : int
+        Everybody that gives the same seed tells the same story.
+
+    Returns
+    -------
+    ndarray of int, shape (input,)
+        The first votes of each member of the clique.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import colluding_votes
+    >>> colluding_votes(inputs=6, classes=3, seed=1)
+    array([1, 1, 2, 2, 0, 0])
+    >>> colluding_votes(inputs=6, classes=3, seed=1)
+    array([1, 1, 2, 2, 0, 0])
+    """
+    columns = checks.integer("inputs", inputs, least=1)
+    return _stream(seed).integers(0, checks.integer("classes", classes, least=2), columns)
+
+
+def stealthy_votes(
+    votes: npt.ArrayLike, truth: npt.ArrayLike, classes: int, *, share: float = 0.1, seed: int
+) -> Ints:
+    """Votes of traitors: their own, but wrong together on a ``share`` of the inputs.
+
+    The inputs are drawn by the seed; on them all name the same wrong class, as ``PerfectlyMalicious`` does.
+
+    Parameters
+    ----------
+    votes : array-like of int, shape (participant, input) or (input,)
+        What the models of the traitors answer: classes, -1 for none.
+    truth : array-like of int, shape (input,)
+        The right classes.
+    classes : int
+        The number of classes.
+    share : float, default 0.1
+        The chance that an input is one of those they are wrong on.
+    seed : int
+        Draws these inputs; the same seed gives the same inputs.
+
+    Returns
+    -------
+    ndarray of int, of the shape of ``votes``
+        The first votes of the traitors.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import stealthy_votes
+    >>> stealthy_votes([[1] * 10, [1] * 10], truth=[1] * 10, classes=2, share=0.2, seed=0)
+    array([[1, 1, 0, 0, 1, 1, 1, 1, 1, 1],
+           [1, 1, 0, 0, 1, 1, 1, 1, 1, 1]])
+    """
+    own = np.asarray(votes, dtype=np.int64)
+    right = check_truth(truth, own.shape[-1], checks.integer("classes", classes, least=2))
+    if own.min(initial=0) < UNCOLOURED or own.max(initial=0) >= classes:
+        raise ValueError(f"votes must satisfy -1 <= class < {classes}: got {own.min()} to {own.max()}")
+    struck = _stream(seed).random(right.size) < checks.probability("share", share)
+    return np.where(struck, (right + 1) % classes, own)
+
+
+def _stream(seed: int) -> np.random.Generator:
+    return np.random.default_rng(checks.integer("seed", seed, least=0))

@@ -1,0 +1,314 @@
+"""What a malicious participant is where classes are agreed on: a pure answer to what it is shown.
+
+An adversary never draws random numbers, keeps time or looks at the population itself. Whoever runs it
+(simulation, network) shows it one observation a query, so a simulator can tabulate it (``tabulated``), and a
+network can refuse one that needs to know what no real node could.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from enum import Enum, Flag, auto
+from typing import ClassVar, NamedTuple, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from folkmoot import checks
+from folkmoot.arrays import Array, Bools, Ints
+from folkmoot.votes import UNCOLOURED, Colour, Missing, Votes, check_truth
+
+
+class Knows(Flag):
+    """What an adversary must know beyond the query itself.
+
+    Attributes
+    ----------
+    NOTHING
+        It needs the query alone.
+    OWN_VOTE
+        What its own model answers.
+    TRUTH
+        The right answer, which no real node has.
+    POPULATION
+        The current classes of others, without having asked.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Knows, PerfectlyMalicious, Stalling
+    >>> Knows.TRUTH in PerfectlyMalicious.knows
+    True
+    >>> Stalling.knows
+    <Knows.POPULATION: 4>
+    """
+
+    NOTHING = 0
+    OWN_VOTE = auto()
+    TRUTH = auto()
+    POPULATION = auto()
+
+
+class Sees(Enum):
+    """The one observation an adversary is shown when it is asked.
+
+    Attributes
+    ----------
+    NOTHING
+        Always 0.
+    DIE
+        A class drawn uniformly.
+    ASKER
+        The number of the asking participant.
+    RUNNER_UP
+        The second most common honest class, or -1 if the first two are level.
+    TARGET
+        The current class of the participant it follows.
+
+    Examples
+    --------
+    >>> from folkmoot.adversaries import Copycat, Sees
+    >>> Copycat.sees
+    <Sees.TARGET: 4>
+    >>> Copycat.sees is Sees.TARGET
+    True
+    """
+
+    NOTHING = 0
+    DIE = 1
+    ASKER = 2
+    RUNNER_UP = 3
+    TARGET = 4
+
+
+class Adversary(ABC):
+    """A malicious behaviour. Subclasses say what they know and see, and give a pure answer.
+
+    ``ATTACKS`` has those of the command line by name.
+
+    Examples
+    --------
+    A behaviour of your own: vote 0 if the asker's number is even, else be silent.
+
+    >>> from folkmoot.adversaries import Adversary, Sees
+    >>> class Picky(Adversary):
+    ...     sees = Sees.ASKER
+    ...
+    ...     def answer(self, seen, *, vote, truth, classes):
+    ...         return 0 if seen % 2 == 0 else -1
+    >>> [Picky().answer(asker, vote=1, truth=1, classes=2) for asker in range(4)]
+    [0, -1, 0, -1]
+    """
+
+    knows: ClassVar[Knows] = Knows.NOTHING
+    sees: ClassVar[Sees] = Sees.NOTHING
+    misstates: ClassVar[bool] = False  # of ballots, does it say something else to each in every part?
+
+    @abstractmethod
+    def answer(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
+        """What it says to a query; -1 is silence. ``vote`` and ``truth`` are -1 when not known."""
+
+    def first_vote(self, *, vote: Colour, truth: Colour, classes: int) -> Colour:
+        """What it hands in to a centralised vote; what it says to a query, unless it then hides that."""
+        if self.sees is Sees.NOTHING:
+            return self.answer(0, vote=vote, truth=truth, classes=classes)
+        return vote
+
+    def candid(self, seen: int, *, vote: Colour, truth: Colour, classes: int) -> Colour:
+        """What it says where it does not lie (``lies_on``)."""
+        return self.answer(seen, vote=vote, truth=truth, classes=classes)
+
+    def lies_on(self, inputs: int) -> Bools:
+        """(input,): on which inputs of a batch it gives its ``answer``; on the others it is ``candid``."""
+        return np.ones(inputs, dtype=np.bool_)
+
+    @classmethod
+    def against(cls, honest: int) -> Self:  # noqa: ARG003
+        """An adversary of this kind in a moot in which participant ``honest`` follows the protocol."""
+        return cls()
+
+    @property
+    def follows(self) -> int | None:
+        """The participant whose class it is shown, for one that sees its target; else None."""
+        return None
+
+    def renumbered(self, place: Mapping[int, int]) -> Self:  # noqa: ARG002
+        """The same behaviour where participant i is called ``place[i]``."""
+        if self.follows is not None:
+            raise TypeError(f"{type(self).__name__} follows a participant, so it must define renumbered")
+        return self
+
+
+def wrong(truth: Colour, classes: int) -> Colour:
+    """The wrong class that all who lie agree on, which is the strongest choice."""
+    return (truth + 1) % classes
+
+
+def handed_in(
+    votes: Votes,
+    adversaries: Mapping[int, Adversary],
+    truth: npt.ArrayLike | None,
+    classes: int,
+    *,
+    missing: Missing = "uncoloured",
+) -> Votes:
+    """The first votes that a centralised rule would see: the adversaries' rows as they choose them.
+
+    Parameters
+    ----------
+    votes : ndarray of int, shape (participant, input)
+        What every participant's model answers: classes, -1 for none.
+    adversaries : mapping of int to Adversary
+        The malicious participants by number.
+    truth : array-like of int, shape (input,), or None
+        The right classes, for adversaries that must know them.
+    classes : int
+        The number of classes.
+    missing : {"uncoloured", "absent"}, default "uncoloured"
+        Whether an adversary whose model does not answer an input may hand in a vote on it. With "absent" it
+        takes no part in it.
+
+    Returns
+    -------
+    ndarray of int, shape (participant, input)
+        The votes with the rows of the adversaries replaced.
+
+    Examples
+    --------
+    Two liars of five turn a vote that everybody else wins two to one:
+
+    >>> import numpy as np
+    >>> from folkmoot.adversaries import PerfectlyMalicious, handed_in
+    >>> from folkmoot.baselines import majority
+    >>> votes = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [1, 1, 1]])
+    >>> majority(votes)
+    array([1, 1, 1])
+    >>> liars = {3: PerfectlyMalicious(), 4: PerfectlyMalicious()}
+    >>> majority(handed_in(votes, liars, truth=[1, 1, 1], classes=2))
+    array([0, 0, 0])
+    """
+    result = votes.copy()
+    inputs = votes.shape[1]
+    right = np.full(inputs, UNCOLOURED) if truth is None else np.asarray(truth)
+    for participant, adversary in adversaries.items():
+        pairs, which = np.unique(np.stack([votes[participant], right]), axis=1, return_inverse=True)
+        said = [
+            adversary.first_vote(vote=vote, truth=known, classes=classes) for vote, known in pairs.T.tolist()
+        ]
+        result[participant] = np.array(said, dtype=result.dtype)[which.ravel()]
+    if missing == "absent":
+        result[votes == UNCOLOURED] = UNCOLOURED
+    return result
+
+
+Liar = TypeVar("Liar")
+
+
+class Liars(NamedTuple):
+    """The malicious participants, in the order of their positions."""
+
+    sees: Array  # (byzantine,) int64: what it is shown
+    target: (
+        Array  # (byzantine,) int64: position of the honest participant it follows (0 where it follows none)
+    )
+    answers: Array  # (byzantine, input, observation + 1) int8
+    number: (
+        Array  # (honest,) int64: the participant's number in the caller's order, for those who see the asker
+    )
+
+
+def tabulated(
+    adversaries: Mapping[int, Adversary],
+    votes: Votes,
+    truth: Array | None,
+    classes: int,
+    order: Ints,  # participants by position
+) -> Liars:
+    """The tables of all adversaries."""
+    honest = len(order) - len(adversaries)
+    numbers = order[honest:].tolist()
+    liars = [adversaries[i] for i in numbers]
+    return Liars(
+        sees=np.array([liar.sees.value for liar in liars], dtype=np.int64),
+        target=np.array([_followed(liar, order[:honest]) for liar in liars], dtype=np.int64),
+        answers=_answers(liars, votes[numbers], truth, classes, len(order)),
+        number=order[:honest],
+    )
+
+
+def _followed(liar: Adversary, honest: Ints) -> int:
+    """The position of whom it follows; ``honest`` is in ascending order."""
+    if liar.sees is not Sees.TARGET:
+        return 0
+    followed = checks.integer("target", liar.follows)
+    position = int(np.searchsorted(honest, followed))
+    if position == len(honest) or honest[position] != followed:
+        name = type(liar).__name__
+        raise ValueError(f"{name} must follow an honest participant: target={followed} is not one")
+    return position
+
+
+def _answers(liars: list[Adversary], votes: Votes, truth: Array | None, classes: int, n: int) -> Array:
+    inputs = votes.shape[1]
+    known = range(-1, classes)
+    shown = [_observations(liar.sees, classes, n) for liar in liars]
+    width = max((seen.stop for seen in shown), default=1) + 1
+    table = np.full((len(liars), inputs, width), UNCOLOURED, dtype=np.int8)
+    right = np.full(inputs, UNCOLOURED) if truth is None else truth
+    for row, liar in enumerate(liars):
+        knows_vote, knows_truth = Knows.OWN_VOTE in liar.knows, Knows.TRUTH in liar.knows
+        lies = liar.lies_on(inputs)
+        for vote in known if knows_vote else (UNCOLOURED,):
+            for truly in known if knows_truth else (UNCOLOURED,):
+                where = np.ones(inputs, dtype=np.bool_)
+                if knows_vote:
+                    where &= votes[row] == vote
+                if knows_truth:
+                    where &= right == truly
+                for seen in shown[row] if where.any() else ():
+                    for say, there in ((liar.answer, where & lies), (liar.candid, where & ~lies)):
+                        said = say(seen, vote=vote, truth=truly, classes=classes)
+                        if said not in known:
+                            raise ValueError(
+                                f"{liar!r} must answer a class in -1..{classes - 1}: got {said!r}"
+                            )
+                        table[row, there, seen + 1] = said
+    return table
+
+
+def _observations(sees: Sees, classes: int, participants: int) -> range:
+    if sees is Sees.NOTHING:
+        return range(1)
+    if sees is Sees.ASKER:
+        return range(participants)
+    return range(classes) if sees is Sees.DIE else range(-1, classes)
+
+
+def check_adversaries(adversaries: Mapping[int, Liar] | None, n: int, kind: type) -> dict[int, Liar]:
+    """malicious participants by number, each of this kind, and not all of them."""
+    if not isinstance(adversaries, Mapping | None):
+        raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversaries!r}")
+    liars = dict(adversaries or {})
+    for participant, adversary in liars.items():
+        if not isinstance(adversary, kind):
+            raise TypeError(f"adversaries must map participants to {kind.__name__}: got {adversary!r}")
+        if not 0 <= checks.integer("a malicious participant", participant) < n:
+            raise ValueError(f"adversaries must name participants 0..{n - 1}: got {participant}")
+    if len(liars) >= n:
+        raise ValueError(f"at least one participant must be honest: got {len(liars)} adversaries of {n}")
+    return liars
+
+
+def check_told_truth(
+    truth: npt.ArrayLike | None, inputs: int, classes: int, liars: dict[int, Adversary]
+) -> Array | None:
+    """The truth, if it is given; it must be where a liar has to know it."""
+    if truth is None:
+        for participant, adversary in liars.items():
+            if Knows.TRUTH in adversary.knows:
+                name = type(adversary).__name__
+                raise ValueError(
+                    f"participant {participant} is {name}, which must know the truth: give truth="
+                )
+        return None
+    return check_truth(truth, inputs, classes)

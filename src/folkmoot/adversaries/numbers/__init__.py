@@ -1,1 +1,0 @@
-"""Byzantine behaviours where numbers are agreed on, one a file."""

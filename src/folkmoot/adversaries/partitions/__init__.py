@@ -1,1 +1,0 @@
-"""Byzantine behaviours where clusters are agreed on, one a file."""

@@ -1,0 +1,125 @@
+"""What own aggregations share: the rows that a judge may use, and what it takes where it cannot tell.
+
+A judge of ``PeerReview`` may use all rows: their inputs, everybody's votes on them and their labels as told
+are public. A judge of ``HoldoutTrust`` may use public rows (owner -1) and the rows that it owns, and of these
+only the votes that are in the table: its own, and those of participants that it has asked about them. Nobody
+may use ``Known.truth``: a judge that knew the answers would need no aggregation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from folkmoot.aggregation.interface import Answers, FinalVotes, Kind, Known, Rows
+from folkmoot.aggregation.median import Median
+from folkmoot.aggregation.plurality import Plurality
+from folkmoot.aggregation.pool import Pool
+from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.votes import UNCOLOURED
+
+_MOST_CELLS = 1 << 26  # of probabilities (judge, input, class), 512 MiB; beyond it final votes have none
+
+
+def kind_of(table: Array, rows: Rows | None) -> Kind:
+    """What a table holds. Numbers of several dimensions have a truth of several, probabilities a class."""
+    if table.dtype.kind != "f":
+        return "labels"
+    if table.ndim == 3 and (rows is None or np.ndim(rows.truth) == 1):
+        return "probabilities"
+    return "numbers"
+
+
+def judges_of(table: Array, known: Known) -> Ints:
+    """The participants whose final votes are wanted."""
+    return np.arange(len(table)) if known.judges is None else np.asarray(known.judges, dtype=np.int64)
+
+
+def named(table: Array, kind: Kind) -> Ints:
+    """(participant, input): the class that each votes for or finds likeliest, -1 for none."""
+    if kind == "labels":
+        return table
+    there = ~np.isnan(table).any(axis=2)
+    return np.where(there, np.nan_to_num(table).argmax(axis=2), UNCOLOURED)
+
+
+class Codes:
+    """The classes that occur, numbered from 0, so that memory follows what was voted, not all classes."""
+
+    def __init__(self, *labels: Ints, all_of: int | None = None) -> None:
+        there = np.unique(np.concatenate([each.ravel() for each in labels]))
+        self.labels = there[there != UNCOLOURED] if all_of is None else np.arange(all_of)
+        self.count = max(2, len(self.labels))
+
+    def of(self, labels: Ints) -> Ints:
+        """The numbers of classes."""
+        return np.where(labels == UNCOLOURED, UNCOLOURED, np.searchsorted(self.labels, labels))
+
+    def back(self, codes: Ints) -> Ints:
+        """The classes of numbers."""
+        return np.where(codes == UNCOLOURED, UNCOLOURED, self.labels[np.minimum(codes, len(self.labels) - 1)])
+
+    def spread(self, likely: Floats, classes: int) -> Floats:
+        """(input, class): (input, number) with a column for every class."""
+        result = np.zeros((len(likely), classes))
+        result[:, self.labels] = likely[:, : len(self.labels)]
+        total = result.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(result, total, out=np.full_like(result, 1 / classes), where=total > 0))
+
+
+class Finals:
+    """Final votes as judges come to them."""
+
+    def __init__(self, table: Array, kind: Kind, known: Known) -> None:
+        self._table, self._kind, self._known = table, kind, known
+        n, inputs = table.shape[:2]
+        self._plain: Answers | None = None
+        self.votes: Array = (
+            np.full(table.shape, np.nan) if kind == "numbers" else np.full((n, inputs), UNCOLOURED)
+        )
+        self.classes = known.classes or 2
+        if known.classes is None and kind != "numbers":
+            self.classes = table.shape[2] if kind == "probabilities" else max(2, int(table.max()) + 1)
+        self.probabilities: Floats | None = None
+        if kind != "numbers" and n * inputs * self.classes <= _MOST_CELLS:
+            self.probabilities = np.full((n, inputs, self.classes), np.nan)
+        self.weights = np.zeros((n, n))
+        self.fell_back: dict[int, str] = {}
+
+    @property
+    def plain(self) -> Answers:
+        """What everybody's votes say, one like the other: plurality, mean of probabilities, or median."""
+        if self._plain is None:
+            rule = {"labels": Plurality(), "probabilities": Pool(), "numbers": Median()}[self._kind]
+            self._plain = rule.aggregate(self._table, replace(self._known, rows=None))
+        return self._plain
+
+    def hold(self, judge: int, votes: Array, weight: Floats, likely: Floats | None = None) -> None:
+        """A judge's final votes; where it has none it takes the plurality."""
+        if self._kind != "numbers":
+            votes = np.where(votes == UNCOLOURED, self._untied(judge), votes)
+        self.votes[judge] = votes
+        self.weights[judge] = weight
+        if self.probabilities is not None:
+            self.probabilities[judge] = self.plain.probabilities(self.classes) if likely is None else likely
+
+    def fall_back(self, judge: int, why: str) -> None:
+        """A judge that cannot tell whom to believe takes the plurality, and says why."""
+        everybody = np.ones(len(self._table))
+        votes = self.plain.decision if self._kind == "numbers" else self._untied(judge)
+        self.hold(judge, votes, everybody)
+        self.fell_back[judge] = why
+
+    def _untied(self, judge: int) -> Ints:
+        """The plurality; its own vote decides between classes that are tied."""
+        plain = self.plain
+        own = named(self._table[judge][None], self._kind)[0]
+        if plain.choices is None or plain.tied is None:
+            return plain.decision
+        among = ((plain.choices == own[:, None]) & plain.tied).any(axis=1)
+        return np.where(among, own, plain.decision)
+
+    def done(self) -> FinalVotes:
+        """All of them."""
+        return FinalVotes(self.votes, self.probabilities, self.weights, self.fell_back)

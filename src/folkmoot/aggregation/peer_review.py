@@ -1,0 +1,174 @@
+"""Peer review: each participant learns from rows that all show whom to believe on what (docs/peer-review.md).
+
+Everybody answers some labelled rows of everybody. A judge begins with its own rows, accepts other owners
+whose labels its rule predicts better than chance, and learns a linear rule on votes from their rows, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal
+
+import numpy as np
+
+from folkmoot import checks
+from folkmoot.accuracy import softmax
+from folkmoot.aggregation.interface import FinalVotes, Kind, Known, OwnAggregation, Rows
+from folkmoot.aggregation.own import Codes, Finals, judges_of, kind_of, named
+from folkmoot.arrays import Array, Floats
+from folkmoot.trust.checked import PUBLIC, CheckedAnswers, check_answers
+from folkmoot.trust.gold_rules import LEAST_GOLD, review_gold
+from folkmoot.trust.number_review import CheckedNumbers, opened_by, review_numbers, weights_by_errors
+from folkmoot.trust.review import review_all
+from folkmoot.votes import UNCOLOURED
+
+ALL: Final = "all"
+_NO_ROWS: Final = "no rows are shown"
+
+
+@dataclass(frozen=True)
+class PeerReview(OwnAggregation):
+    """Each participant weighs everybody's votes by what they say of rows that all show each other.
+
+    A judge may use all rows of ``Known.rows``: everybody's votes on them, and their labels as owners tell
+    them. Rows of owner -1 are public, and all take their labels for right.
+
+    Parameters
+    ----------
+    rows : int or "all", default 10
+        How many rows an estimator lets each participant show: at most half of its rows, or all of them.
+    label_epsilon : float, optional
+        Owners tell labels by randomised response, with this epsilon of local differential privacy. Default:
+        they tell labels as they are.
+    expert : model, optional
+        A scikit-learn classifier that each judge fits to the shown rows of owners whom it accepts. It is one
+        more voter.
+
+    Examples
+    --------
+    Three of seven participants always lie. Ten rows of each tell.
+
+    >>> import numpy as np
+    >>> from folkmoot.aggregation import Known, PeerReview, Rows
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 270)
+    >>> votes = np.where(rng.random((7, 270)) < 0.8, truth, 1 - truth)
+    >>> votes[:3] = 1 - truth
+    >>> rows = Rows(votes[:, :70], truth[:70], np.arange(70) % 7)
+    >>> final = PeerReview().final_votes(votes[:, 70:], Known(rows=rows, judges=np.arange(3, 7)))
+    >>> bool((final.votes[3:] == truth[70:]).mean() > 0.95)
+    True
+    """
+
+    rows: int | Literal["all"] = 10
+    label_epsilon: float | None = None
+    expert: Any = None
+
+    takes: ClassVar[tuple[Kind, ...]] = ("labels", "probabilities", "numbers")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.rows, str):
+            if self.rows != ALL:
+                raise ValueError(f"rows must be a number of rows or {ALL!r}: got {self.rows!r}")
+        else:
+            checks.integer("rows", self.rows, least=0)
+        if self.label_epsilon is not None and checks.finite("label_epsilon", self.label_epsilon) <= 0:
+            raise ValueError(
+                f"label_epsilon must be positive, or None for labels as they are: got {self.label_epsilon}"
+            )
+        if self.expert is not None and (
+            isinstance(self.expert, type)
+            or not (hasattr(self.expert, "fit") and hasattr(self.expert, "predict"))
+        ):
+            raise TypeError(
+                "expert must be a model to fit to the rows that are shown, such as RandomForestClassifier(): "
+                f"got {self.expert!r}"
+            )
+
+    def final_votes(self, table: Array, known: Known) -> FinalVotes:
+        """Let each judge learn from the rows, and decide."""
+        rows = known.rows
+        kind = kind_of(table, rows)
+        finals = Finals(table, kind, known)
+        if rows is None or not len(rows.owner):
+            for judge in judges_of(table, known).tolist():
+                finals.fall_back(judge, _NO_ROWS)
+        elif kind == "numbers":
+            self._numbers(table, known, rows, finals)
+        elif self.expert is None and kind == "labels" and _is_gold(rows):
+            _gold(table, known, rows, finals)
+        else:
+            self._classes(table, kind, known, rows, finals)
+        return finals.done()
+
+    def _classes(self, table: Array, kind: Kind, known: Known, rows: Rows, finals: Finals) -> None:
+        whole = finals.classes if kind == "probabilities" or rows.kept < 1 else None
+        codes = Codes(named(table, kind), named(rows.votes, kind), rows.truth, all_of=whole)
+        truth = codes.of(rows.truth)
+        cast, on_rows = (
+            (np.nan_to_num(each) if kind == "probabilities" else codes.of(each))
+            for each in (table, rows.votes)
+        )
+        checked = check_answers(on_rows, truth, rows.owner, classes=codes.count, kept=rows.kept)
+        expert = None
+        if self.expert is not None:
+            from folkmoot.aggregation.expert import FittedExpert  # it needs scikit-learn
+
+            expert = FittedExpert(self.expert, rows, truth, codes.count, known)
+        on_shown = None if expert is None else expert.on_rows
+        judges = judges_of(table, known).tolist()
+        for review in review_all(checked, judges=judges, batch=cast, expert=on_shown):
+            if not review.anchored:
+                finals.fall_back(review.own, review.why)
+                continue
+            said = None if expert is None else expert.on_inputs(review.accepted)
+            scores = review.scores(cast, said)
+            votes = np.where(scores.any(axis=1), scores.argmax(axis=1), UNCOLOURED)
+            likely = softmax(review.sharpness * scores.astype(np.float64))
+            finals.hold(review.own, codes.back(votes), review.weight, codes.spread(likely, finals.classes))
+
+    def _numbers(self, table: Array, known: Known, rows: Rows, finals: Finals) -> None:
+        if self.expert is not None:
+            raise ValueError("expert is for classes: leave it out for numbers")
+        values, on_rows = (_without_gaps(each) for each in (table, rows.votes))
+        truth = rows.truth.reshape(len(rows.truth), -1)
+        checked = CheckedNumbers(on_rows, truth, rows.owner, trim=(len(table) - 1) // 3)
+        for review in review_numbers(checked, judges_of(table, known).tolist()):
+            if not review.anchored:
+                finals.fall_back(review.own, review.why)
+                continue
+            mine = rows.owner == review.own
+            squares = ((on_rows[:, mine] - truth[mine]) ** 2).mean(axis=(1, 2)) if mine.any() else truth[:0]
+            weights = weights_by_errors(np.asarray(squares), int(mine.sum()))
+            number = opened_by(review, values, weights).reshape(table.shape[1:])
+            finals.hold(review.own, number, review.weight)
+
+
+def _is_gold(rows: Rows) -> bool:
+    """Whether there are public rows only, of more than one class, as many as the rules for these need."""
+    return bool(
+        (rows.owner == PUBLIC).all() and len(rows.owner) >= LEAST_GOLD and len(np.unique(rows.truth)) > 1
+    )
+
+
+def _gold(table: Array, known: Known, rows: Rows, finals: Finals) -> None:
+    """Public rows alone: what follows from them is the same for all judges."""
+    codes = Codes(table, rows.votes, rows.truth)
+    gold = CheckedAnswers(codes.of(rows.votes), codes.of(rows.truth), rows.owner, codes.count)
+    found = review_gold(gold, codes.of(table))
+    likely: Floats = codes.spread(found.chances, finals.classes)
+    for judge in judges_of(table, known).tolist():
+        if found.anchored:
+            finals.hold(judge, codes.back(found.decide()), found.weight, likely)
+        else:
+            finals.fall_back(judge, found.why)
+
+
+def _without_gaps(values: Floats) -> Floats:
+    """(participant, input, output): a missing number is the median of the others', which says nothing new."""
+    cube = values.reshape(*values.shape[:2], -1).astype(np.float64)
+    gap = np.isnan(cube)
+    if not gap.any():
+        return cube
+    filled = np.where(gap.all(axis=0), 0.0, cube)
+    return np.asarray(np.where(np.isnan(filled), np.nanmedian(filled, axis=0), filled))
