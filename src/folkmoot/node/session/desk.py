@@ -67,7 +67,7 @@ def _held(book: Book, poll: Poll, stage: Agreement, number: int) -> Iterator[Par
     else:
         yield from poll.reveals.values()
     values: dict[bytes, None] = {}
-    justs: dict[tuple[int, bytes], None] = {}
+    rests_on: dict[tuple[int, bytes], None] = {}
     for kind in (Kind.PROPOSE, Kind.PREVOTE, Kind.PRECOMMIT):
         for each in book.rounds(kind, poll.number, stage.stage):
             for said in book.all_of((kind, poll.number, stage.stage, each)):
@@ -75,8 +75,8 @@ def _held(book: Book, poll: Poll, stage: Agreement, number: int) -> Iterator[Par
                     yield said
                     values[said.value] = None
                     if said.just != NO_ROUND:
-                        justs[said.just, said.value] = None
-    for just, value in justs:
+                        rests_on[said.just, said.value] = None
+    for just, value in rests_on:
         yield from stage.justification(just, value)
     for value in values:
         if value in stage.bodies:
