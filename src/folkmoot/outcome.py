@@ -23,7 +23,7 @@ from folkmoot.notebook import titled
 from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED, Votes
 
-__all__ = ["Outcome", "PlainSlush", "Run"]
+__all__ = ["Outcome", "PlainSlush"]
 
 Schedule: TypeAlias = Literal["one", "lockstep"]
 Batch: TypeAlias = Literal["independent", "shared"]
