@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
 
 SCRIPT = r"""
 import base64, json, sys

@@ -329,7 +329,7 @@ class CouncilOutcome(Outcome):
         )
 
     def _repr_html_(self) -> str:
-        from folkmoot.notebook import titled
+        from folkmoot.pictures.notebook import titled
 
         many, inputs = self.first.shape[:2]
         rows = [("decided", f"{1 - self.undecided / inputs:.3f} of the inputs")]

@@ -1,29 +1,259 @@
 """What a deliberation came to: decisions, how firmly they are held, what it cost, and the run that it was.
 
-Ties and inputs without a majority are -1, never broken silently; ``level`` tells the ties from the others.
-Agreement is not correctness: an ``Outcome`` knows nothing of the truth. It is data: ``explain``,
-``plot_convergence`` and ``play`` are functions of it.
+An ``Outcome`` is data: ``explain``, ``plot_convergence`` and ``play`` are functions of it. It knows nothing
+of the truth, as agreement is not correctness.
+
+This is also the one place where it is decided whether there is a tie (``most``). A tie is not broken: the
+decision is -1, and the tied classes share in the accuracy (``folkmoot.accuracy.share_right``). Where no class
+has what it takes to win there is no answer, which is not a tie: the decision is -1 and no classes are tied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.accuracy import share_right
-from folkmoot.answers import Answer, held_by_most
 from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
-from folkmoot.notebook import titled
-from folkmoot.turns import Turns
+from folkmoot.pictures.notebook import titled
 from folkmoot.votes import UNCOLOURED, Votes
 
-__all__ = ["Outcome", "PlainSlush"]
+__all__ = ["Change", "Outcome", "PlainSlush", "Turn", "Turns"]
+
+
+class Answer(NamedTuple):
+    """An answer to each input; ``level`` may be left out by rules that cannot tie."""
+
+    decision: Ints
+    """(..., input): the colour that is ahead of all others; -1 if there is none."""
+    level: Bools | None = None
+    """(..., input, colour): the colours that are level, where there are several; none elsewhere."""
+
+
+def most(scores: Array, possible: Bools, within: float = 0) -> Answer:
+    """The colour with the largest of the scores (..., input, colour), or those ``within`` of the largest.
+
+    ``possible`` says for which inputs there is an answer at all.
+    """
+    best = (scores >= scores.max(axis=-1, keepdims=True) - within) & possible[..., None]
+    many = best.sum(axis=-1)
+    return Answer(np.where(many == 1, scores.argmax(axis=-1), UNCOLOURED), best & (many > 1)[..., None])
+
+
+def held_by_most(counts: Ints, participants: Ints) -> Answer:
+    """The colour that more than half of the participants hold, or the most common ones if these are level.
+
+    Level colours are a tie if together they have more than half: 5 to 5 of ten, or 3, 3 and 2 of eight. Two
+    colours held by one each of ten, where the others hold none, are not: that is undecided.
+
+    ``counts`` (..., input, colour): how many hold each colour; ``participants`` (input,): of how many.
+    """
+    largest = counts.max(axis=-1)
+    together = largest * (counts == largest[..., None]).sum(axis=-1)
+    return most(counts, 2 * together > participants)
+
+
+class Change(NamedTuple):
+    """One line of ``Turns.changes``: who changed its class, when, and after which answers.
+
+    Parameters
+    ----------
+    round : int
+        The round in which it happened; the first is 1.
+    participant : int
+        The participant that changed its colour.
+    before : int
+        The colour it held; -1 for none.
+    after : int
+        The colour it holds from then on.
+    tally : tuple of float
+        How many of the peers it asked answered each colour; with weights, the sum of theirs.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+    >>> outcome.turns(0).changes
+    [Change(round=1, participant=3, before=1, after=0, tally=(2.0, 0.0))]
+    """
+
+    round: int
+    participant: int
+    before: int
+    after: int
+    tally: tuple[float, ...]
+
+
+class Turn(NamedTuple):
+    """One turn of ``Outcome.turns``: a participant asks, hears the answers, and may change its colour.
+
+    Parameters
+    ----------
+    round : int
+        The round; the first is 1.
+    participant : int
+        The participant that asks.
+    asked : tuple of int
+        The peers it asks, in the order in which they were drawn.
+    answers : tuple of int
+        The colour that each of them names; -1 for none.
+    counted : tuple of bool
+        Whether the asker counts each answer. In a talk by trust, answers to the whole batch that are too
+        unlike what the asker holds do not count.
+    tally : tuple of float
+        How many of the counted answers name each colour; with weights, the sum of theirs, rescaled to
+        ``len(asked)``.
+    alpha : int
+        What a tally must reach.
+    won : int
+        The colour whose tally reached alpha; -1 if none did.
+    before : int
+        The colour that the asker held; -1 for none.
+    after : int
+        The colour that it holds from then on; with ``schedule="lockstep"``, once the round is over.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+    >>> turn = outcome.turns(0)[-1]
+    >>> turn.participant, turn.asked, turn.answers, turn.won, turn.before, turn.after
+    (3, (0, 1), (0, 0), 0, 1, 0)
+    """
+
+    round: int
+    participant: int
+    asked: tuple[int, ...]
+    answers: tuple[int, ...]
+    counted: tuple[bool, ...]
+    tally: tuple[float, ...]
+    alpha: int
+    won: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, eq=False)
+class Turns(Sequence[Turn]):
+    """The turns of one input in the order in which they were taken: a sequence of ``Turn``, kept as arrays.
+
+    A participant that has decided, or that can ask nobody, takes no turns.
+
+    Parameters
+    ----------
+    round : ndarray of int, shape (turn,)
+        The round; the first is 1.
+    participant : ndarray of int, shape (turn,)
+        Who asks.
+    size : ndarray of int, shape (turn,)
+        How many it asks: k, or fewer where it can ask fewer.
+    alpha : ndarray of int, shape (turn,)
+        What a tally must reach.
+    asked : ndarray of int, shape (turn, most)
+        Whom it asks; only the first ``size`` entries of a row mean something.
+    answers : ndarray of int, shape (turn, most)
+        What these answer, -1 for none.
+    counted : ndarray of bool, shape (turn, most)
+        Which of these answers count.
+    tally : ndarray of float, shape (turn, colour)
+        How many counted answers name each colour, or what they weigh, rescaled to ``size``.
+    won : ndarray of int, shape (turn,)
+        The colour that won the query, -1 for none.
+    before : ndarray of int, shape (turn,)
+        The colour that the asker held.
+    after : ndarray of int, shape (turn,)
+        The colour that it holds from then on.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> turns = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2)).turns(0)
+    >>> len(turns), turns.participant, turns.after
+    (1, array([3]), array([0]))
+    >>> [change.participant for change in turns.changes]
+    [3]
+    """
+
+    round: Ints
+    participant: Ints
+    size: Ints
+    alpha: Ints
+    asked: Ints
+    answers: Colours
+    counted: Bools
+    tally: Floats
+    won: Ints
+    before: Ints
+    after: Ints
+
+    @classmethod
+    def none(cls, classes: int) -> Turns:
+        """No turns: nobody could ask anybody."""
+        each, pairs = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int64)
+        return cls(
+            each, each, each, each, pairs, pairs.astype(np.int8), pairs.astype(np.bool_),
+            np.empty((0, classes)), each, each, each,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.round)
+
+    @overload
+    def __getitem__(self, index: int) -> Turn: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Turn]: ...
+
+    def __getitem__(self, index: int | slice) -> Turn | list[Turn]:
+        if isinstance(index, slice):
+            return [self._turn(each) for each in range(*index.indices(len(self)))]
+        return self._turn(range(len(self))[index])
+
+    def _turn(self, row: int) -> Turn:
+        size = int(self.size[row])
+        return Turn(
+            round=int(self.round[row]),
+            participant=int(self.participant[row]),
+            asked=tuple(self.asked[row, :size].tolist()),
+            answers=tuple(self.answers[row, :size].tolist()),
+            counted=tuple(self.counted[row, :size].tolist()),
+            tally=tuple(self.tally[row].tolist()),
+            alpha=int(self.alpha[row]),
+            won=int(self.won[row]),
+            before=int(self.before[row]),
+            after=int(self.after[row]),
+        )
+
+    @property
+    def changes(self) -> list[Change]:
+        """The turns in which somebody changed its class."""
+        return [
+            Change(turn.round, turn.participant, turn.before, turn.after, turn.tally)
+            for turn in map(self._turn, np.flatnonzero(self.before != self.after).tolist())
+        ]
+
+    def renumbered(self, numbers: npt.ArrayLike) -> Turns:
+        """Call participant i ``numbers[i]``.
+
+        Parameters
+        ----------
+        numbers : array-like of int, shape (participant,)
+            The new number of each.
+
+        Returns
+        -------
+        Turns
+            The same turns.
+        """
+        new = np.asarray(numbers, dtype=np.int64)
+        return replace(self, participant=new[self.participant], asked=new[self.asked])
+
 
 Schedule: TypeAlias = Literal["one", "lockstep"]
 Batch: TypeAlias = Literal["independent", "shared"]

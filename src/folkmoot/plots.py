@@ -9,7 +9,7 @@ import numpy as np
 
 from folkmoot.arrays import Floats
 from folkmoot.outcome import Outcome
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
 from folkmoot.votes import UNCOLOURED
 
 if TYPE_CHECKING:

@@ -27,12 +27,11 @@ from folkmoot.adversaries import (
     Stalling,
     handed_in,
 )
-from folkmoot.outcome import Schedule
+from folkmoot.outcome import Change, Schedule
 from folkmoot.protocols import SnowProtocol
 from folkmoot.simulation.among import deliberate_among
 from folkmoot.simulation.self_anchored import listen_first
 from folkmoot.trust import Anchor
-from folkmoot.turns import Change
 from support.oracles import simulation as oracle
 
 # Participants without a vote ask and are asked, as in the paper.

@@ -48,9 +48,9 @@ from folkmoot.cli.participant_output import print_participants
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
     from folkmoot.comparison import Line, Report
+    from folkmoot.files.vote_files import VoteTable
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import SnowProtocol
-    from folkmoot.vote_files import VoteTable
     from folkmoot.votes import Missing, Votes
 
 
@@ -128,7 +128,7 @@ def deliberate(
     from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparing.printing import times
     from folkmoot.comparison import compare
-    from folkmoot.vote_files import read_votes
+    from folkmoot.files.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
     new_file("--out", out)
@@ -354,7 +354,7 @@ def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]
 def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:
     import numpy as np
 
-    from folkmoot.tabular import write_table
+    from folkmoot.files.tabular import write_table
 
     answers, agreement = np.atleast_2d(outcome.answers)[0], np.atleast_2d(outcome.agreement)[0]
     rows = zip(table.tasks, answers.tolist(), agreement.tolist(), strict=True)

@@ -11,10 +11,10 @@ import numpy as np
 
 from folkmoot.arrays import Floats
 from folkmoot.comparison import Report
+from folkmoot.files.vote_files import VoteTable, read_votes
 from folkmoot.trust import Gold, GoldReview, Trust, reputation, split_gold
 from folkmoot.trust.conduct import Opinion
 from folkmoot.trust.gold_rules import LEAST_GOLD
-from folkmoot.vote_files import VoteTable, read_votes
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class Voice:
     note: str = ""
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """What one peer answered to a question.
 
     Parameters
@@ -71,7 +71,7 @@ class Answer(NamedTuple):
     >>> from folkmoot import Slush, deliberate, explain
     >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
     >>> explain(outcome, 0).changes[0].answers[0]
-    Answer(name='participant 0', label='colour 0', counted=True)
+    Reply(name='participant 0', label='colour 0', counted=True)
     """
 
     name: str
@@ -93,7 +93,7 @@ class ChangeOfMind:
         What it held.
     after : label or None
         What it holds from then on.
-    answers : tuple of Answer
+    answers : tuple of Reply
         What those whom it had asked said.
     tally : float
         How many of the answers named the new label, or what these weigh, rescaled to the number asked.
@@ -113,7 +113,7 @@ class ChangeOfMind:
     name: str
     before: Any
     after: Any
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[Reply, ...] = ()
     tally: float = 0.0
     alpha: int = 0
 

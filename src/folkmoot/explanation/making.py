@@ -15,16 +15,15 @@ from folkmoot.council import CouncilOutcome
 from folkmoot.explanation import words
 from folkmoot.explanation.closeness import closeness
 from folkmoot.explanation.explanation import (
-    Answer,
     ChangeOfMind,
     CountedBy,
     Explanation,
+    Reply,
     Unheard,
     Voice,
 )
 from folkmoot.explanation.table import explain_table
-from folkmoot.outcome import Outcome
-from folkmoot.turns import Turns
+from folkmoot.outcome import Outcome, Turns
 from folkmoot.votes import UNCOLOURED, Missing, Votes
 
 
@@ -227,7 +226,7 @@ def _changes(turns: Turns, tell: _Names) -> tuple[ChangeOfMind, ...]:
             before=tell.label(turn.before),
             after=tell.label(turn.after),
             answers=tuple(
-                Answer(tell.who(peer), tell.label(said), counted)
+                Reply(tell.who(peer), tell.label(said), counted)
                 for peer, said, counted in zip(turn.asked, turn.answers, turn.counted, strict=True)
             ),
             tally=turn.tally[turn.after],

@@ -26,16 +26,13 @@ from folkmoot.adversaries import (
     numbers_handed_in,
 )
 from folkmoot.aggregation import TrimmedMean
-from folkmoot.answers import most
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, first_sentence, tell
 from folkmoot.learning.tables import columns_of, rows_in
-from folkmoot.levels import LEVELS, in_levels
-from folkmoot.outcome import Outcome
+from folkmoot.outcome import Outcome, Turns, most
 from folkmoot.simulation import Agreement, agree
-from folkmoot.turns import Turns
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import LEVELS, UNCOLOURED, Votes, in_levels
 
 _LEVEL: Final = 1e-9  # probabilities that differ by less are level
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from folkmoot.outcome import Outcome
+from folkmoot.outcome import Outcome, Turns
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
-from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.arrays import Floats, Ints, Progress
-from folkmoot.outcome import Outcome, PlainSlush, Schedule
+from folkmoot.outcome import Outcome, PlainSlush, Schedule, Turns
 from folkmoot.protocols import Slush
 from folkmoot.sampling import Trusting
 from folkmoot.simulation.absent import play_voters, some_are_absent, voters_of
@@ -23,7 +23,6 @@ from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.results import no_results, noted_turns, outcome_of
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import share
-from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED, Missing, Votes
 
 

@@ -1,7 +1,7 @@
 """Votes and truths in files: columns ``task, worker, label`` and ``task, label`` (crowd-kit's names).
 
 Clusterings are read in the same way, by columns ``object, participant, cluster``. Labels are any strings; a
-vote that is not there is -1. ``folkmoot.tabular`` says what can be read.
+vote that is not there is -1. ``folkmoot.files.tabular`` says what can be read.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Ints
+from folkmoot.files.tabular import Table, open_table, shortened
 from folkmoot.partitions import numbered
-from folkmoot.tabular import Table, open_table, shortened
 from folkmoot.votes import UNCOLOURED, Votes
 
 __all__ = ["PartitionTable", "VoteTable", "read_partitions", "read_votes"]
