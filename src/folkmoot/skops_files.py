@@ -14,7 +14,14 @@ from typing import Any
 def read_skops(
     path: str, allow: Iterable[str] = (), *, what: str = "model", advice: str | None = None
 ) -> Any:
-    """What a file of ``skops.io.dump`` holds.
+    """What a file of ``skops.io.dump`` holds; as ``loaded_skops`` says."""
+    return loaded_skops(Path(path).read_bytes(), path, allow, what=what, advice=advice)
+
+
+def loaded_skops(
+    data: bytes, path: str, allow: Iterable[str] = (), *, what: str = "model", advice: str | None = None
+) -> Any:
+    """What the bytes of a file of ``skops.io.dump`` hold.
 
     ``allow`` has types that it may hold besides harmless ones. ``advice`` is what to do about others; by
     default it names the option that allows them.
@@ -27,7 +34,6 @@ def read_skops(
     from folkmoot.harmless import HARMLESS, calling, check_buffers, check_schema, schema_of
 
     allowed = frozenset(allow)
-    data = Path(path).read_bytes()  # once: what is checked is what is loaded
     problem = "be a file that skops wrote"
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
