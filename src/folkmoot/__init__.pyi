@@ -30,6 +30,7 @@ from .comparison import Report as Report
 from .comparison import compare as compare
 from .council import Council as Council
 from .explanation import Explanation as Explanation
+from .explanation import explain as explain
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusClusterer as ConsensusClusterer
 from .learning import ConsensusRegressor as ConsensusRegressor
@@ -38,6 +39,7 @@ from .planning import Plan as Plan
 from .planning import plan as plan
 from .planning import plan_for as plan_for
 from .player import Player as Player
+from .plots import plot_convergence as plot_convergence
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball
 from .protocols import Snowflake as Snowflake

@@ -1,4 +1,4 @@
-"""What happened on one input of a recorded talk: who asked whom, each answer, and what came of it."""
+"""What happened on one input of a run: who asked whom, each answer, and what came of it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Change", "Turn", "Turns"]
 
 
 class Change(NamedTuple):
-    """One line of ``Outcome.explain``: who changed colour, when, and after which answers.
+    """One line of ``Turns.changes``: who changed its class, when, and after which answers.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class Change(NamedTuple):
     Examples
     --------
     >>> from folkmoot import Slush, deliberate
-    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
-    >>> outcome.explain(0)
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+    >>> outcome.turns(0).changes
     [Change(round=1, participant=3, before=1, after=0, tally=(2.0, 0.0))]
     """
 
@@ -76,10 +76,10 @@ class Turn(NamedTuple):
     Examples
     --------
     >>> from folkmoot import Slush, deliberate
-    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
     >>> turn = outcome.turns(0)[-1]
     >>> turn.participant, turn.asked, turn.answers, turn.won, turn.before, turn.after
-    (3, (0, 2), (0, 0), 0, 1, 0)
+    (3, (0, 1), (0, 0), 0, 1, 0)
     """
 
     round: int
@@ -128,9 +128,9 @@ class Turns(Sequence[Turn]):
     Examples
     --------
     >>> from folkmoot import Slush, deliberate
-    >>> turns = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True).turns(0)
+    >>> turns = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2)).turns(0)
     >>> len(turns), turns.participant, turns.after
-    (3, array([1, 1, 3]), array([0, 0, 0]))
+    (1, array([3]), array([0]))
     >>> [change.participant for change in turns.changes]
     [3]
     """
@@ -187,7 +187,7 @@ class Turns(Sequence[Turn]):
 
     @property
     def changes(self) -> list[Change]:
-        """The turns in which somebody changed its colour, as ``Outcome.explain`` tells them."""
+        """The turns in which somebody changed its class."""
         return [
             Change(turn.round, turn.participant, turn.before, turn.after, turn.tally)
             for turn in map(self._turn, np.flatnonzero(self.before != self.after).tolist())
@@ -208,12 +208,3 @@ class Turns(Sequence[Turn]):
         """
         new = np.asarray(numbers, dtype=np.int64)
         return replace(self, participant=new[self.participant], asked=new[self.asked])
-
-
-def no_turns(what: str, *, recorded: bool) -> ValueError:
-    """What to say where ``what`` needs the turns of a talk and there are none."""
-    if not recorded:
-        return ValueError(f"{what} needs the record: deliberate(..., record=True)")
-    return ValueError(
-        f"{what} needs turns, and the record of this protocol has none: history and plot() show how it went"
-    )

@@ -123,11 +123,11 @@ def deliberate(
     play: Play = None,
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
+    from folkmoot import explanation
     from folkmoot.adversaries import handed_in
     from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
     from folkmoot.comparing.printing import times
     from folkmoot.comparison import compare
-    from folkmoot.explanation import why_of_answer
     from folkmoot.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
@@ -176,7 +176,7 @@ def deliberate(
         "consensus": dict(report.line(report.talk).scores)
     }
     result["warnings"] = notes
-    reasons = [why_of_answer(report.outcome, i, called=table.tasks[i]) for i in explained]
+    reasons = [explanation.explain(report.outcome, i, called=table.tasks[i]) for i in explained]
     if why:
         result["why"] = [reason.to_dict() for reason in reasons]
     if out is not None:

@@ -2,7 +2,7 @@
 
 from folkmoot.explanation.closeness import Closeness
 from folkmoot.explanation.explanation import Answer, ChangeOfMind, Explanation, Unheard, Voice
-from folkmoot.explanation.making import why, why_of_answer
+from folkmoot.explanation.making import explain
 
 __all__ = [
     "Answer",
@@ -11,6 +11,5 @@ __all__ = [
     "Explanation",
     "Unheard",
     "Voice",
-    "why",
-    "why_of_answer",
+    "explain",
 ]

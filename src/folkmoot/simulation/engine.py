@@ -13,12 +13,11 @@ from folkmoot.aggregation import Aggregation, Known
 from folkmoot.aggregation.gold import gold_known
 from folkmoot.arrays import Progress
 from folkmoot.council import Council
-from folkmoot.outcome import Outcome, RunsItself
-from folkmoot.played import Batch, Schedule
+from folkmoot.outcome import Batch, Outcome, RunsItself, Schedule
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation.play_options import Device, Options
-from folkmoot.simulation.playing import play
+from folkmoot.simulation.run import play
 from folkmoot.simulation.setting import Setting
 from folkmoot.vote_files import VoteTable, named_votes
 from folkmoot.votes import Missing
@@ -89,8 +88,8 @@ def deliberate(
     threads : int, optional
         How many threads play. Default: as many as there are cores.
     record : bool, default False
-        Keep the history for ``Outcome.plot``, ``Outcome.turns`` and ``Outcome.explain`` (uses the explicit
-        kernel).
+        Keep ``Outcome.history``, how many held each class after each round. The outcome is the same, but it
+        takes longer: every peer is drawn. ``Outcome.turns`` and ``explain`` need no record.
     classes : int, optional
         The number of colours C. Default: one more than the largest colour in votes and truth, and at least 2.
     permute : bool, default True

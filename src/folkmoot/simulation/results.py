@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from folkmoot.outcome import Outcome
@@ -50,12 +48,11 @@ def outcome_of(setting: Setting, options: Options, results: Results) -> Outcome:
         rounds=results.played.reshape(shape)[first],
         queries=np.asarray(queries)[first],
         history=None if history is None else history[first],
-        replay=partial(replayed, setting, options) if options.record else None,
     )
 
 
-def replayed(setting: Setting, options: Options, i: int, repetition: int = 0) -> Turns:
-    """The turns of input i in one repetition, played once more with a notebook."""
+def noted_turns(setting: Setting, options: Options, i: int, repetition: int) -> Turns:
+    """The turns of input i in one repetition, run once more with a notebook."""
     from folkmoot.simulation.kernels import explicit, shared
 
     notes = (shared if setting.guarded else explicit).noted(setting, options, i, repetition)
