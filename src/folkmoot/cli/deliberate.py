@@ -135,7 +135,7 @@ def deliberate(
     check_gold(trust, peer_review, gold)
     check_simulated(protocol)
     without = _missing(missing)
-    columns = {"task": task_column, "worker": worker_column, "label": label_column}
+    columns: dict[str, Any] = {"task": task_column, "worker": worker_column, "label": label_column}
     golden = None if gold is None else read_gold(votes, truth, gold, **columns)
     if golden is not None and peer_review:
         check_enough(golden, gold)

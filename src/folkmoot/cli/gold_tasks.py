@@ -53,7 +53,7 @@ def check_enough(golden: GoldenTable, path: Path | None) -> None:
         )
 
 
-def read_gold(votes: Path, truth: Path | None, gold: Path, **columns: str) -> GoldenTable:
+def read_gold(votes: Path, truth: Path | None, gold: Path, **columns: Any) -> GoldenTable:
     """The votes on what is not gold, and every worker's anchor from its votes on what is."""
     table = read_votes(votes, truth, gold, **columns)
     if table.gold is None or (table.gold >= 0).all():
