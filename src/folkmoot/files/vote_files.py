@@ -2,8 +2,8 @@
 
 A long table has the columns ``task, worker, label`` (crowd-kit's names), a wide one ``task`` and a column for
 each worker. Truths have ``task, label``. Labels are any strings; a vote that is not there is -1. Clusterings
-are read in the same way, by columns ``object, participant, cluster``. ``folkmoot.files.tabular`` says what can
-be read.
+are read in the same way, by columns ``object, participant, cluster``. ``folkmoot.files.tabular`` says what
+can be read.
 """
 
 from __future__ import annotations
