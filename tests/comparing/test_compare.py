@@ -7,10 +7,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, mean_squared_error, r2_score
 
-from folkmoot import Council, Slush, Snowball, deliberate
+from folkmoot import Council, Slush, Snowball, deliberate, read_votes
 from folkmoot.adversaries import ConstantNumber, PerfectlyMalicious, Silent
 from folkmoot.aggregation import (
     DawidSkene,
@@ -284,3 +285,41 @@ def test_bad_input_is_one_line(given: dict[str, Any], message: str) -> None:
 def test_lines_that_do_not_exist() -> None:
     with pytest.raises(ValueError, match=r"name must be one of mean participant, .*: got 'x'"):
         compare(VOTES, truth=TRUTH).line("x")
+
+
+LABELS = np.array(["ash", "birch", "cherry"])
+WIDE = pd.DataFrame(LABELS[VOTES.T], columns=[f"w{i}" for i in range(7)])
+LONG = WIDE.rename_axis("task").reset_index().melt("task", var_name="worker", value_name="label")
+
+
+@pytest.mark.parametrize("frame", [WIDE, LONG], ids=["wide", "long"])
+def test_data_frames_bring_names_labels_and_truth(frame: pd.DataFrame) -> None:
+    plain = compare(VOTES, truth=TRUTH)
+    report = compare(frame, truth=LABELS[TRUTH])
+    assert [line.score for line in report.lines] == [line.score for line in plain.lines]
+    assert [row.name for row in report.participants.rows] == [f"w{i}" for i in range(7)]
+    assert report.labels == LABELS.tolist()
+    outcome = deliberate(frame)
+    expected = [None if each == UNCOLOURED else LABELS[each] for each in deliberate(VOTES).decision]
+    assert outcome.answers.tolist() == expected
+    assert deliberate(frame, Slush(3, 2)).answers.tolist() == [
+        None if each == UNCOLOURED else LABELS[each] for each in deliberate(VOTES, Slush(3, 2)).decision
+    ]
+
+
+def test_gold_tasks_of_a_table_are_known() -> None:
+    gold = {str(i): LABELS[TRUTH[i]] for i in range(40)}
+    table = read_votes(WIDE, truth=LABELS[TRUTH], gold=gold)
+    report = compare(table, aggregation=DawidSkene())
+    assert report.scored == 160
+    assert (deliberate(table, aggregation=DawidSkene()).decision[:40] == TRUTH[:40]).all()
+    assert compare(table, Slush(3, 2)).scored == 160
+
+
+def test_a_frame_of_numbers() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(30, 4))
+    report = compare(pd.DataFrame(values, columns=list("abcd")), truth=np.zeros(30))
+    assert report.metric.name == "error"
+    assert report.score("mean") == pytest.approx((values.mean(axis=1) ** 2).mean() ** 0.5)
+    assert [row.name for row in report.participants.rows] == list("abcd")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from folkmoot.aggregation import (
     Weighted,
 )
 from folkmoot.aggregation.aggregating import check_aggregation, check_known_truth
+from folkmoot.aggregation.gold import gold_known
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.comparing.how_sure.certainty import Certainty
 from folkmoot.comparing.independence import find_independence
@@ -31,6 +32,7 @@ from folkmoot.comparing.metric import ACCURACY, ERROR, Metric, is_there
 from folkmoot.comparing.participants import ParticipantTable, Role, participant_table
 from folkmoot.comparing.report import CONSENSUS, Line, Report, mean_agreement
 from folkmoot.council import Council, CouncilOutcome, likeliest, right_shares, rule_in_words
+from folkmoot.files.vote_files import VoteTable, named_votes
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol, protocols_in_words
 from folkmoot.simulation import deliberate
@@ -42,7 +44,7 @@ _MOST_LIKELY: Final = 50_000_000  # probabilities that are kept for pictures
 
 
 def compare(
-    votes: npt.ArrayLike,
+    votes: npt.ArrayLike | VoteTable,
     protocol: Any = None,
     *,
     aggregation: Aggregation | None = None,
@@ -65,10 +67,11 @@ def compare(
 
     Parameters
     ----------
-    votes : array-like
+    votes : array-like, VoteTable or data frame
         The first votes. Classes: integers, -1 for no vote, of shape (participant, input). Probabilities:
         shape (participant, input, class), NaN for none. Numbers: shape (participant, input) or
-        (participant, input, d), NaN for none.
+        (participant, input, d), NaN for none. A ``VoteTable`` or a data frame (long or wide, as
+        ``read_votes`` takes them) brings its names, labels and truth, and its gold tasks are ``known``.
     protocol : Council, Slush, Snowflake or Snowball, or mapping of str to one of them, optional
         How votes are exchanged; or several protocols by name, each a line of the report. Default:
         ``Council()``.
@@ -78,8 +81,8 @@ def compare(
     known : Known, optional
         What is known besides the votes. Inputs whose truth it tells are not scored.
     truth : array-like, shape (input,), or (input, d) of numbers of several dimensions, optional
-        The right classes, -1 where not known; or the right numbers, NaN where not known. Without it there
-        are no scores.
+        The right classes, -1 where not known; or the right numbers, NaN where not known. Beside a data frame
+        of classes, anything that ``read_votes`` takes. Without it there are no scores.
     adversaries : mapping of int to Adversary or NumberAdversary, optional
         Malicious participants by number, such as ``{3: PerfectlyMalicious()}``.
     others : mapping of str to Aggregation, optional
@@ -135,11 +138,17 @@ def compare(
     (1.0, 0.9)
     """
     protocols = _protocols(protocol)
+    named, gold, array = named_votes(votes, truth), None, cast("npt.ArrayLike", votes)
+    if named is not None:
+        array, truth = named.votes, named.truth
+        names, labels = names or named.names, named.labels if labels is None else labels
+        if named.gold is not None:
+            gold = gold_known(named.votes, named.gold)
     if classes is None and labels is not None:
         classes = len(labels)
     outcomes = {}
     for name, each in protocols.items():
-        options: dict[str, Any] = dict(run)
+        options: dict[str, Any] = dict(run) | {"known": known}
         given = None if truth is None else np.asarray(truth)
         if isinstance(each, SnowProtocol):
             options |= {"repeats": 10 if repeats is None else repeats}
@@ -147,13 +156,16 @@ def compare(
                 given = None
         elif repeats not in (None, 1):
             options["repeats"] = repeats
+        if known is None and isinstance(each, Council):
+            options["known"] = gold
         outcomes[name] = deliberate(
-            votes, each, aggregation=aggregation, known=known, adversaries=adversaries, truth=given,
+            array, each, aggregation=aggregation, adversaries=adversaries, truth=given,
             classes=classes, seed=seed, missing=missing, progress=progress, **options,
         )  # fmt: skip
     return report_on(
-        outcomes, truth=truth, known=known, others=others, stacking=stacking, holdout=holdout, names=names,
-        labels=labels, how="; ".join(_in_words(name, each, protocols) for name, each in protocols.items())
+        outcomes, truth=truth, known=gold if known is None else known, others=others, stacking=stacking,
+        holdout=holdout, names=names, labels=labels,
+        how="; ".join(_in_words(name, each, protocols) for name, each in protocols.items())
         if not _is_council(protocols) else None,
     )  # fmt: skip
 

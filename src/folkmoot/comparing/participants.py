@@ -24,8 +24,8 @@ from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.comparing.independence import few
 from folkmoot.comparing.metric import Metric, is_there
 from folkmoot.comparing.printing import as_text
-from folkmoot.notebook import titled
-from folkmoot.tabular import write_table, written
+from folkmoot.files.tabular import write_table, written
+from folkmoot.pictures.notebook import titled
 from folkmoot.votes import UNCOLOURED
 
 Role: TypeAlias = Literal["honest", "malicious", "faulty"]

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Generic, Protocol, TypeVar
 
-from folkmoot.notebook import titled
+from folkmoot.pictures.notebook import titled
 
 
 class _Named(Protocol):

@@ -13,9 +13,9 @@ from folkmoot.comparing.independence import Independence
 from folkmoot.comparing.metric import Metric
 from folkmoot.comparing.participants import ParticipantTable
 from folkmoot.comparing.printing import as_text, plus_minus
-from folkmoot.notebook import titled
 from folkmoot.outcome import Outcome
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
+from folkmoot.pictures.notebook import titled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,12 +8,11 @@ from typing import Final
 import numpy as np
 
 from folkmoot.accuracy import participant_accuracies, share_right, standard_error
-from folkmoot.answers import Answer
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.comparing.how_sure.scores import balanced_scores
 from folkmoot.comparison.line import Line
 from folkmoot.comparison.rules import NEEDS, RuleName, central_answers
-from folkmoot.outcome import Outcome
+from folkmoot.outcome import Answer, Outcome
 from folkmoot.votes import UNCOLOURED, Votes
 
 _LEAST_VOTES: Final = 10

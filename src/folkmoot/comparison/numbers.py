@@ -15,7 +15,7 @@ from folkmoot.comparison.report import CONSENSUS
 from folkmoot.comparison.rules import NEEDS
 from folkmoot.comparison.who.number_joining import NumberJoining, compare_numbers_alone
 from folkmoot.comparison.who.number_table import Measured, NumberTable, describe_numbers
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
 from folkmoot.simulation import Agreement
 
 if TYPE_CHECKING:

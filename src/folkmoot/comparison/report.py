@@ -16,7 +16,7 @@ from folkmoot.comparison.line import Line
 from folkmoot.comparison.who.joining import JoiningTable
 from folkmoot.comparison.who.table import ParticipantTable
 from folkmoot.outcome import Outcome
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
 from folkmoot.simulation.self_anchored import Listeners
 from folkmoot.trust.conduct import Opinion
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from folkmoot.comparing.printing import as_text, plus_minus, size
-from folkmoot.notebook import titled
+from folkmoot.pictures.notebook import titled
 from folkmoot.planning.limits import BreaksAt, Target
 from folkmoot.planning.setting import IN_TIME, PlannedSetting
 

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from folkmoot.comparing.how_sure.scores import TITLES
 from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST, Report
 from folkmoot.comparison.report import TIES_SHARE
-from folkmoot.convergence import draw_convergence
 from folkmoot.learning.labels import as_truth
-from folkmoot.palette import BLUE, ORANGE, PALE, PURPLE, RED
+from folkmoot.pictures.palette import BLUE, ORANGE, PALE, PURPLE, RED
+from folkmoot.plots import draw_convergence
 from folkmoot.report import curves
 from folkmoot.report.curves import Curve, Look
 from folkmoot.report.page import Page

@@ -11,10 +11,10 @@ import numpy as np
 
 from folkmoot.arrays import Array
 from folkmoot.extras import to_install
+from folkmoot.files.skops_files import loaded_skops, told
 from folkmoot.sandbox.messages import AnyArray, Labels, Numbers, packed
 from folkmoot.sandbox.onnx_files import check_self_contained
 from folkmoot.sandbox.process import Limits, Sandboxed
-from folkmoot.skops_files import loaded_skops, told
 
 PICKLES: Final = (".pkl", ".pickle", ".joblib")
 SUFFIXES: Final = (".skops", ".onnx", *PICKLES)

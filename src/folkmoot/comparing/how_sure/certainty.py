@@ -10,7 +10,7 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Array
-from folkmoot.levels import to_levels
+from folkmoot.files.skops_files import told
+from folkmoot.files.tabular import shortened
 from folkmoot.network.service.schema_files import read_schema, schema_beside
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.schema import (
@@ -38,8 +39,7 @@ from folkmoot.network.wire.schema import (
 )
 from folkmoot.sandbox.loading import PICKLES, SUFFIXES, Loaded, columns_of, load, load_sandboxed
 from folkmoot.sandbox.process import Sandboxed, WorkerError
-from folkmoot.skops_files import told
-from folkmoot.tabular import shortened
+from folkmoot.votes import to_levels
 
 KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib or package.module:function"
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from folkmoot.files.tabular import shortened
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
@@ -42,7 +43,6 @@ from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.transports.places import Places
-from folkmoot.tabular import shortened
 
 LOCK: Final = "lock"
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others

@@ -31,7 +31,7 @@ def loaded_skops(
 
     import skops.io
 
-    from folkmoot.harmless import HARMLESS, calling, check_buffers, check_schema, schema_of
+    from folkmoot.files.harmless import HARMLESS, calling, check_buffers, check_schema, schema_of
 
     allowed = frozenset(allow)
     problem = "be a file that skops wrote"

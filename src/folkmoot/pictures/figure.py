@@ -20,7 +20,7 @@ class Picture(Figure):
 
     Examples
     --------
-    >>> from folkmoot.figure import Picture
+    >>> from folkmoot.pictures.figure import Picture
     >>> Picture(figsize=(2, 1))._repr_png_()[1:4]
     b'PNG'
     """

@@ -1,9 +1,12 @@
 """Tables in files, one reader for all: what separates the cells, what a number is, where a mistake stands.
 
 A file is text in UTF-8 (with or without a byte order mark, gzipped or not) with commas, semicolons or tabs
-between its cells, which its first line shows; or parquet. Blank lines are skipped. Where semicolons or tabs
-separate the cells, 3,14 is a number, as spreadsheets of many countries write it; thousands separators are
-refused. Every message names the file and the line.
+between its cells, which its first line shows; or parquet; or a data frame in memory. Blank lines are
+skipped. Where semicolons or tabs separate the cells, 3,14 is a number, as spreadsheets of many countries
+write it; thousands separators are refused. Every message names the file and the line.
+
+The cells are split by the csv module and not by pandas: pandas numbers rows, where people look for lines, and
+nodes, which read tables of others, would need it for this alone.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ class Table(ABC):
     def __init__(self, path: Path, unit: str) -> None:
         self.path = path
         self.columns: list[str] = []
+        self.index: list[str] | None = None  # what a data frame calls its rows
         self._unit = unit
         self._commas = False  # may a number have a decimal comma?
         self._marks: dict[int, tuple[str, int]] = {}  # by column: a cell with a decimal mark, and its line
@@ -136,6 +140,32 @@ def text_table(data: bytes, name: str, *, header: bool = True) -> Iterator[Table
         raise ValueError(f"{name} must be a table as plain text in UTF-8, such as CSV: it is compressed")
     with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="") as text:
         yield _TextTable(Path(name), text, header)
+
+
+def is_frame(source: object) -> bool:
+    """Whether this is a data frame, of pandas or one that can be made one of pandas."""
+    return hasattr(source, "columns") and (hasattr(source, "itertuples") or hasattr(source, "to_pandas"))
+
+
+@contextmanager
+def frame_table(frame: Any) -> Iterator[Table]:
+    """The table in a data frame. An index with a name is a column, any other names the rows."""
+    whole = frame if hasattr(frame, "itertuples") else frame.to_pandas()
+    yield _FrameTable(whole.reset_index() if any(name is not None for name in whole.index.names) else whole)
+
+
+class _FrameTable(Table):
+    def __init__(self, frame: Any) -> None:
+        super().__init__(Path("DataFrame"), "row")
+        self._name([str(name) for name in frame.columns])
+        if not len(frame):
+            raise ValueError(f"{self.path} is empty: it has {len(self.columns)} columns and no rows")
+        self._frame = frame.astype(object).where(frame.notna(), None)
+        self.index = [written(name) for name in frame.index]
+
+    def _rows(self, places: list[int], blank: bool) -> Iterator[Row]:  # noqa: ARG002 - it has no blank lines
+        columns = [[written(value) for value in self._frame.iloc[:, place].tolist()] for place in places]
+        yield from enumerate(zip(*columns, strict=True), start=1)
 
 
 class _TextTable(Table):

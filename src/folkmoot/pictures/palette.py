@@ -19,7 +19,7 @@ SERIES: Final = (BLUE, ORANGE, GREEN, PURPLE, RED, "#17a2b8", "#b9770e", GREY)
 
 def panels(rows: int, columns: int, *, size: tuple[float, float] = (4.6, 3.4)) -> tuple[Figure, list[Any]]:
     """A figure with so many axes, in reading order, without the box around them."""
-    from folkmoot.figure import Picture
+    from folkmoot.pictures.figure import Picture
 
     figure = Picture(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
     axes = list(figure.subplots(rows, columns, squeeze=False).flat)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from folkmoot.terminal import printable
+from folkmoot.files.terminal import printable
 
 
 def text(what: str) -> str:
@@ -28,7 +28,7 @@ def text(what: str) -> str:
 
     Examples
     --------
-    >>> from folkmoot.notebook import text
+    >>> from folkmoot.pictures.notebook import text
     >>> text("<b>north</b>")
     '&lt;b&gt;north&lt;/b&gt;'
     """

@@ -29,7 +29,7 @@ def printable(text: str) -> str:
 
     Examples
     --------
-    >>> from folkmoot.terminal import printable
+    >>> from folkmoot.files.terminal import printable
     >>> print(printable("Universitätsspital"))
     Universitätsspital
     >>> print(printable("\x1b[2J north \u202e"))

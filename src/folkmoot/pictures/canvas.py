@@ -34,7 +34,7 @@ def canvas(ax: Any, size: tuple[float, float]) -> tuple[Figure, Any]:
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from folkmoot.pictures import canvas
+    >>> from folkmoot.pictures.canvas import canvas
     >>> left, right = Figure().subplots(1, 2)
     >>> figure, axes = canvas(right, (4.0, 3.0))
     >>> axes is right, figure is right.get_figure()
@@ -43,7 +43,7 @@ def canvas(ax: Any, size: tuple[float, float]) -> tuple[Figure, Any]:
     from matplotlib.axes import Axes
 
     if ax is None:
-        from folkmoot.figure import Picture
+        from folkmoot.pictures.figure import Picture
 
         figure = Picture(figsize=size, layout="constrained")
         return figure, figure.subplots()
