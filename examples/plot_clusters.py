@@ -24,7 +24,7 @@ from sklearn.preprocessing import scale
 from folkmoot import cluster
 from folkmoot.adversaries import CliquePartition, partitions_handed_in
 from folkmoot.baselines import evidence_accumulation
-from folkmoot.palette import BLUE, GREY, PALE, panels
+from folkmoot.pictures.palette import BLUE, GREY, PALE, panels
 
 LABS, COLUMNS = 15, 5
 

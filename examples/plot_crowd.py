@@ -21,7 +21,7 @@ import numpy as np
 from folkmoot.accuracy import log_odds
 from folkmoot.adversaries import colluding_votes
 from folkmoot.baselines import majority, weighted_majority
-from folkmoot.palette import GREEN, ORANGE, PALE, panels
+from folkmoot.pictures.palette import GREEN, ORANGE, PALE, panels
 from folkmoot.trust import check_answers, review_gold
 
 WORKERS, LIARS, TASKS, CROWDS = 39, 23, 300, 10

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from folkmoot import ConsensusClassifier
 from folkmoot.baselines import majority
 from folkmoot.datasets import load_digits_moot
-from folkmoot.palette import GREEN, PALE, panels
+from folkmoot.pictures.palette import GREEN, PALE, panels
 
 PARTICIPANTS = 30
 

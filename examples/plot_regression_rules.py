@@ -20,7 +20,7 @@ import numpy as np
 from folkmoot import agree
 from folkmoot.adversaries import FarAway
 from folkmoot.aggregation import RULES
-from folkmoot.palette import SERIES, panels
+from folkmoot.pictures.palette import SERIES, panels
 
 N, INPUTS = 31, 300
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 
-from folkmoot.palette import SERIES, panels
+from folkmoot.pictures.palette import SERIES, panels
 from folkmoot.theory import SlushChain
 
 SIZES = [21, 51, 101, 201, 501, 1001, 2001, 5001]

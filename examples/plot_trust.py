@@ -22,7 +22,7 @@ import numpy as np
 from folkmoot import Slush, deliberate
 from folkmoot.adversaries import colluding_votes
 from folkmoot.baselines import majority
-from folkmoot.palette import GREEN, ORANGE, PALE, panels
+from folkmoot.pictures.palette import GREEN, ORANGE, PALE, panels
 from folkmoot.trust import Anchor, decide, listen
 
 N, INPUTS, SKILL, HELD_OUT = 101, 2000, 0.7, 10

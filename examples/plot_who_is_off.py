@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from folkmoot import ConsensusClassifier
-from folkmoot.palette import BLUE, PALE, RED, panels
+from folkmoot.pictures.palette import BLUE, PALE, RED, panels
 
 
 def main(path: str = "who_is_off.png") -> None:

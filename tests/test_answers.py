@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from folkmoot import Others, Outcome, Slush, compare
 from folkmoot.accuracy import right_by_input, share_right
 from folkmoot.adversaries import PerfectlyMalicious
-from folkmoot.answers import held_by_most, most
 from folkmoot.baselines import dawid_skene
 from folkmoot.baselines.weighted import weighted_answer
+from folkmoot.outcome import held_by_most, most
 from folkmoot.theory import SlushChain, majority_accuracy
 from folkmoot.votes import Votes
 from support.oracles.ties import fair_accuracy, fair_consensus, fair_share

@@ -42,7 +42,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from folkmoot.harmless import HARMLESS, check_buffers
+from folkmoot.files.harmless import HARMLESS, check_buffers
 from folkmoot.network.service.models import load_model
 
 X = np.random.default_rng(0).random((60, 4))

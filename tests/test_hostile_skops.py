@@ -35,10 +35,10 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, SplineTransformer, StandardScaler
 from sklearn.svm import SVC
 
-import folkmoot.harmless
+import folkmoot.files.harmless
+from folkmoot.files.skops_files import read_skops
 from folkmoot.network.membership import identity
 from folkmoot.network.service.models import load_model
-from folkmoot.skops_files import read_skops
 from support.hostile_skops import attribute, dumped, key_speller, text
 
 sparse: Any = scipy_sparse  # whose stubs know formats by their names alone
@@ -149,7 +149,7 @@ def test_an_attribute_in_the_place_of_a_method_is_refused(name: str, tmp_path: P
     )
 
 
-@pytest.mark.parametrize("name", folkmoot.harmless.ATTRIBUTES)
+@pytest.mark.parametrize("name", folkmoot.files.harmless.ATTRIBUTES)
 def test_no_attribute_of_the_table_may_be_an_object(name: str, tmp_path: Path) -> None:
     path = dumped(tmp_path / "m.skops", told(CountVectorizer(), **{name: GaussianNB()}))
     refused(path, rf"{name} of a \S+CountVectorizer in it must be .*: got GaussianNB \(an object\)")
@@ -311,7 +311,7 @@ def test_a_matrix_of_false_indices_does_not_crash(tmp_path: Path) -> None:
     bad = npz(matrix, indices=np.array([0, 2**30], dtype=np.int32))
     path = swapped(tmp_path / "m.skops", model, bad)
     code = (
-        "import sys; from folkmoot.skops_files import read_skops\n"
+        "import sys; from folkmoot.files.skops_files import read_skops\n"
         "try: model = read_skops(sys.argv[1])\n"
         "except ValueError as error: sys.exit('refused' if 'sparse matrix' in str(error) else str(error))\n"
         "model[-1].coef_.toarray()"
@@ -349,7 +349,7 @@ def test_whole_sparse_matrices_are_read(tmp_path: Path) -> None:
 
 
 def test_a_file_that_unpacks_to_very_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folkmoot.harmless, "_UNPACKED", 1_000_000)
+    monkeypatch.setattr(folkmoot.files.harmless, "_UNPACKED", 1_000_000)
     path = tmp_path / "m.skops"
     skops.io.dump(np.zeros(200_000), path, compression=zipfile.ZIP_DEFLATED)
     refused(str(path), r"it unpacks to \d+ MB, and 1 MB is the most")
@@ -372,7 +372,7 @@ def test_a_file_that_unpacks_to_very_much_is_refused(tmp_path: Path, monkeypatch
 def test_a_sparse_matrix_that_unpacks_to_very_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folkmoot.harmless, "_UNPACKED", 1_000_000)
+    monkeypatch.setattr(folkmoot.files.harmless, "_UNPACKED", 1_000_000)
     data = io.BytesIO()
     sparse.save_npz(data, sparse.csr_matrix((1_000_000, 2)))
     path = swapped(tmp_path / "m.skops", sparse.csr_matrix(np.eye(2)), data.getvalue())
@@ -408,7 +408,9 @@ BROKEN = {
 
 @pytest.mark.parametrize(("model", "why"), BROKEN.values(), ids=BROKEN)
 def test_arrays_that_do_not_fit_together_are_refused(model: Any, why: str, tmp_path: Path) -> None:
-    refused(dumped(tmp_path / "m.skops", model), f"must be whole: .*{why}")
+    # SciPy 1.18 writes the attributes of a spline that was changed in another form, which is refused as such.
+    form = "|must be harmless: .*BSpline in it has its attributes" if why == "knots" else ""
+    refused(dumped(tmp_path / "m.skops", model), f"must be whole: .*{why}{form}")
 
 
 def test_the_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

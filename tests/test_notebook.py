@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 from matplotlib.figure import Figure
 
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
 
 SCRIPT = r"""
 import base64, json, sys
 import numpy as np
 from IPython.core.interactiveshell import InteractiveShell
 from sklearn.naive_bayes import GaussianNB
+from folkmoot import explain, plot_convergence
 from folkmoot import ConsensusClassifier, Slush, compare, deliberate, plan
 from folkmoot.datasets import homogeneous_votes
 from folkmoot.trust import Anchor, CheckedNumbers, check_answers, listen
@@ -48,7 +49,7 @@ things = {
     "repeated": deliberate(votes, Slush(5, 3), repeats=3),
     "report": report,
     "participants": report.participant_table,
-    "explanation": report.outcome.why(0),
+    "explanation": explain(report.outcome, 0),
     "trust": listen(0, votes, Anchor.of_counts(right=8, held_out=10)),
     "peer review": review_all(checked)[0],
     "gold review": review_gold(check_answers(votes[:, :30], truth[:30], classes=2), votes[:, 30:]),
@@ -56,7 +57,7 @@ things = {
     "plan": plan(n=7, p=0.8, protocol="slush"),
     "moot": moot,
     "many": many,
-    "figure": outcome.plot(),
+    "figure": plot_convergence(outcome),
     "confusion": report.plot(),
 }
 assert "matplotlib.pyplot" not in sys.modules

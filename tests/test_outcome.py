@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from folkmoot import Outcome, Slush, deliberate
+from folkmoot import Outcome, Slush, deliberate, plot_convergence
 
 
 def outcome(decisions: list[list[int]], honest: list[bool], classes: int = 3) -> Outcome:
@@ -57,14 +57,14 @@ def test_repetitions_come_first() -> None:
     assert result.accuracy(np.ones(6)) == pytest.approx(sum(right) / 4)
     assert result.history is not None
     assert result.history.shape == (4, 6, 51, 2)
-    assert len(result.plot().axes[0].get_lines()) == 6
+    assert len(plot_convergence(result).axes[0].get_lines()) == 6
 
 
 def test_plot_draws_the_share_of_the_winner() -> None:
     votes = np.zeros((9, 2), dtype=np.int64)
     votes[:3, 1] = 1
     result = deliberate(votes, Slush(3, 2), record=True)
-    first, second = result.plot().axes[0].get_lines()
+    first, second = plot_convergence(result).axes[0].get_lines()
     assert np.asarray(first.get_ydata())[0] == 1.0
     assert np.asarray(second.get_ydata())[0] == pytest.approx(6 / 9)
     assert np.asarray(second.get_ydata())[-1] == 1.0
@@ -73,12 +73,9 @@ def test_plot_draws_the_share_of_the_winner() -> None:
 def test_without_a_record_there_is_nothing_to_explain_or_draw() -> None:
     result = deliberate(np.zeros((5, 2), dtype=np.int64), Slush(3, 2))
     with pytest.raises(ValueError, match="record=True"):
-        result.explain(0)
-    with pytest.raises(ValueError, match="record=True"):
-        result.plot()
-    recorded = deliberate(np.zeros((5, 2), dtype=np.int64), Slush(3, 2), record=True)
+        plot_convergence(result)
     with pytest.raises(ValueError, match="0 <= i < 2, the number of inputs: got i=2"):
-        recorded.explain(2)
+        result.turns(2)
 
 
 def test_answers_are_labels_and_none_where_undecided() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.levels import LEVELS, from_levels
 from folkmoot.network.wire.forms import ChanceForm
+from folkmoot.votes import LEVELS, from_levels
 from support.kinds_of_floats import COMPILED_WITHOUT, NUDGED, WIDE, WITHOUT, computed
 
 ROOT = Path(__file__).parents[1]

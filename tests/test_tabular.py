@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from folkmoot.tabular import has_thousands, open_table, separator_of
+from folkmoot.files.tabular import has_thousands, open_table, separator_of
 
 
 def read(path: Path, *wanted: str, **options: Any) -> tuple[list[str], list[tuple[int, list[str]]]]:

@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 
 import folkmoot
 from folkmoot.cli.output import print_json, print_table, say
+from folkmoot.files.tabular import open_table, write_table
+from folkmoot.files.terminal import printable
 from folkmoot.network.membership.identity import create
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.journal import Journal
 from folkmoot.network.wire.messages import Commit
 from folkmoot.network.wire.statements import TwoCommits, write_evidence
-from folkmoot.tabular import open_table, write_table
-from folkmoot.terminal import printable
 from support.command import assert_refused, run, run_json
 
 # Bidirectional controls by the Unicode standard (annex 9), C0 and C1 controls, and what ends lines elsewhere.

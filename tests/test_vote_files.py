@@ -60,7 +60,7 @@ def test_every_format_is_the_same_table(cast: pd.DataFrame, tmp_path: Path, name
 
 
 def test_columns_by_name_hold_for_truth_and_gold_too(cast: pd.DataFrame, tmp_path: Path) -> None:
-    names = {"task": "Frage", "worker": "Wer", "label": "Antwort"}
+    names: dict[str, Any] = {"task": "Frage", "worker": "Wer", "label": "Antwort"}
     path = written(cast.rename(columns=names), tmp_path / "v.txt")
     known = cast.drop_duplicates("task").rename(columns=names).sort_values("Frage")
     truth = written(known.iloc[:9], tmp_path / "truth.parquet")
@@ -155,3 +155,105 @@ def test_a_true_clustering_of_more_objects_than_anybody_has_seen(tmp_path: Path)
     truth.write_text("object,cluster\no3,a\no2,b\n")
     assert read_partitions(labels, truth).truth is not None
     np.testing.assert_array_equal(read_partitions(labels, truth).truth, [-1, 0])
+
+
+LONG = pd.DataFrame(
+    {
+        "task": ["t1", "t1", "t2", "t2", "t3"],
+        "worker": ["bob", "ann", "bob", "ann", "ann"],
+        "label": ["no", "yes", "yes", "yes", "no"],
+    }
+)
+WIDE = pd.DataFrame({"bob": ["no", "yes", None], "ann": ["yes", "yes", "no"]}, index=["t1", "t2", "t3"])
+
+
+def votes_by_name(table: VoteTable) -> dict[tuple[str, str], str]:
+    return {
+        (task, worker): table.labels[table.votes[i, j]]
+        for i, worker in enumerate(table.workers)
+        for j, task in enumerate(table.tasks)
+        if table.votes[i, j] >= 0
+    }
+
+
+def test_long_and_wide_frames_and_files_are_the_same_votes(tmp_path: Path) -> None:
+    expected = {(row.task, row.worker): row.label for row in LONG.itertuples()}
+    named = WIDE.rename_axis("task")
+    named.to_csv(tmp_path / "wide.csv")
+    named.reset_index().to_parquet(tmp_path / "wide.parquet")
+    for source in (LONG, WIDE, named, named.reset_index(), tmp_path / "wide.csv", tmp_path / "wide.parquet"):
+        assert votes_by_name(read_votes(source)) == expected
+    assert read_votes(WIDE).workers == ["bob", "ann"]  # as the columns stand
+    assert read_votes(LONG).workers == ["ann", "bob"]
+
+
+def test_numbers_in_a_wide_frame_are_labels_as_they_stand_in_files() -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [1.0, None, 3.0]})
+    table = read_votes(frame)
+    assert (table.labels, table.tasks) == (["1", "2", "3"], ["0", "1", "2"])
+    assert table.votes.tolist() == [[0, 1, 2], [0, -1, 2]]
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        {"t1": "yes", "t3": "no"},
+        pd.Series({"t1": "yes", "t3": "no"}),
+        ["yes", None, "no"],
+        pd.DataFrame({"task": ["t3", "t1"], "label": ["no", "yes"]}),
+    ],
+)
+def test_truth_in_every_form(truth: Any) -> None:
+    for frame in (LONG, WIDE):
+        table = read_votes(frame, truth, gold=truth)
+        assert table.truth is not None
+        assert table.gold is not None
+        assert table.truth.tolist() == table.gold.tolist() == [1, -1, 0]
+
+
+def test_rows_without_labels_and_second_votes_have_a_way_on(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text("task,worker,label\nt1,ann,no\nt1,bob,\nt1,ann,yes\nt2,bob,no\n")
+    with pytest.raises(ValueError, match="line 3: label is empty; leave such rows out with skip_unlabelled"):
+        read_votes(path)
+    with pytest.raises(
+        ValueError,
+        match=r"line 4: worker 'ann' has voted on task 't1' already; .* with last_vote",
+    ):
+        read_votes(path, skip_unlabelled=True)
+    table = read_votes(path, skip_unlabelled=True, last_vote=True)
+    assert votes_by_name(table) == {("t1", "ann"): "yes", ("t2", "bob"): "no"}
+    (tmp_path / "truth.csv").write_text("task,label\nt1,yes\nt2,\n")
+    with pytest.raises(ValueError, match=r"truth.csv, line 3: label is empty"):
+        read_votes(LONG, tmp_path / "truth.csv")
+    found = read_votes(LONG, tmp_path / "truth.csv", skip_unlabelled=True).truth
+    assert found is not None
+    assert found.tolist() == [1, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
+        (
+            pd.DataFrame({"q": ["t1", "t1"], "who": ["ann", "bob"], "said": ["x", "y"]}),
+            "DataFrame: column 'q' shares no label with another, so it is not one of a worker; .* task=NAME, "
+            "worker=NAME and label=NAME",
+        ),
+        (LONG.drop(columns="task"), "DataFrame has no column 'task'"),
+        (LONG.assign(label=[None, "a", "b", "a", "b"]), "DataFrame, row 1: label is empty"),
+        (WIDE.iloc[:0], "DataFrame is empty: it has 2 columns and no rows"),
+        (WIDE.map(lambda _: None), "DataFrame holds no votes: every label is empty"),
+    ],
+)
+def test_frames_that_hold_no_votes(frame: pd.DataFrame, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_votes(frame)
+
+
+def test_truths_that_are_none() -> None:
+    with pytest.raises(ValueError, match=r"truth must hold one per task \(3\): got 1"):
+        read_votes(WIDE, ["yes"])
+    with pytest.raises(TypeError, match="truth must be a file, a data frame, labels by task"):
+        read_votes(WIDE, 7)
+    with pytest.raises(ValueError, match="dict: none of its tasks is among the tasks of DataFrame: got 'x'"):
+        read_votes(WIDE, {"x": "yes"})

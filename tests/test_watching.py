@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import ConsensusClassifier, Outcome, Player, Slush, deliberate, play
+from folkmoot import ConsensusClassifier, Council, Outcome, Player, Slush, deliberate, play
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.datasets import load_digits_moot
 from folkmoot.player.images import data_addresses
@@ -116,11 +116,11 @@ def test_images_are_ink_on_paper_or_colours() -> None:
 
 
 def test_with_a_path_it_writes(tmp_path: Path) -> None:
-    path = talk().play(tmp_path / "talk.html", title="A talk")
+    path = play(talk(), tmp_path / "talk.html", title="A talk")
     assert path == tmp_path / "talk.html"
     page = path.read_text(encoding="utf-8")
     assert "<h1>A talk</h1>" in page
-    assert page == talk().play(title="A talk").html
+    assert page == play(talk(), title="A talk").html
 
 
 def test_a_classifier_plays(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_with_trust_it_shows_what_is_held_after_listening(
     moot, data = readers
     moot.set_params(trust=trust)
     outcome = moot.deliberate(data.X_test[:150], data.y_test[:150], record=True)
-    page = held_in(outcome.play(inputs=40).html)
+    page = held_in(play(outcome, inputs=40).html)
     [shown] = page["moots"]
     lying = sorted(outcome.liars)
     assert (
@@ -212,9 +212,9 @@ def test_one_line_for_what_cannot_be(options: dict[str, Any], message: str) -> N
 
 
 def test_one_line_for_what_cannot_be_played() -> None:
-    unrecorded = deliberate(VOTES, Slush(k=3, alpha=2))
-    for outcomes in (unrecorded, {"a": talk(), "b": unrecorded}):
-        with pytest.raises(ValueError, match=r"^play needs the record: deliberate\(\.\.\., record=True\)$"):
+    turnless = deliberate(VOTES, Council())
+    for outcomes in (turnless, {"a": talk(), "b": turnless}):
+        with pytest.raises(ValueError, match=r"^play needs turns, and a council has none"):
             play(outcomes)
     with pytest.raises(ValueError, match="at least one Outcome: got none"):
         play({})

@@ -22,8 +22,8 @@ from folkmoot.arrays import Floats, Ints
 from folkmoot.baselines import bipartite_consensus, evidence_accumulation
 from folkmoot.clustering import ClusteringWarning, cluster
 from folkmoot.clustering.agreeing import ROUNDS, conclude, hear, lied
-from folkmoot.palette import GREY, SERIES, panels
 from folkmoot.partitions import cross, medoid, numbered
+from folkmoot.pictures.palette import GREY, SERIES, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

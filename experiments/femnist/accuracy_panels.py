@@ -10,7 +10,7 @@ import numpy as np
 from experiments.femnist.byzantine_sweep import Sweep
 from experiments.femnist.ensemble import LOCAL, LOCAL_TEST, MAJORITY, SLUSH
 from experiments.femnist.test_sets import Ensemble, OnTestSet, on_writers
-from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, RED
+from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, RED
 
 # The paper's colours: majority black, Slush red, local Slush blue.
 STYLES: Final[dict[str, dict[str, Any]]] = {

@@ -34,7 +34,7 @@ from experiments.femnist.test_sets import counted, in_a_word, members_of, on_wri
 from experiments.femnist.writer_votes import MemberVotes
 from experiments.femnist.writers import notes_on_writers, sizes_of_test_sets
 from folkmoot.arrays import Floats
-from folkmoot.palette import panels
+from folkmoot.pictures.palette import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

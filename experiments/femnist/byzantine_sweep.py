@@ -30,7 +30,7 @@ from experiments.femnist.ensemble import (
 from experiments.femnist.test_sets import DRAWN, counted, members_of, on_writers
 from experiments.femnist.writer_votes import MemberVotes
 from folkmoot.arrays import Bools, Floats
-from folkmoot.comparison.printing import times
+from folkmoot.comparing.printing import times
 
 SAMPLE: Final = 10  # members whose accuracies the paper's tables describe
 _PRINTED_FOR: Final = (1, 10, 100)  # writers of the paper's test sets

@@ -17,8 +17,8 @@ from experiments.compared import compared
 from folkmoot.accuracy import log_odds, participant_accuracies, right_by_input, standard_error
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.comparing.printing import plus_minus
 from folkmoot.comparison import RULES, Report
-from folkmoot.comparison.printing import plus_minus
 from folkmoot.protocols import PROTOCOLS, Slush, SnowProtocol, named_protocol
 from folkmoot.thresholds import StrongConfidence
 from folkmoot.votes import UNCOLOURED, Votes

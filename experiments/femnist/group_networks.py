@@ -43,7 +43,7 @@ from experiments.femnist.test_sets import (
 from experiments.femnist.writer_votes import MemberVotes, joined
 from experiments.femnist.writers import letters_of_test_sets, notes_on_groups, sizes_of_test_sets
 from folkmoot.arrays import Floats
-from folkmoot.palette import panels
+from folkmoot.pictures.palette import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -20,8 +20,8 @@ from experiments.femnist.test_sets import (
 )
 from experiments.femnist.writer_votes import FAMILIES, MemberVotes, fit_family
 from experiments.femnist.writers import notes_on_writers
-from folkmoot.comparison.printing import times
-from folkmoot.palette import panels
+from folkmoot.comparing.printing import times
+from folkmoot.pictures.palette import panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,7 +13,7 @@ from experiments.femnist.writer_votes import HELD_OUT
 from experiments.femnist.writers import LETTERS, choose, group, notes_on_groups
 from folkmoot.arrays import Ints
 from folkmoot.datasets import femnist_counts
-from folkmoot.palette import BLUE, ORANGE, panels
+from folkmoot.pictures.palette import BLUE, ORANGE, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

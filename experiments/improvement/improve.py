@@ -32,7 +32,7 @@ from experiments.improvement.points import (
 )
 from experiments.improvement.writers import FOREST, LOGISTIC, Setting
 from experiments.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG
-from folkmoot.palette import BLUE, GREY, ORANGE, panels
+from folkmoot.pictures.palette import BLUE, GREY, ORANGE, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,11 +17,10 @@ from folkmoot.learning.check_rows import shown_places
 from folkmoot.learning.improving import refit
 from folkmoot.learning.participants import Participant, learnt_on
 from folkmoot.learning.probabilities import chances_of
-from folkmoot.levels import in_levels
 from folkmoot.trust import OwnRows, agree_on_labels
 from folkmoot.trust.own_rows import FIRM, Footing, speaks_against
 from folkmoot.trust.pool_review import RULE, Recipe
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import UNCOLOURED, in_levels
 
 STRUCK: Final = 0.25  # of all inputs, by stealthy liars
 HURT: Final = 0.01  # one standard error of an accuracy on 2,000 inputs

@@ -14,7 +14,7 @@ from folkmoot.datasets import femnist_counts
 from folkmoot.learning.check_rows import own_answers
 from folkmoot.learning.participants import Participant, Task, learnt_on
 from folkmoot.learning.probabilities import chances_of
-from folkmoot.levels import in_levels
+from folkmoot.votes import in_levels
 
 LOGISTIC, FOREST = "logistic regression", "random forest"
 _FEWEST: Final = 10  # rows of a writer

@@ -21,7 +21,7 @@ from experiments.outlook.crowds import BOASTED, HOLDOUT, SHUFFLED, TRUE, Crowd, 
 from experiments.outlook.methods import NOTHING, TRUST, Said, Scene, Talking, said_by_all, said_by_trust
 from experiments.outlook.share_panels import drawn
 from folkmoot.accuracy import standard_error
-from folkmoot.comparison.printing import plus_minus
+from folkmoot.comparing.printing import plus_minus
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

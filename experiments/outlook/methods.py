@@ -12,11 +12,10 @@ import numpy as np
 from experiments.outlook.crowds import BOASTED, HOLDOUT, KNOWN, Crowd
 from folkmoot.accuracy import log_odds, share_right
 from folkmoot.adversaries import Adversary, handed_in
-from folkmoot.answers import Answer
 from folkmoot.arrays import Floats
 from folkmoot.baselines.majority import majority_answer
 from folkmoot.baselines.weighted import weighted_answer
-from folkmoot.outcome import Outcome
+from folkmoot.outcome import Answer, Outcome
 from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet, propose
 from folkmoot.protocols import Slush, Snowball, SnowProtocol
 from folkmoot.sampling import Others

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from experiments.outlook.crowds import BOASTED, HOLDOUT
 from experiments.outlook.methods import NOTHING, TRUST
-from folkmoot.palette import GREY, SERIES, panels
+from folkmoot.pictures.palette import GREY, SERIES, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,7 +14,7 @@ from experiments.peer_review.points import VOTINGS, Point
 from experiments.peer_review.shown_rows import ALL
 from experiments.trust.attacks import NOBODY
 from experiments.trust.goals import NAMES
-from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
+from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,10 +21,10 @@ from experiments.theory.swept import swept_draws, swept_finding
 from folkmoot.accuracy import log_odds, standard_error
 from folkmoot.arrays import Floats
 from folkmoot.checks import least_alpha
+from folkmoot.comparing.printing import plus_minus
 from folkmoot.comparison import RuleName
-from folkmoot.comparison.printing import plus_minus
 from folkmoot.datasets import beta_accuracies, beta_parameters
-from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, panels
+from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, panels
 from folkmoot.protocols import Slush, SnowProtocol, named_protocol
 from folkmoot.sampling import Everyone
 from folkmoot.simulation.play_options import Device

@@ -18,7 +18,7 @@ import numpy as np
 
 from experiments.experiment import Experiment, Finding, Plan, Result
 from folkmoot.checks import least_alpha
-from folkmoot.palette import GREY, SERIES, panels
+from folkmoot.pictures.palette import GREY, SERIES, panels
 from folkmoot.theory import SlushChain, accuracy_gap, majority_accuracy, threshold_accuracy
 
 if TYPE_CHECKING:

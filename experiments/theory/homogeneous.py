@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict
 import numpy as np
 
 from experiments.experiment import Cell, Experiment, Finding, Plan, Result
-from folkmoot.palette import GREY, SERIES, panels
+from folkmoot.pictures.palette import GREY, SERIES, panels
 from folkmoot.theory import SlushChain, accuracy_gap, threshold_accuracy
 from folkmoot.theory.votes_law import log_votes_law
 

@@ -16,7 +16,7 @@ import numpy as np
 from experiments.experiment import Experiment, Finding, Plan, Result
 from folkmoot.adversaries import PerfectlyMalicious, Stalling
 from folkmoot.datasets import homogeneous_votes
-from folkmoot.palette import SERIES, panels
+from folkmoot.pictures.palette import SERIES, panels
 from folkmoot.protocols import named_protocol
 from folkmoot.simulation import deliberate
 

@@ -17,7 +17,7 @@ from scipy.special import betainc, expit, logit
 
 from experiments.experiment import Experiment, Finding, Plan, Result
 from folkmoot.checks import required_votes
-from folkmoot.palette import BLUE, GREY, RED, SERIES, panels
+from folkmoot.pictures.palette import BLUE, GREY, RED, SERIES, panels
 from folkmoot.theory import SlushChain, threshold_accuracy
 
 if TYPE_CHECKING:

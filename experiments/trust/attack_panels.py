@@ -11,7 +11,7 @@ from experiments.trust.attacks import ATTACKS, CLIQUE, NOBODY, STEALTHY, WRONG
 from experiments.trust.curves import TrustCurve, find
 from experiments.trust.goals import NAMES
 from experiments.trust.points import ALONE, DAWID_SKENE, PER_CLASS, TALKED, UNGUARDED
-from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
+from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

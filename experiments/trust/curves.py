@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.trust.attacks import NOBODY
 from experiments.trust.points import Point
-from folkmoot.comparison.printing import plus_minus
+from folkmoot.comparing.printing import plus_minus
 
 
 @dataclass(frozen=True)

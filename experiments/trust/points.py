@@ -28,10 +28,10 @@ from experiments.trust.attacks import (
 )
 from folkmoot.accuracy import share_right
 from folkmoot.adversaries import Adversary
-from folkmoot.answers import held_by_most
 from folkmoot.arrays import Bools
 from folkmoot.baselines.majority import majority_answer
 from folkmoot.comparison import RuleName
+from folkmoot.outcome import held_by_most
 from folkmoot.protocols import Slush
 from folkmoot.sampling import Trusting
 from folkmoot.simulation import deliberate

@@ -30,6 +30,11 @@ from .comparison import Report as Report
 from .comparison import compare as compare
 from .council import Council as Council
 from .explanation import Explanation as Explanation
+from .explanation import explain as explain
+from .files.vote_files import PartitionTable as PartitionTable
+from .files.vote_files import VoteTable as VoteTable
+from .files.vote_files import read_partitions as read_partitions
+from .files.vote_files import read_votes as read_votes
 from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusClusterer as ConsensusClusterer
 from .learning import ConsensusRegressor as ConsensusRegressor
@@ -38,6 +43,7 @@ from .planning import Plan as Plan
 from .planning import plan as plan
 from .planning import plan_for as plan_for
 from .player import Player as Player
+from .plots import plot_convergence as plot_convergence
 from .protocols import Slush as Slush
 from .protocols import Snowball as Snowball
 from .protocols import Snowflake as Snowflake
@@ -51,10 +57,6 @@ from .simulation import agree as agree
 from .simulation import deliberate as deliberate
 from .simulation import sweep as sweep
 from .thresholds import StrongConfidence as StrongConfidence
-from .vote_files import PartitionTable as PartitionTable
-from .vote_files import VoteTable as VoteTable
-from .vote_files import read_partitions as read_partitions
-from .vote_files import read_votes as read_votes
 from .watching import play as play
 
 __all__: list[str]

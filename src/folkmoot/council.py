@@ -182,16 +182,14 @@ class CouncilOutcome(Outcome):
         0.
     history : None
         There are no rounds to record.
-    replay : None
-        There is nothing to play again: the table explains.
     labels : sequence, optional
         What the classes are called, one for each.
     names : sequence of str, optional
         What the participants are called, one for each.
     present : None
         Who voted is in ``first``.
-    played : None
-        How a talk was played.
+    run : None
+        There is nothing to run again: the table explains.
     opened : None
         What a participant takes into a talk.
     trust : None
@@ -325,24 +323,13 @@ class CouncilOutcome(Outcome):
         holding = np.flatnonzero(self.honest & some.reshape(len(held), -1).any(axis=1))
         return holding if holding.size else np.flatnonzero(self.honest)
 
-    def query(self, i: int) -> NoReturn:
-        """Refuse: a council asks nobody."""
-        self._input(i)
-        raise ValueError("query is for Slush, Snowflake and Snowball: a council asks nobody")
-
-    def plot(self, ax: Any = None) -> NoReturn:  # noqa: ARG002
-        """Refuse: a council has no rounds."""
+    def _known_run(self, what: str) -> NoReturn:
         raise ValueError(
-            "plot draws rounds, and a council has none: why(i) explains an answer from the table"
-        )
-
-    def _recorded_turns(self, what: str) -> NoReturn:
-        raise ValueError(
-            f"{what} needs turns, and a council has none: why(i) explains an answer from the table of votes"
+            f"{what} needs turns, and a council has none: explain(outcome, i) tells an answer from the table"
         )
 
     def _repr_html_(self) -> str:
-        from folkmoot.notebook import titled
+        from folkmoot.pictures.notebook import titled
 
         many, inputs = self.first.shape[:2]
         rows = [("decided", f"{1 - self.undecided / inputs:.3f} of the inputs")]
@@ -354,7 +341,8 @@ class CouncilOutcome(Outcome):
             rows.append(("adversaries", str(len(self.adversaries))))
         what = "" if self.numbers else f", {self.classes} classes"
         title = f"{many} participants, {inputs:,} inputs{what}; council, {rule_in_words(self.aggregation)}"
-        return titled(title, ["what came of it", ""], rows, ["why(i) explains an answer from the table"])
+        then = ["folkmoot.explain(outcome, i) explains an answer from the table"]
+        return titled(title, ["what came of it", ""], rows, then)
 
 
 def right_shares(answers: Answers, truth: Ints) -> Floats:

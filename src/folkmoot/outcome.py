@@ -1,46 +1,345 @@
-"""What a deliberation came to: decisions, how firmly they are held, and what it cost.
+"""What a deliberation came to: decisions, how firmly they are held, what it cost, and the run that it was.
 
-Ties and inputs without a majority are -1, never broken silently; ``level`` tells the ties from the others.
-Agreement is not correctness: an ``Outcome`` knows nothing of the truth.
+An ``Outcome`` is data: ``explain``, ``plot_convergence`` and ``play`` are functions of it. It knows nothing
+of the truth, as agreement is not correctness.
+
+This is also the one place where it is decided whether there is a tie (``most``). A tie is not broken: the
+decision is -1, and the tied classes share in the accuracy (``folkmoot.accuracy.share_right``). Where no class
+has what it takes to win there is no answer, which is not a tie: the decision is -1 and no classes are tied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, overload, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.accuracy import share_right
-from folkmoot.answers import Answer, held_by_most
 from folkmoot.arrays import Array, Bools, Colours, Floats, Ints
-from folkmoot.convergence import draw_convergence
-from folkmoot.notebook import titled
-from folkmoot.pictures import canvas
-from folkmoot.played import Played, Schedule
-from folkmoot.turns import Change, Turns, no_turns
+from folkmoot.pictures.notebook import titled
 from folkmoot.votes import UNCOLOURED, Votes
 
-__all__ = ["Outcome"]
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from folkmoot import Explanation
-    from folkmoot.player import Player
+__all__ = ["Change", "Outcome", "PlainSlush", "Turn", "Turns"]
 
 
-class Replay(Protocol):
-    """Plays an input once more, with a notebook."""
+class Answer(NamedTuple):
+    """An answer to each input; ``level`` may be left out by rules that cannot tie."""
 
-    def __call__(self, i: int, repetition: int = 0) -> Turns:
-        """The turns of input i in one repetition."""
+    decision: Ints
+    """(..., input): the colour that is ahead of all others; -1 if there is none."""
+    level: Bools | None = None
+    """(..., input, colour): the colours that are level, where there are several; none elsewhere."""
+
+
+def most(scores: Array, possible: Bools, within: float = 0) -> Answer:
+    """The colour with the largest of the scores (..., input, colour), or those ``within`` of the largest.
+
+    ``possible`` says for which inputs there is an answer at all.
+    """
+    best = (scores >= scores.max(axis=-1, keepdims=True) - within) & possible[..., None]
+    many = best.sum(axis=-1)
+    return Answer(np.where(many == 1, scores.argmax(axis=-1), UNCOLOURED), best & (many > 1)[..., None])
+
+
+def held_by_most(counts: Ints, participants: Ints) -> Answer:
+    """The colour that more than half of the participants hold, or the most common ones if these are level.
+
+    Level colours are a tie if together they have more than half: 5 to 5 of ten, or 3, 3 and 2 of eight. Two
+    colours held by one each of ten, where the others hold none, are not: that is undecided.
+
+    ``counts`` (..., input, colour): how many hold each colour; ``participants`` (input,): of how many.
+    """
+    largest = counts.max(axis=-1)
+    together = largest * (counts == largest[..., None]).sum(axis=-1)
+    return most(counts, 2 * together > participants)
+
+
+class Change(NamedTuple):
+    """One line of ``Turns.changes``: who changed its class, when, and after which answers.
+
+    Parameters
+    ----------
+    round : int
+        The round in which it happened; the first is 1.
+    participant : int
+        The participant that changed its colour.
+    before : int
+        The colour it held; -1 for none.
+    after : int
+        The colour it holds from then on.
+    tally : tuple of float
+        How many of the peers it asked answered each colour; with weights, the sum of theirs.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+    >>> outcome.turns(0).changes
+    [Change(round=1, participant=3, before=1, after=0, tally=(2.0, 0.0))]
+    """
+
+    round: int
+    participant: int
+    before: int
+    after: int
+    tally: tuple[float, ...]
+
+
+class Turn(NamedTuple):
+    """One turn of ``Outcome.turns``: a participant asks, hears the answers, and may change its colour.
+
+    Parameters
+    ----------
+    round : int
+        The round; the first is 1.
+    participant : int
+        The participant that asks.
+    asked : tuple of int
+        The peers it asks, in the order in which they were drawn.
+    answers : tuple of int
+        The colour that each of them names; -1 for none.
+    counted : tuple of bool
+        Whether the asker counts each answer. In a talk by trust, answers to the whole batch that are too
+        unlike what the asker holds do not count.
+    tally : tuple of float
+        How many of the counted answers name each colour; with weights, the sum of theirs, rescaled to
+        ``len(asked)``.
+    alpha : int
+        What a tally must reach.
+    won : int
+        The colour whose tally reached alpha; -1 if none did.
+    before : int
+        The colour that the asker held; -1 for none.
+    after : int
+        The colour that it holds from then on; with ``schedule="lockstep"``, once the round is over.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+    >>> turn = outcome.turns(0)[-1]
+    >>> turn.participant, turn.asked, turn.answers, turn.won, turn.before, turn.after
+    (3, (0, 1), (0, 0), 0, 1, 0)
+    """
+
+    round: int
+    participant: int
+    asked: tuple[int, ...]
+    answers: tuple[int, ...]
+    counted: tuple[bool, ...]
+    tally: tuple[float, ...]
+    alpha: int
+    won: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, eq=False)
+class Turns(Sequence[Turn]):
+    """The turns of one input in the order in which they were taken: a sequence of ``Turn``, kept as arrays.
+
+    A participant that has decided, or that can ask nobody, takes no turns.
+
+    Parameters
+    ----------
+    round : ndarray of int, shape (turn,)
+        The round; the first is 1.
+    participant : ndarray of int, shape (turn,)
+        Who asks.
+    size : ndarray of int, shape (turn,)
+        How many it asks: k, or fewer where it can ask fewer.
+    alpha : ndarray of int, shape (turn,)
+        What a tally must reach.
+    asked : ndarray of int, shape (turn, most)
+        Whom it asks; only the first ``size`` entries of a row mean something.
+    answers : ndarray of int, shape (turn, most)
+        What these answer, -1 for none.
+    counted : ndarray of bool, shape (turn, most)
+        Which of these answers count.
+    tally : ndarray of float, shape (turn, colour)
+        How many counted answers name each colour, or what they weigh, rescaled to ``size``.
+    won : ndarray of int, shape (turn,)
+        The colour that won the query, -1 for none.
+    before : ndarray of int, shape (turn,)
+        The colour that the asker held.
+    after : ndarray of int, shape (turn,)
+        The colour that it holds from then on.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> turns = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2)).turns(0)
+    >>> len(turns), turns.participant, turns.after
+    (1, array([3]), array([0]))
+    >>> [change.participant for change in turns.changes]
+    [3]
+    """
+
+    round: Ints
+    participant: Ints
+    size: Ints
+    alpha: Ints
+    asked: Ints
+    answers: Colours
+    counted: Bools
+    tally: Floats
+    won: Ints
+    before: Ints
+    after: Ints
+
+    @classmethod
+    def none(cls, classes: int) -> Turns:
+        """No turns: nobody could ask anybody."""
+        each, pairs = np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.int64)
+        return cls(
+            each, each, each, each, pairs, pairs.astype(np.int8), pairs.astype(np.bool_),
+            np.empty((0, classes)), each, each, each,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.round)
+
+    @overload
+    def __getitem__(self, index: int) -> Turn: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Turn]: ...
+
+    def __getitem__(self, index: int | slice) -> Turn | list[Turn]:
+        if isinstance(index, slice):
+            return [self._turn(each) for each in range(*index.indices(len(self)))]
+        return self._turn(range(len(self))[index])
+
+    def _turn(self, row: int) -> Turn:
+        size = int(self.size[row])
+        return Turn(
+            round=int(self.round[row]),
+            participant=int(self.participant[row]),
+            asked=tuple(self.asked[row, :size].tolist()),
+            answers=tuple(self.answers[row, :size].tolist()),
+            counted=tuple(self.counted[row, :size].tolist()),
+            tally=tuple(self.tally[row].tolist()),
+            alpha=int(self.alpha[row]),
+            won=int(self.won[row]),
+            before=int(self.before[row]),
+            after=int(self.after[row]),
+        )
+
+    @property
+    def changes(self) -> list[Change]:
+        """The turns in which somebody changed its class."""
+        return [
+            Change(turn.round, turn.participant, turn.before, turn.after, turn.tally)
+            for turn in map(self._turn, np.flatnonzero(self.before != self.after).tolist())
+        ]
+
+    def renumbered(self, numbers: npt.ArrayLike) -> Turns:
+        """Call participant i ``numbers[i]``.
+
+        Parameters
+        ----------
+        numbers : array-like of int, shape (participant,)
+            The new number of each.
+
+        Returns
+        -------
+        Turns
+            The same turns.
+        """
+        new = np.asarray(numbers, dtype=np.int64)
+        return replace(self, participant=new[self.participant], asked=new[self.asked])
+
+
+Schedule: TypeAlias = Literal["one", "lockstep"]
+Batch: TypeAlias = Literal["independent", "shared"]
+
+
+class PlainSlush(NamedTuple):
+    """A run about one input of which ``theory.SlushChain`` is the exact law.
+
+    Two classes, Slush with one alpha, equal weights, everybody asks everybody alike, one at a time, and
+    malicious participants that all name one class, always.
+
+    Parameters
+    ----------
+    n : int
+        How many take part, with the malicious ones.
+    k : int
+        How many are asked in a query.
+    alpha : int
+        How many of these must agree.
+    liars : int
+        How many of the n always name one class.
+    named : int
+        Which class that is.
+    sampling : Others or Everyone
+        Whether an asker may draw itself.
+    rounds : int
+        The most rounds that are played.
+
+    Examples
+    --------
+    >>> from folkmoot import Slush, deliberate
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+    >>> outcome.run.plain(0)
+    PlainSlush(n=4, k=2, alpha=2, liars=0, named=0, sampling=Others(), rounds=50)
+    """
+
+    n: int
+    k: int
+    alpha: int
+    liars: int
+    named: int
+    sampling: Any
+    rounds: int
+
+
+class Run(Protocol):
+    """How a deliberation was run: all that is needed to run it again, to the same bits."""
+
+    @property
+    def protocol(self) -> Any:
+        """The rule; None if they agreed on numbers."""
+
+    @property
+    def schedule(self) -> Schedule:
+        """One participant at a time, or all at once."""
+
+    @property
+    def seed(self) -> int:
+        """What seeds its randomness."""
+
+    @property
+    def adversaries(self) -> Mapping[int, Any]:
+        """The malicious participants, by number."""
+
+    @property
+    def votes(self) -> Votes:
+        """(participant, input): the first votes as handed in, those of adversaries as they chose them."""
+
+    @property
+    def weights(self) -> Floats | None:
+        """(participant,): what each one's answer weighs, to the median asker; None if all weigh the same."""
+
+    def query(self, i: int) -> tuple[Ints, Ints]:
+        """k and alpha of each participant (participant,) on input i; 0 and 0 of one that asks nobody."""
+
+    def turns(self, i: int, repetition: int) -> Turns:
+        """Who asked whom on input i, turn by turn."""
+
+    def decided(self, i: int, votes: Votes, times: int, seed: int) -> Ints | None:
+        """(variant, time): decisions on input i by other first votes (participant, variant), run so often.
+
+        Adversaries keep their votes. None if it cannot be run so.
+        """
+
+    def plain(self, i: int) -> PlainSlush | None:
+        """The closed form of the law of input i, if it has one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +366,6 @@ class Outcome:
     history : ndarray of int, shape (input, round, colour), optional
         How many honest participants held each colour at the start and after each round. Only with
         ``record=True``.
-    replay : callable, optional
-        What ``turns`` and ``explain`` call. Only with ``record=True``.
     labels : sequence, optional
         What the colours are called, one for each. Estimators and ``compare(..., labels=)`` fill it in.
     names : sequence of str, optional
@@ -76,8 +373,10 @@ class Outcome:
     present : ndarray of bool, shape (participant, input), optional
         Who took part in which input, the same in all repetitions; None if everybody did. Only those count in
         what follows.
-    played : Played, optional
-        How it was played: protocol, schedule, seed, who lies and how, first votes.
+    run : Run, optional
+        How it was run: protocol, schedule, seed, adversaries, first votes. It is what ``turns`` and
+        ``explain``
+        look at. Default: that is not known.
     opened : ndarray of int, shape (participant, input), optional
         With trust or peer review: what each participant took into the talk after it had listened to the first
         votes, -1 for nothing.
@@ -115,11 +414,10 @@ class Outcome:
     rounds: Ints
     queries: Ints
     history: npt.NDArray[np.int32] | None = None
-    replay: Replay | None = field(default=None, repr=False)
     labels: Sequence[Any] | Array | None = None
     names: Sequence[str] | None = None
     present: Bools | None = None
-    played: Played | None = field(default=None, repr=False)
+    run: Run | None = field(default=None, repr=False)
     opened: Votes | None = field(default=None, repr=False)
     trust: Floats | None = field(default=None, repr=False)
     trust_by: Literal["trust", "peer review"] | None = None
@@ -148,36 +446,36 @@ class Outcome:
             *([("could not answer", str(len(self.faults)))] if self.faults else []),
         ]
         talk = f"; {self.protocol}" if self.protocol is not None else ""
-        then = [] if self.replay is None else ["plot(), play() and why(i) show how it came about"]
+        then = [] if self.run is None else ["folkmoot.explain(outcome, i) and play(outcome) show how"]
         title = f"{many} participants, {inputs:,} inputs, {self.classes} classes{talk}"
         return titled(title, ["the talk", ""], rows, then)
 
-    # ---- how it was played -------------------------------------------------------------------
+    # ---- how it was run ----------------------------------------------------------------------
 
     @cached_property
     def votes(self) -> Votes | None:
-        """(participant, input): the first votes as they were handed in, those of liars as they chose them."""
-        return None if self.played is None else self.played.first()
+        """(participant, input): the first votes as they were handed in, those of liars as they chose."""
+        return None if self.run is None else self.run.votes
 
     @property
     def liars(self) -> dict[int, str]:
         """Who does not follow the protocol, and what it does instead."""
-        return {} if self.played is None else {i: repr(liar) for i, liar in self.played.adversaries.items()}
+        return {} if self.run is None else {i: repr(liar) for i, liar in self.run.adversaries.items()}
 
     @property
     def protocol(self) -> Any:
-        """The protocol that was played; None if it is not known."""
-        return None if self.played is None else self.played.protocol
+        """The protocol; None if it is not known."""
+        return None if self.run is None else self.run.protocol
 
     @property
     def schedule(self) -> Schedule | None:
         """Whether they asked one at a time or in lockstep."""
-        return None if self.played is None else self.played.schedule
+        return None if self.run is None else self.run.schedule
 
     @property
     def seed(self) -> int | None:
         """What seeded the randomness."""
-        return None if self.played is None else self.played.seed
+        return None if self.run is None else self.run.seed
 
     def query(self, i: int) -> tuple[Ints, Ints]:
         """Tell how many peers each participant asks on one input, and how many of these must agree.
@@ -195,11 +493,50 @@ class Outcome:
         Raises
         ------
         ValueError
-            If there is no such input, or it is not known how the outcome was played.
+            If there is no such input, or it is not known how the outcome was run.
         """
-        if self.played is None:
-            raise ValueError("query needs an outcome of deliberate(...), which knows how it was played")
-        return self.played.query(self._input(i))
+        return self._known_run("query").query(self._input(i))
+
+    def turns(self, i: int) -> Turns:
+        """Tell who asked whom on one input, turn by turn, with every answer.
+
+        The run is run again on this input alone, with a notebook; it needs no record.
+
+        Parameters
+        ----------
+        i : int
+            The input: its column in the votes.
+
+        Returns
+        -------
+        Turns
+            A sequence of ``Turn`` in the order in which they were taken, kept as arrays; with several
+            repetitions, those of the first. Its ``changes`` are those in which somebody changed its class. A
+            participant's last turn, or else its first vote (with trust: ``opened``), is what it held at the
+            end: its decision, unless ``restored``.
+
+        Raises
+        ------
+        ValueError
+            If it is not known how the outcome was run, or there is no such input.
+
+        Examples
+        --------
+        >>> from folkmoot import Slush, deliberate
+        >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+        >>> for turn in outcome.turns(0):
+        ...     print(turn.participant, "asked", turn.asked, "who said", turn.answers)
+        3 asked (0, 1) who said (0, 0)
+        """
+        return self._known_run("turns").turns(self._input(i), 0)
+
+    def _known_run(self, what: str) -> Run:
+        """How it was run; ValueError where that is not known, or nobody asks anybody."""
+        if self.run is None:
+            raise ValueError(
+                f"{what} needs an outcome of Slush, Snowflake or Snowball, in which participants take turns"
+            )
+        return self.run
 
     def _input(self, i: int) -> int:
         inputs = self.decisions.shape[-1]
@@ -298,157 +635,6 @@ class Outcome:
         """
         return np.atleast_1d(share_right(self.decision, truth, self.level))
 
-    def explain(self, i: int) -> list[Change]:
-        """Tell who changed its colour on one input, when, and after which answers.
-
-        Parameters
-        ----------
-        i : int
-            The input: its column in the votes.
-
-        Returns
-        -------
-        list of Change
-            Every change of an honest participant's colour, in the order in which they happened; with several
-            repetitions, those of the first.
-
-        Raises
-        ------
-        ValueError
-            If the deliberation was not recorded with ``record=True``, or there is no such input.
-        """
-        return self._turns("explain", i).changes
-
-    def turns(self, i: int) -> Turns:
-        """Tell who asked whom on one input, turn by turn, with every answer.
-
-        Parameters
-        ----------
-        i : int
-            The input: its column in the votes.
-
-        Returns
-        -------
-        Turns
-            A sequence of ``Turn`` in the order in which they were taken, kept as arrays; with several
-            repetitions, those of the first. ``explain(i)`` is those in which somebody changed its colour. A
-            participant's last turn, or else its first vote (with trust: ``opened``), is what it held when
-            the talk was over: its decision, unless ``restored``.
-
-        Raises
-        ------
-        ValueError
-            If the deliberation was not recorded with ``record=True``, or there is no such input.
-
-        Examples
-        --------
-        >>> from folkmoot import Slush, deliberate
-        >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
-        >>> for turn in outcome.turns(0):
-        ...     print(turn.participant, "asked", turn.asked, "who said", turn.answers)
-        1 asked (3, 2) who said (1, 0)
-        1 asked (2, 0) who said (0, 0)
-        3 asked (0, 2) who said (0, 0)
-        """
-        return self._turns("turns", i)
-
-    def why(self, i: int) -> Explanation:
-        """Explain the answer to one input, by names and labels; with several repetitions, that of the first.
-
-        Parameters
-        ----------
-        i : int
-            The input: its column in the votes.
-
-        Returns
-        -------
-        Explanation
-            Everybody's first vote and what it counted for, who changed its mind after whose answers, how
-            close it was, and all of it in one sentence. Without ``record=True`` it says what is not known.
-
-        Raises
-        ------
-        ValueError
-            If there is no such input, or the outcome does not know its first votes.
-
-        Examples
-        --------
-        >>> from folkmoot import Slush, deliberate
-        >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
-        >>> why = outcome.why(0)
-        >>> why.answer, why.changes[0].name, why.closeness.votes
-        ('colour 0', 'participant 3', 2)
-        """
-        # What explains stands above theory and simulation, which stand above this: it is asked for by its
-        # public name, which the package loads on first use.
-        import folkmoot
-
-        return folkmoot.explanation.why(self, i)
-
-    def _turns(self, what: str, i: int) -> Turns:
-        return self._recorded_turns(what)(self._input(i))
-
-    def _recorded_turns(self, what: str) -> Replay:
-        """What ``turns`` calls; ValueError where nothing was recorded, or there are no turns."""
-        if self.replay is None:
-            raise no_turns(what, recorded=self.history is not None)
-        return self.replay
-
-    def plot(self, ax: Any = None) -> Figure:
-        """Draw how fast the participants came to agree.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to draw. Default: in a figure of its own.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            A line for each input (60 at the most): the share of honest participants on the colour that wins,
-            round by round. Undecided inputs are red.
-
-        Raises
-        ------
-        ValueError
-            If the deliberation was not recorded with ``record=True``.
-        """
-        figure, axes = canvas(ax, (6.4, 4.0))
-        draw_convergence(self, axes)
-        return figure
-
-    @overload
-    def play(self, path: None = None, **options: Any) -> Player: ...
-
-    @overload
-    def play(self, path: str | PathLike[str], **options: Any) -> Path: ...
-
-    def play(self, path: str | PathLike[str] | None = None, **options: Any) -> Player | Path:
-        """Make a page that plays the talk turn by turn, in one HTML file that works offline.
-
-        Parameters
-        ----------
-        path : str or path, optional
-            The file to write, such as ``"talk.html"``. Default: none; the page is returned, and shows itself
-            in a notebook.
-        **options : dict
-            ``truth``, ``images``, ``rows``, ``inputs``, ``input_names``, ``title`` and ``about``, as
-            ``folkmoot.play`` takes them.
-
-        Returns
-        -------
-        Player or Path
-            The page; with ``path`` the file that was written.
-
-        Raises
-        ------
-        ValueError
-            If the deliberation was not recorded with ``record=True``, or the options do not fit it.
-        """
-        from folkmoot.watching import play
-
-        return play(self, path, **options)
-
 
 @runtime_checkable
 class RunsItself(Protocol):
@@ -456,3 +642,15 @@ class RunsItself(Protocol):
 
     def run(self, votes: Any, **options: Any) -> Outcome:
         """Deliberate about the votes; the options are those of ``deliberate``."""
+
+
+def check_batch(batch: Batch) -> Batch:
+    """The kind of batch, or ValueError if it is none."""
+    checks.one_of("batch", batch, get_args(Batch))
+    return batch
+
+
+def check_schedule(schedule: Schedule) -> Schedule:
+    """The schedule, or ValueError if it is none."""
+    checks.one_of("schedule", schedule, get_args(Schedule))
+    return schedule

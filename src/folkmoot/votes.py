@@ -2,6 +2,9 @@
 
 A colour is an integer ``0..C-1``. In the two-colour theory blue is the right answer and red the
 wrong one, so the state of the network is the number of blue participants.
+
+Probabilities are handed in on 256 levels, 8 bits each. A level is one of 256 equal cells and stands for its
+middle, so no probability is 0 or 1: nobody rules a class out, and every logarithm is finite.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.arrays import Ints
+from folkmoot.arrays import Array, Bytes, Floats, Ints
 
 UNCOLOURED: Final = -1  # abstains, or has no answer yet
 RED: Final = 0
@@ -112,3 +115,22 @@ def class_count(
     right = np.asarray(UNCOLOURED if truth is None else truth)
     top = int(right.max(initial=UNCOLOURED)) if right.dtype.kind in "iu" else UNCOLOURED
     return max(2, int(votes.max()) + 1, top + 1)
+
+
+LEVELS: Final = 256
+
+
+def to_levels(chances: Array) -> Bytes:
+    """The cell of each probability, 0 to 255."""
+    return np.asarray(np.minimum(np.floor(chances * LEVELS), LEVELS - 1)).astype(np.uint8)
+
+
+def from_levels(levels: Array) -> Floats:
+    """The middles of the cells (..., class), scaled to add up to 1."""
+    middles = (levels + 0.5) / LEVELS
+    return np.asarray(middles / middles.sum(axis=-1, keepdims=True))
+
+
+def in_levels(chances: Floats) -> Floats:
+    """Probabilities (..., class) rounded to the middles of 256 equal cells, and scaled to add up to 1."""
+    return from_levels(to_levels(chances))

@@ -1,4 +1,4 @@
-"""``play``: recorded talks as a page that plays them turn by turn (docs/watch.md)."""
+"""``play``: runs as a page that plays them turn by turn (docs/watch.md)."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def play(
     Parameters
     ----------
     outcomes : Outcome, or mapping of str to Outcome
-        Talks recorded with ``record=True``, by what they are called on the page. With several repetitions,
-        the first is played.
+        What ``deliberate`` came to, by what it is called on the page. With several repetitions, the first is
+        played.
     path : str or path, optional
         The file to write, such as ``"talk.html"``. Default: none; the page is returned.
     truth : array-like of int, shape (input,), optional
@@ -99,7 +99,7 @@ def play(
     Raises
     ------
     ValueError
-        If a talk was not recorded, the outcomes are not about the same inputs, there is not one image, row,
+        If an outcome has no turns, the outcomes are not about the same inputs, there is not one image, row,
         name or truth for each, or the file cannot be there.
 
     Examples
@@ -109,8 +109,8 @@ def play(
     >>> votes = [[1, 1, 0, 1]] * 9 + [[0, 1, 1, 0]] * 2
     >>> truth = [1, 1, 0, 1]
     >>> liars = {i: PerfectlyMalicious() for i in range(4)}
-    >>> few = deliberate(votes, Slush(k=5, alpha=3), record=True)
-    >>> many = deliberate(votes, Slush(k=5, alpha=3), adversaries=liars, truth=truth, record=True)
+    >>> few = deliberate(votes, Slush(k=5, alpha=3))
+    >>> many = deliberate(votes, Slush(k=5, alpha=3), adversaries=liars, truth=truth)
     >>> player = play({"no liars": few, "4 liars": many}, truth=truth)
     >>> player  # doctest: +ELLIPSIS
     Player(... kB of HTML: save(path) writes it)
@@ -205,8 +205,8 @@ def _named(outcomes: Outcome | Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 
 def _first_votes(outcome: Outcome) -> Votes:
-    """The first votes of a recorded talk; a line that says what to type for any other."""
-    outcome._recorded_turns("play")
+    """The first votes; a line that says what is missing where there are no turns."""
+    outcome._known_run("play")
     if outcome.votes is None:
         raise ValueError("play needs the first votes, which an outcome of deliberate(...) has")
     return outcome.votes

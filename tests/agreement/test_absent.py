@@ -9,7 +9,7 @@ import pytest
 
 from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate
 from folkmoot.adversaries import Adversary, ConstantClass, Silent
-from folkmoot.played import Schedule
+from folkmoot.outcome import Schedule
 from support.oracles import simulation as oracle
 from support.oracles.trusting import scaled
 from support.statistics_of_agreement import assert_law, counted

@@ -28,7 +28,7 @@ from folkmoot.adversaries import (
     Silent,
     Stalling,
 )
-from folkmoot.played import Schedule
+from folkmoot.outcome import Schedule
 from folkmoot.protocols import SnowProtocol
 from support.oracles import simulation as oracle
 from support.statistics_of_agreement import P_BOUND, assert_law, assert_rate, counted
@@ -137,10 +137,10 @@ def test_weighted_tallies() -> None:
     assert_law(counted(outcome.decisions.T), {key: float(x) for key, x in expected.items()})
 
 
-def test_equal_weights_are_no_weights() -> None:
+def test_the_size_of_equal_weights_is_nothing() -> None:
     votes = np.random.default_rng(0).integers(0, 3, (15, 200))
-    plain = deliberate(votes, Slush(7, 4), record=True)
-    weighted = deliberate(votes, Slush(7, 4, weights=[0.3] * 15), record=True)
+    plain = deliberate(votes, Slush(7, 4, weights=[1.0] * 15))
+    weighted = deliberate(votes, Slush(7, 4, weights=[0.3] * 15))
     assert np.array_equal(plain.decisions, weighted.decisions)
 
 

@@ -15,7 +15,6 @@ import pytest
 from folkmoot.adversaries import ATTACKS, Adversary
 from folkmoot.aggregation import TrimmedMean
 from folkmoot.arrays import Ints
-from folkmoot.levels import from_levels
 from folkmoot.network.session.judgement import Judgement
 from folkmoot.network.session.session import Session
 from folkmoot.network.wire.number_verdict import NumberVerdict
@@ -32,6 +31,7 @@ from folkmoot.trust import (
     review_numbers,
 )
 from folkmoot.trust.number_review import weights_by_errors
+from folkmoot.votes import from_levels
 from support.network.review_moot import ReviewMoot
 
 

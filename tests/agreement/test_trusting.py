@@ -16,7 +16,7 @@ import pytest
 import folkmoot
 from folkmoot import Neighbours, Others, Outcome, Slush, Snowball, Snowflake, Trusting
 from folkmoot.adversaries import Adversary, ConstantClass, Copycat, Silent
-from folkmoot.played import Batch, Schedule
+from folkmoot.outcome import Batch, Schedule
 from folkmoot.protocols import SnowProtocol
 from support.oracles import simulation as oracle
 from support.oracles import trusting as trusting_oracle

@@ -11,7 +11,7 @@ import pytest
 from numba import njit
 
 from folkmoot.cli.output import COMPILING, progress_bar, progress_bars
-from folkmoot.comparison.printing import plus_minus, times
+from folkmoot.comparing.printing import plus_minus, times
 from support.command import run
 
 

@@ -11,7 +11,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score
 
 from folkmoot import Slush, compare
-from folkmoot.comparison.how_sure import Certainty, balanced_scores
+from folkmoot.comparing.how_sure import Certainty, balanced_scores
 from folkmoot.datasets import homogeneous_votes
 from folkmoot.trust import Anchor
 

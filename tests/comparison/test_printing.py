@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from folkmoot.comparison.printing import size
+from folkmoot.comparing.printing import size
 
 
 def test_sizes_for_people() -> None:

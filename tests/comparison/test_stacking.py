@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from folkmoot.comparison.stacking import stacked, stacked_numbers
+from folkmoot.comparing.stacking import stacked, stacked_numbers
 
 RNG = np.random.default_rng(0)
 

@@ -201,7 +201,7 @@ print("yes" if [len(each) for each in answers] == [60, 60] else "no")
     "data": """
 from pathlib import Path
 from folkmoot.datasets.download import _pooch
-from folkmoot.vote_files import read_votes
+from folkmoot.files.vote_files import read_votes
 _pooch()
 import pyarrow as pa, pyarrow.parquet as pq
 votes = {"task": [1, 1, 2, 2], "worker": ["a", "b"] * 2, "label": [0, 0, 1, 1]}

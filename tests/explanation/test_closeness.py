@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from folkmoot import Everyone, Slush, Snowball, deliberate
+from folkmoot import Everyone, Slush, Snowball, deliberate, explain
 from folkmoot.adversaries import ConstantClass, Silent
 from folkmoot.explanation import Closeness
 from support.oracles import simulation as oracle
@@ -39,7 +39,7 @@ def closeness_of(votes: Any, protocol: Any, answer: int, **options: Any) -> Clos
     for seed in range(200):
         outcome = deliberate(votes, protocol, seed=seed, **options)
         if outcome.decision[0] == answer:
-            found = outcome.why(0).closeness
+            found = explain(outcome, 0).closeness
             assert found is not None
             return found
     raise AssertionError("no talk comes to that answer")

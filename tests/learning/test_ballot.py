@@ -78,7 +78,7 @@ def test_the_others_do_not_wait_for_who_is_faulty() -> None:
     assert outcome.honest.tolist() == [False, True, True]
     assert (outcome.decisions[0] == -1).all()
     split = int(np.flatnonzero((X[:, 0] > 0) & (X[:, 0] < 0.5))[0])
-    assert {change.participant for change in outcome.explain(split)} <= {1, 2}
+    assert {change.participant for change in outcome.turns(split).changes} <= {1, 2}
     with pytest.warns(ParticipantWarning):
         assert np.array_equal(moot.answer_law(X).sum(axis=1), np.ones(120))
 

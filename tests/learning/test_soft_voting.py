@@ -28,7 +28,7 @@ from folkmoot.adversaries import (
 from folkmoot.datasets import load_heart
 from folkmoot.learning import ConsensusClassifier, ParticipantWarning
 from folkmoot.learning.base_learners import MODELS, for_table
-from folkmoot.levels import in_levels
+from folkmoot.votes import in_levels
 from support.hospitals import hospitals
 from support.models import Threshold
 from support.shared_data import HEART, needs

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import deliberate
+from folkmoot import deliberate, play
 from folkmoot.adversaries import (
     ATTACKS,
     BALLOT_ATTACKS,
@@ -236,11 +236,10 @@ def test_a_record_has_a_history_and_no_turns() -> None:
     assert outcome.history.shape == (2, 13, 2)
     assert outcome.history[:, 0].tolist() == [[2, 2], [0, 4]]
     assert outcome.history[:, -1].tolist() == [[4, 0], [0, 4]]
-    for ask in (outcome.turns, outcome.explain):
-        with pytest.raises(ValueError, match="the record of this protocol has none"):
-            ask(0)
-    with pytest.raises(ValueError, match="the record of this protocol has none"):
-        outcome.play()
+    with pytest.raises(ValueError, match="in which participants take turns"):
+        outcome.turns(0)
+    with pytest.raises(ValueError, match="in which participants take turns"):
+        play(outcome)
 
 
 def test_a_copycat_repeats_what_it_follows() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Others, Slush, Snowball, deliberate
+from folkmoot import Others, Slush, Snowball, deliberate, plot_convergence
 from folkmoot.adversaries import Adversary, ConstantClass, Copycat, PerfectlyMalicious, Silent
 from folkmoot.outlook import FBA, Hierarchy, Leaders, QuorumSet, leader_order
 from folkmoot.outlook.hierarchy import seed_of
@@ -141,7 +141,7 @@ def test_a_record_counts_holders_until_they_are_told() -> None:
     both = deliberate(votes, rule, record=True, rounds=40, repeats=2)
     assert both.history is not None
     assert both.history.shape == (2, 2, 81, 2)
-    outcome.plot()
+    plot_convergence(outcome)
 
 
 def test_thresholds_by_participant_go_with_them() -> None:

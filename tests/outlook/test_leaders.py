@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Neighbours, Others, Slush, Trusting, deliberate
+from folkmoot import Everyone, Neighbours, Others, Slush, Trusting, deliberate, explain
 from folkmoot.adversaries import Adversary, ConstantClass, Silent
+from folkmoot.outcome import Schedule
 from folkmoot.outlook import Leaders, leader_order, leader_sample
 from folkmoot.outlook.leaders import simulated_salts
 from folkmoot.outlook.queries import led
-from folkmoot.played import Schedule
 from support.oracles import simulation
 from support.oracles.leaders import law_of_leaders
 from support.statistics_of_agreement import assert_law, counted
@@ -207,10 +207,10 @@ def test_a_record_has_a_history_and_no_turns() -> None:
     for i in range(30):  # nothing moves once it is over, and something does before
         rounds = int(outcome.rounds[i])
         assert (outcome.history[i, rounds:] == outcome.history[i, -1]).all()
-    with pytest.raises(ValueError, match="the record of this protocol has none"):
+    with pytest.raises(ValueError, match="in which participants take turns"):
         outcome.turns(0)
-    with pytest.raises(ValueError, match="why needs the first votes, which outcomes of Slush, Snowflake"):
-        outcome.why(0)
+    with pytest.raises(ValueError, match="explain needs first votes, which outcomes of Slush, Snowflake"):
+        explain(outcome, 0)
 
 
 class TestWhereItIsTaken:

@@ -17,6 +17,7 @@ from folkmoot import (
     StrongConfidence,
     Trusting,
     deliberate,
+    plot_convergence,
 )
 from folkmoot.adversaries import (
     Adversary,
@@ -118,7 +119,7 @@ def test_each_input_is_the_plain_talk_of_its_voters(
             assert whole.rounds[i] == 0
             assert whole.decision[i] == (VOTES[honest[0], i] if honest else -1)
             assert whole.agreement[i] == whole.settled[i] == bool(honest)
-            assert not record or whole.explain(i) == []
+            assert not record or whole.turns(i).changes == []
             continue
         asked += int(talk.queries)
         assert whole.decisions[rows, i].tolist() == talk.decisions[:, 0].tolist()
@@ -129,8 +130,9 @@ def test_each_input_is_the_plain_talk_of_its_voters(
         if record:
             assert whole.history is not None
             assert np.array_equal(whole.history[i], talk.history[0])
-            moved = [change._replace(participant=rows[change.participant]) for change in talk.explain(0)]
-            assert whole.explain(i) == moved
+            changes = talk.turns(0).changes
+            moved = [change._replace(participant=rows[change.participant]) for change in changes]
+            assert whole.turns(i).changes == moved
     assert whole.queries == asked
     assert {0, 1, 2, 3} < sizes  # the batch has what is to be tried
     assert whole.undecided == int((whole.decision == -1).sum())
@@ -172,13 +174,13 @@ def test_the_replay_leads_to_the_decisions_and_can_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(outcome))  # noqa: S301
     for i in range(INPUTS):
         held = np.where(outcome.honest, VOTES[:, i], -1)
-        for change in again.explain(i):
+        for change in again.turns(i).changes:
             assert held[change.participant] == change.before
             held[change.participant] = change.after
         assert np.array_equal(held, outcome.decisions[:, i])
     assert again.present is not None
     assert np.array_equal(again.present, VOTES >= 0)
-    highest = [np.max(np.asarray(line.get_ydata())) for line in outcome.plot().axes[0].get_lines()]
+    highest = [np.max(np.asarray(line.get_ydata())) for line in plot_convergence(outcome).axes[0].get_lines()]
     assert max(highest) == 1.0
 
 
@@ -232,7 +234,7 @@ def test_whoever_is_not_there_is_absent_throughout() -> None:
         assert np.array_equal(among.decisions, whole.decisions)
         assert np.array_equal(among.decision, whole.decision)
         assert among.honest.tolist() == [i in there and i not in liars for i in range(N)]
-        assert among.explain(0) == whole.explain(0)
+        assert among.turns(0).changes == whole.turns(0).changes
     with pytest.raises(ValueError, match="Copycat follows participant 2, which cannot answer"):
         deliberate_among(there, VOTES, Slush(6, 5), adversaries={3: Copycat(2)}, missing="absent")
 
@@ -241,4 +243,4 @@ def test_a_recorded_talk_of_some_can_be_pickled() -> None:
     outcome = deliberate_among(
         [0, 2, 3, 4], np.array([[0], [1], [0], [1], [0]]), Slush(3, 2), adversaries={}, record=True
     )
-    assert pickle.loads(pickle.dumps(outcome)).explain(0) == outcome.explain(0)  # noqa: S301
+    assert pickle.loads(pickle.dumps(outcome)).turns(0).changes == outcome.turns(0).changes  # noqa: S301

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate
+from folkmoot import Everyone, Others, Slush, Snowball, Snowflake, deliberate, explain
 from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
 from folkmoot.simulation import sweep
 from folkmoot.simulation.kernels import flip, table
@@ -184,7 +184,7 @@ def test_deliberate_on_it(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         two = deliberate(votes, Slush(5, 3), device="cuda", **options)
         for name in ("decisions", "settled", "rounds", "queries"):
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name), err_msg=name)
-    why = deliberate(votes, Slush(5, 3), device="cuda").why(0)  # plays it again, on the processor
+    why = explain(deliberate(votes, Slush(5, 3), device="cuda"), 0)  # plays it again, on the processor
     assert str(why)
 
 

@@ -44,7 +44,7 @@ def test_the_replay_uses_the_key() -> None:
     outcome = deliberate(VOTES, Slush(4, 3), keys=keys, record=True)
     for i in range(10):
         held = VOTES[:, i].copy()
-        for change in outcome.explain(i):
+        for change in outcome.turns(i).changes:
             held[change.participant] = change.after
         assert np.array_equal(held, outcome.decisions[:, i])
 

@@ -124,7 +124,7 @@ def test_replay_names_participants_by_their_own_numbers() -> None:
     close[:, :100] = np.random.default_rng(2).integers(0, 2, (N, 100))
     found = listeners(close, [None] * 20 + [GOOD] * 21, {})
     outcome = found.talk(Slush(10, 6), classes=2, record=True)
-    changes = [change for i in range(100) for change in outcome.explain(i)]
+    changes = [change for i in range(100) for change in outcome.turns(i).changes]
     assert changes
     assert {change.participant for change in changes} <= set(range(20, N))
 

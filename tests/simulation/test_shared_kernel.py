@@ -20,7 +20,7 @@ from folkmoot.adversaries import (
     Silent,
     Stalling,
 )
-from folkmoot.played import Schedule
+from folkmoot.outcome import Schedule
 from folkmoot.protocols import SnowProtocol
 from folkmoot.simulation.kernels import shared
 from support.outcomes import same

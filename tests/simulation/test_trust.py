@@ -12,7 +12,7 @@ import pytest
 import folkmoot
 from folkmoot import Slush, Snowball, Snowflake, Trusting
 from folkmoot.adversaries import ConstantClass, PerfectlyMalicious, Silent
-from folkmoot.played import Batch
+from folkmoot.outcome import Batch
 from support.outcomes import assert_bits_depend_on_the_seed_alone, same
 
 # Participants without a vote ask and are asked, as in the paper.
@@ -143,6 +143,6 @@ def test_explain_tells_the_tally_of_a_scaled_query() -> None:
     for weighted in (False, True):
         law = Trusting(matrix, weighted=weighted)
         outcome = deliberate(votes, Slush(3, 3), sampling=law, record=True, rounds=30)
-        (change,) = outcome.explain(0)
+        (change,) = outcome.turns(0).changes
         assert (change.participant, change.before, change.after) == (0, 0, 1)
         assert change.tally == (0, 2)

@@ -16,7 +16,7 @@ import conftest  # noqa: F401 (says where compiled code is kept)
 from folkmoot import Others, Slush, Snowball, Trusting, agree, deliberate, sweep
 from folkmoot.adversaries import Adversary, PerfectlyMalicious, RandomClass
 from folkmoot.aggregation import Mean
-from folkmoot.played import Batch
+from folkmoot.outcome import Batch
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.theory import LocalSlushChain, SlushChain

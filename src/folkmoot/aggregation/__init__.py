@@ -7,12 +7,14 @@ from typing import Final
 from folkmoot.aggregation.aggregating import aggregate
 from folkmoot.aggregation.dawid_skene import DawidSkene
 from folkmoot.aggregation.geometric_median import GeometricMedian
+from folkmoot.aggregation.gold import gold_known
 from folkmoot.aggregation.holdout_trust import HoldoutTrust
 from folkmoot.aggregation.interface import Aggregation, Answers, FinalVotes, Known, OwnAggregation, Rows
 from folkmoot.aggregation.krum import Krum
 from folkmoot.aggregation.listen import Listen
 from folkmoot.aggregation.mean import Mean
 from folkmoot.aggregation.median import Median
+from folkmoot.aggregation.naming import AGGREGATIONS, aggregation_called
 from folkmoot.aggregation.peer_review import PeerReview
 from folkmoot.aggregation.plurality import Plurality
 from folkmoot.aggregation.pool import Pool
@@ -29,6 +31,7 @@ RULES: Final[dict[str, type[Rule]]] = {
 }
 
 __all__ = [
+    "AGGREGATIONS",
     "LARGEST",
     "RULES",
     "Aggregation",
@@ -52,4 +55,6 @@ __all__ = [
     "Trimming",
     "Weighted",
     "aggregate",
+    "aggregation_called",
+    "gold_known",
 ]

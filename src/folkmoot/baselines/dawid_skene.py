@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.answers import most
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.baselines.majority import tally
+from folkmoot.outcome import most
 from folkmoot.trust.expectation import OneHot, estimate, expected_votes, one_hot
 from folkmoot.votes import check_votes, class_count
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.answers import Answer, most
 from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.outcome import Answer, most
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 

@@ -11,9 +11,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from folkmoot.answers import Answer, most
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.baselines.majority import tally
+from folkmoot.outcome import Answer, most
 from folkmoot.votes import UNCOLOURED, Votes, check_votes, class_count
 
 

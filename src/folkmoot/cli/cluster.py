@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from folkmoot.adversaries import PartitionAdversary
     from folkmoot.arrays import Ints
     from folkmoot.clustering import Clustering
-    from folkmoot.vote_files import PartitionTable
+    from folkmoot.files.vote_files import PartitionTable
 
 _WHAT = "numbers are adjusted Rand indices: 1 the same clustering, 0 unrelated ones"
 
@@ -81,7 +81,7 @@ def cluster(
 ) -> None:
     """Let participants agree on one clustering from their own in a file, beside what a server would find."""
     from folkmoot.clustering import cluster as agree
-    from folkmoot.vote_files import read_partitions
+    from folkmoot.files.vote_files import read_partitions
 
     path = picture_path(plot)
     new_file("--out", out)
@@ -226,7 +226,7 @@ def _print_participants(agreed: Clustering) -> None:
 
 
 def _write(path: Path, table: PartitionTable, agreed: Clustering, viewer: int | None) -> None:
-    from folkmoot.tabular import write_table
+    from folkmoot.files.tabular import write_table
 
     labels = agreed.labels if viewer is None else agreed.held[viewer]
     rows = zip(table.objects, labels.tolist(), agreed.agreement.tolist(), strict=True)

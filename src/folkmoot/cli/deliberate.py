@@ -48,9 +48,9 @@ from folkmoot.cli.participant_output import print_participants
 if TYPE_CHECKING:
     from folkmoot.adversaries import Adversary
     from folkmoot.comparison import Line, Report
+    from folkmoot.files.vote_files import VoteTable
     from folkmoot.outcome import Outcome
     from folkmoot.protocols import SnowProtocol
-    from folkmoot.vote_files import VoteTable
     from folkmoot.votes import Missing, Votes
 
 
@@ -123,19 +123,19 @@ def deliberate(
     play: Play = None,
 ) -> None:
     """Let the workers of a vote file talk until they agree, beside every centralised answer."""
+    from folkmoot import explanation
     from folkmoot.adversaries import handed_in
     from folkmoot.cli.gold_tasks import check_enough, check_gold, read_gold, trust_as_dict, trust_in_words
+    from folkmoot.comparing.printing import times
     from folkmoot.comparison import compare
-    from folkmoot.comparison.printing import times
-    from folkmoot.explanation import why_of_answer
-    from folkmoot.vote_files import read_votes
+    from folkmoot.files.vote_files import read_votes
 
     path, page = picture_path(plot), page_path(play)
     new_file("--out", out)
     check_gold(trust, peer_review, gold)
     check_simulated(protocol)
     without = _missing(missing)
-    columns = {"task": task_column, "worker": worker_column, "label": label_column}
+    columns: dict[str, Any] = {"task": task_column, "worker": worker_column, "label": label_column}
     golden = None if gold is None else read_gold(votes, truth, gold, **columns)
     if golden is not None and peer_review:
         check_enough(golden, gold)
@@ -176,7 +176,7 @@ def deliberate(
         "consensus": dict(report.line(report.talk).scores)
     }
     result["warnings"] = notes
-    reasons = [why_of_answer(report.outcome, i, called=table.tasks[i]) for i in explained]
+    reasons = [explanation.explain(report.outcome, i, called=table.tasks[i]) for i in explained]
     if why:
         result["why"] = [reason.to_dict() for reason in reasons]
     if out is not None:
@@ -320,14 +320,14 @@ def _as_dict(report: Report, table: VoteTable, protocol: str) -> dict[str, Any]:
 
 def _scores(report: Report) -> list[str]:
     """The scores beside accuracy; none without truth."""
-    from folkmoot.comparison.how_sure.scores import TITLES
+    from folkmoot.comparing.how_sure.scores import TITLES
 
     return [title for name, title in TITLES.items() if name in report.line(report.talk).scores]
 
 
 def _row(name: str, line: Line, titles: list[str]) -> list[str]:
-    from folkmoot.comparison.how_sure.scores import TITLES
-    from folkmoot.comparison.printing import plus_minus
+    from folkmoot.comparing.how_sure.scores import TITLES
+    from folkmoot.comparing.printing import plus_minus
 
     scores = [line.scores.get(name) for name, title in TITLES.items() if title in titles]
     return [
@@ -339,7 +339,7 @@ def _row(name: str, line: Line, titles: list[str]) -> list[str]:
 
 
 def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]:
-    from folkmoot.comparison.printing import byzantine_in_words, times
+    from folkmoot.comparing.printing import byzantine_in_words, times
 
     lines = [
         f"agreement {number(result['agreement'])}, settled {number(result['settled'])}, "
@@ -354,7 +354,7 @@ def _note(result: dict[str, Any], report: Report, notes: list[str]) -> list[str]
 def _write(path: Path, outcome: Outcome, table: VoteTable) -> None:
     import numpy as np
 
-    from folkmoot.tabular import write_table
+    from folkmoot.files.tabular import write_table
 
     answers, agreement = np.atleast_2d(outcome.answers)[0], np.atleast_2d(outcome.agreement)[0]
     rows = zip(table.tasks, answers.tolist(), agreement.tolist(), strict=True)

@@ -11,10 +11,10 @@ import numpy as np
 
 from folkmoot.arrays import Floats
 from folkmoot.comparison import Report
+from folkmoot.files.vote_files import VoteTable, read_votes
 from folkmoot.trust import Gold, GoldReview, Trust, reputation, split_gold
 from folkmoot.trust.conduct import Opinion
 from folkmoot.trust.gold_rules import LEAST_GOLD
-from folkmoot.vote_files import VoteTable, read_votes
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def check_enough(golden: GoldenTable, path: Path | None) -> None:
         )
 
 
-def read_gold(votes: Path, truth: Path | None, gold: Path, **columns: str) -> GoldenTable:
+def read_gold(votes: Path, truth: Path | None, gold: Path, **columns: Any) -> GoldenTable:
     """The votes on what is not gold, and every worker's anchor from its votes on what is."""
     table = read_votes(votes, truth, gold, **columns)
     if table.gold is None or (table.gold >= 0).all():

@@ -144,7 +144,7 @@ def write_answers(
     truth: Sequence[str],
 ) -> None:
     """A row for each answer: its line in the file, whose it is and what is right where that is known."""
-    from folkmoot.tabular import write_table
+    from folkmoot.files.tabular import write_table
 
     known: list[tuple[str, list[str]]] = [("line", [str(line) for line in lines])]
     if groups is not None:

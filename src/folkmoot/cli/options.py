@@ -11,9 +11,9 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    from folkmoot.files.vote_files import VoteTable
     from folkmoot.sampling import Everyone, Others
     from folkmoot.simulation.play_options import Device as DeviceName
-    from folkmoot.vote_files import VoteTable
 
 SAMPLING = ("everyone", "others")
 

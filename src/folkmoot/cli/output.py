@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from folkmoot.terminal import printable
+from folkmoot.files.terminal import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -32,7 +32,7 @@ from folkmoot.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from folkmoot.vote_files import VoteTable
+    from folkmoot.files.vote_files import VoteTable
 
 
 def plan(
@@ -123,7 +123,7 @@ def plan(
 def _table(
     votes: Path, truth: Path | None, task: str, worker: str, label: str, labels: int | None
 ) -> VoteTable:
-    from folkmoot.vote_files import read_votes
+    from folkmoot.files.vote_files import read_votes
 
     if labels is not None:
         raise ValueError("--labels is for --p: a file of votes has its own labels")

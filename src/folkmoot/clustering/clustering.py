@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.notebook import paragraphs
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
+from folkmoot.pictures.notebook import paragraphs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

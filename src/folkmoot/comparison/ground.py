@@ -10,7 +10,7 @@ import numpy as np
 
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.baselines import vote_shares
-from folkmoot.comparison.how_sure.certainty import Certainty
+from folkmoot.comparing.how_sure.certainty import Certainty
 from folkmoot.comparison.who.table import ParticipantTable, describe_participants
 from folkmoot.outcome import Outcome
 from folkmoot.simulation.self_anchored import Listeners

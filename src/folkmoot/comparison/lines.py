@@ -8,12 +8,11 @@ from typing import Final
 import numpy as np
 
 from folkmoot.accuracy import participant_accuracies, share_right, standard_error
-from folkmoot.answers import Answer
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.comparison.how_sure.scores import balanced_scores
+from folkmoot.comparing.how_sure.scores import balanced_scores
 from folkmoot.comparison.line import Line
 from folkmoot.comparison.rules import NEEDS, RuleName, central_answers
-from folkmoot.outcome import Outcome
+from folkmoot.outcome import Answer, Outcome
 from folkmoot.votes import UNCOLOURED, Votes
 
 _LEAST_VOTES: Final = 10
@@ -83,7 +82,7 @@ def _decided(name: str, answer: Answer, truth: Ints | None, classes: int) -> Lin
 
 def stacking_line(votes: Votes, truth: Ints, classes: int, seed: int) -> Line:
     """Only inputs whose truth is known can be learnt from and answered."""
-    from folkmoot.comparison.stacking import stacked  # scikit-learn, for those who want it
+    from folkmoot.comparing.stacking import stacked  # scikit-learn, for those who want it
 
     known = truth != UNCOLOURED
     answers = stacked(votes[:, known], truth[known], classes, seed)

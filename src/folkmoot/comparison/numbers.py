@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from folkmoot.arrays import Array, Floats
-from folkmoot.comparison.bars import draw_bars
-from folkmoot.comparison.printing import ReportTable, size, who_is_not_honest
+from folkmoot.comparing.bars import draw_bars
+from folkmoot.comparing.printing import ReportTable, size, who_is_not_honest
 from folkmoot.comparison.report import CONSENSUS
 from folkmoot.comparison.rules import NEEDS
 from folkmoot.comparison.who.number_joining import NumberJoining, compare_numbers_alone
 from folkmoot.comparison.who.number_table import Measured, NumberTable, describe_numbers
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
 from folkmoot.simulation import Agreement
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def compare_numbers(
         _line("median", np.nanmedian(sent, axis=0), truth, "a server"),
     ]
     if stacking:
-        from folkmoot.comparison.stacking import stacked_numbers  # scikit-learn, for those who want it
+        from folkmoot.comparing.stacking import stacked_numbers  # scikit-learn, for those who want it
 
         numbers = stacked_numbers(sent, truth, seed)
         needs = NEEDS["stacking"]

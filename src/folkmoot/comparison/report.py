@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from folkmoot.arrays import Bools
-from folkmoot.comparison.bars import draw_agreement, draw_bars
+from folkmoot.comparing.bars import draw_agreement, draw_bars
+from folkmoot.comparing.how_sure.certainty import Certainty
+from folkmoot.comparing.how_sure.scores import TITLES, different_stories
+from folkmoot.comparing.printing import ReportTable, plus_minus, size, who_is_not_honest
 from folkmoot.comparison.ground import Ground
-from folkmoot.comparison.how_sure.certainty import Certainty
-from folkmoot.comparison.how_sure.scores import TITLES, different_stories
 from folkmoot.comparison.line import Line
-from folkmoot.comparison.printing import ReportTable, plus_minus, size, who_is_not_honest
 from folkmoot.comparison.who.joining import JoiningTable
 from folkmoot.comparison.who.table import ParticipantTable
 from folkmoot.outcome import Outcome
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
 from folkmoot.simulation.self_anchored import Listeners
 from folkmoot.trust.conduct import Opinion
 

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.accuracy import log_odds, participant_accuracies
-from folkmoot.answers import Answer
 from folkmoot.arrays import Floats, Ints
 from folkmoot.baselines import DawidSkene, dawid_skene, supermajority
 from folkmoot.baselines.majority import majority_answer
 from folkmoot.baselines.weighted import weighted_answer
+from folkmoot.outcome import Answer
 from folkmoot.votes import Votes
 
 RuleName: TypeAlias = Literal["majority", "supermajority", "weighted majority", "Dawid-Skene"]

@@ -8,12 +8,11 @@ from typing import Final
 import numpy as np
 
 from folkmoot.accuracy import share_right
-from folkmoot.answers import most
 from folkmoot.arrays import Floats, Ints
-from folkmoot.comparison.how_sure.scores import balanced_scores
+from folkmoot.comparing.how_sure.scores import balanced_scores
 from folkmoot.comparison.line import Line
 from folkmoot.comparison.report import CONSENSUS, Report
-from folkmoot.outcome import Outcome
+from folkmoot.outcome import Outcome, most
 from folkmoot.votes import UNCOLOURED
 
 ABOUT_LABELS: Final = "talk about labels"  # the line of a talk that the probabilities are compared with

@@ -17,7 +17,7 @@ import numpy as np
 
 from folkmoot.arrays import Array
 from folkmoot.datasets.sheets import MISSING, Sheet, read_sheet
-from folkmoot.tabular import advice, has_thousands, shortened
+from folkmoot.files.tabular import advice, has_thousands, shortened
 
 _FEW: Final = 0.2  # other cells than this share of a column of numbers are mistakes
 _MANY_WORDS: Final = 3  # so many words a cell, on average, are a text

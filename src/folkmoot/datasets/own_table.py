@@ -1,7 +1,7 @@
 """A user's own table as ``MootData``: one column to predict, one that says whose row it is.
 
-``folkmoot.tabular`` reads the files; ``read_table`` says what the cells mean. An empty target or group is an
-error, while ``NA`` or ``none`` there is a name like any other.
+``folkmoot.files.tabular`` reads the files; ``read_table`` says what the cells mean. An empty target or group
+is an error, while ``NA`` or ``none`` there is a name like any other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from folkmoot.arrays import Array, Bools
 from folkmoot.datasets.layout import layout_of
 from folkmoot.datasets.moot_data import MootData
 from folkmoot.datasets.sheets import Sheet, read_sheet
-from folkmoot.tabular import advice, shortened
+from folkmoot.files.tabular import advice, shortened
 
 Task = Literal["classification", "regression"]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from folkmoot.tabular import Row, Table, open_table, shortened
+from folkmoot.files.tabular import Row, Table, open_table, shortened
 
 MISSING: Final = frozenset({"", "na", "n/a", "nan", "?", "null", "none"})
 

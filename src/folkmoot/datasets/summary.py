@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Array, Ints
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

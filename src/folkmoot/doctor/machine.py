@@ -59,6 +59,7 @@ def machine(listen: Sequence[str] = ()) -> Iterator[Finding]:
     yield _compiler_cache()
     yield _clock()
     yield _open_files()
+    yield _sandbox()
     yield _temporary_files()
     for address in listen:
         yield port(address)
@@ -192,6 +193,20 @@ def _open_files() -> Finding:
     if largest >= 5:
         return Finding("open files", "ok", f"{note}{largest:,} participants")
     return Finding("open files", "broken", f"at most {soft:,}, too few for a node", "ulimit -n 4096")
+
+
+def _sandbox() -> Finding:
+    """What a model of somebody else is kept from here."""
+    from folkmoot.sandbox.confinement import possible
+    from folkmoot.sandbox.process import Limits
+
+    found = possible(Limits.memory)
+    note = f"model files of others run with {found.in_words()}"
+    if found.whole:
+        return Finding("sandbox", "ok", note)
+    note = "model files of others run in a process that is not closed: " + "; ".join(found.missing())
+    fix = "run nodes on Linux 5.13 or newer with Landlock (lsm=landlock,...), or load only your own models"
+    return Finding("sandbox", "note", note, fix)
 
 
 def descriptors(participants: int) -> int:

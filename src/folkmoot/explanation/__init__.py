@@ -1,16 +1,15 @@
 """Why an input got its answer: who voted what, who changed its mind after whose answers, how close it was."""
 
 from folkmoot.explanation.closeness import Closeness
-from folkmoot.explanation.explanation import Answer, ChangeOfMind, Explanation, Unheard, Voice
-from folkmoot.explanation.making import why, why_of_answer
+from folkmoot.explanation.explanation import ChangeOfMind, Explanation, Reply, Unheard, Voice
+from folkmoot.explanation.making import explain
 
 __all__ = [
-    "Answer",
     "ChangeOfMind",
     "Closeness",
     "Explanation",
+    "Reply",
     "Unheard",
     "Voice",
-    "why",
-    "why_of_answer",
+    "explain",
 ]

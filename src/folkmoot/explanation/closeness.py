@@ -16,14 +16,12 @@ import numpy as np
 
 from folkmoot.arrays import Floats, Ints
 from folkmoot.checks import ByzantineThresholdWarning
-from folkmoot.outcome import Outcome
-from folkmoot.played import Again, PlainSlush
+from folkmoot.outcome import Outcome, PlainSlush, Run
 from folkmoot.theory import SlushChain
 from folkmoot.votes import BLUE, RED
 
 _HALF: Final = 0.5 - 1e-9  # a tie is one half, whatever the rounding
 _TIMES: Final = 400  # replays for a chance: a standard error of .025 at the most
-_TIMES_BY_TRUST: Final = 25  # each plays the whole batch, in which the talk may change very little
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class Closeness:
 
     Examples
     --------
-    >>> from folkmoot import Slush, deliberate
-    >>> close = deliberate([[0]] * 6 + [[1]] * 3, Slush(k=3, alpha=2)).why(0).closeness
+    >>> from folkmoot import Slush, deliberate, explain
+    >>> close = explain(deliberate([[0]] * 6 + [[1]] * 3, Slush(k=3, alpha=2)), 0).closeness
     >>> close.votes, round(close.chance, 3), round(close.moved_chance, 3), close.exact
     (2, 0.821, 0.383, True)
     """
@@ -70,23 +68,20 @@ def closeness(
 
     ``first`` (participant,) are the first votes on it, ``counts`` (participant,) what each counts for.
     """
-    played = outcome.played
-    if played is None:
+    run = outcome.run
+    if run is None:
         return None
     voters = np.flatnonzero(first == answer)
-    voters = voters[~np.isin(voters, list(played.adversaries))]
+    voters = voters[~np.isin(voters, list(run.adversaries))]
     voters = voters[np.argsort(-counts[voters], kind="stable")]
-    if played.again is None:
-        return None
-    plain = played.plain(i)
+    plain = run.plain(i)
     if plain is not None:
         law = _exact(plain, answer)
         return _least(lambda moved: float(law[len(voters) - moved]), len(voters), exact=True)
-    times = _TIMES if outcome.trust is None else _TIMES_BY_TRUST
-    chance = cache(
-        _simulated(played.again, (played.seed + 1) % 2**63, i, answer, runner_up, first, voters, times)
-    )
-    return _least(chance, len(voters), exact=False, error=0.5 / math.sqrt(times), times=times)
+    if run.decided(i, first[:, None], 1, 0) is None:
+        return None
+    chance = cache(_simulated(run, (run.seed + 1) % 2**63, i, answer, runner_up, first, voters))
+    return _least(chance, len(voters), exact=False, error=0.5 / math.sqrt(_TIMES), times=_TIMES)
 
 
 def _exact(plain: PlainSlush, answer: int) -> Floats:
@@ -103,20 +98,13 @@ def _exact(plain: PlainSlush, answer: int) -> Floats:
 
 
 def _simulated(
-    again: Again,
-    seed: int,
-    i: int,
-    answer: int,
-    runner_up: int,
-    first: Ints,
-    voters: Ints,
-    times: int,
+    run: Run, seed: int, i: int, answer: int, runner_up: int, first: Ints, voters: Ints
 ) -> Callable[[int], float]:
     def chance(moved: int) -> float:
         cast = first.copy()
         cast[voters[:moved]] = runner_up
-        decided = again(i, cast[:, None], times, seed)
-        return float((decided == answer).mean())
+        decided = run.decided(i, cast[:, None], _TIMES, seed)
+        return float((np.asarray(decided) == answer).mean())
 
     return chance
 

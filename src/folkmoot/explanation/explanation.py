@@ -40,8 +40,8 @@ class Voice:
 
     Examples
     --------
-    >>> from folkmoot import Slush, deliberate
-    >>> deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2)).why(0).voices[3].voted
+    >>> from folkmoot import Slush, deliberate, explain
+    >>> explain(deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2)), 0).voices[3].voted
     'colour 1'
     """
 
@@ -54,7 +54,7 @@ class Voice:
     note: str = ""
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """What one peer answered to a question.
 
     Parameters
@@ -68,10 +68,10 @@ class Answer(NamedTuple):
 
     Examples
     --------
-    >>> from folkmoot import Slush, deliberate
-    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
-    >>> outcome.why(0).changes[0].answers[0]
-    Answer(name='participant 0', label='colour 0', counted=True)
+    >>> from folkmoot import Slush, deliberate, explain
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+    >>> explain(outcome, 0).changes[0].answers[0]
+    Reply(name='participant 0', label='colour 0', counted=True)
     """
 
     name: str
@@ -93,7 +93,7 @@ class ChangeOfMind:
         What it held.
     after : label or None
         What it holds from then on.
-    answers : tuple of Answer
+    answers : tuple of Reply
         What those whom it had asked said.
     tally : float
         How many of the answers named the new label, or what these weigh, rescaled to the number asked.
@@ -102,9 +102,9 @@ class ChangeOfMind:
 
     Examples
     --------
-    >>> from folkmoot import Slush, deliberate
-    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
-    >>> change = outcome.why(0).changes[0]
+    >>> from folkmoot import Slush, deliberate, explain
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+    >>> change = explain(outcome, 0).changes[0]
     >>> change.name, change.before, change.after, change.tally, change.alpha
     ('participant 3', 'colour 1', 'colour 0', 2.0, 2)
     """
@@ -113,7 +113,7 @@ class ChangeOfMind:
     name: str
     before: Any
     after: Any
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[Reply, ...] = ()
     tally: float = 0.0
     alpha: int = 0
 
@@ -130,8 +130,8 @@ class Unheard(NamedTuple):
 
     Examples
     --------
-    >>> from folkmoot import Slush, deliberate
-    >>> deliberate([[0], [0], [-1]], Slush(k=2, alpha=2), missing="absent").why(0).unheard
+    >>> from folkmoot import Slush, deliberate, explain
+    >>> explain(deliberate([[0], [0], [-1]], Slush(k=2, alpha=2), missing="absent"), 0).unheard
     (Unheard(name='participant 2', why='no vote on this input'),)
     """
 
@@ -180,11 +180,11 @@ class Explanation:
 
     Examples
     --------
-    >>> from folkmoot import Slush, deliberate
+    >>> from folkmoot import Slush, deliberate, explain
     >>> from dataclasses import replace
-    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
     >>> named = replace(outcome, labels=["benign", "malignant"], names=["ann", "bob", "cid", "dora"])
-    >>> print(named.why(0))
+    >>> print(explain(named, 0))
     input 0: benign
     benign was the answer because 3 of 4 voted for it at first (1 for malignant), dora changed its mind
     to it in 1 round of asking others, and in the end all 4 held it.
@@ -194,7 +194,7 @@ class Explanation:
       benign (3): ann, bob, cid
       malignant (1): dora
     changes of mind:
-      round 1: dora, malignant -> benign, after ann and cid said benign (2 of 2, 2 needed)
+      round 1: dora, malignant -> benign, after ann and bob said benign (2 of 2, 2 needed)
     """
 
     called: str

@@ -12,7 +12,7 @@ from folkmoot.explanation.words import (
     closeness_in_words,
     number,
 )
-from folkmoot.notebook import bullets, paragraphs, table, text
+from folkmoot.pictures.notebook import bullets, paragraphs, table, text
 
 if TYPE_CHECKING:
     from folkmoot.explanation.explanation import Explanation

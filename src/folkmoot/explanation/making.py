@@ -1,10 +1,9 @@
-"""``why``: an outcome and an input in, an ``Explanation`` out."""
+"""``explain``: an outcome and an input in, an ``Explanation`` out."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,29 +15,26 @@ from folkmoot.council import CouncilOutcome
 from folkmoot.explanation import words
 from folkmoot.explanation.closeness import closeness
 from folkmoot.explanation.explanation import (
-    Answer,
     ChangeOfMind,
     CountedBy,
     Explanation,
+    Reply,
     Unheard,
     Voice,
 )
 from folkmoot.explanation.table import explain_table
-from folkmoot.outcome import Outcome
-from folkmoot.turns import Turns
+from folkmoot.outcome import Outcome, Turns
 from folkmoot.votes import UNCOLOURED, Missing, Votes
 
-_TRIES = (1, 64, 4096)  # talks with a record that are played in search of one with the same answer
 
-
-def why(outcome: Outcome, i: int, *, called: str | None = None) -> Explanation:
+def explain(outcome: Outcome, i: int, *, called: str | None = None) -> Explanation:
     """Explain the answer to one input; with several repetitions, that of the first.
 
     Parameters
     ----------
     outcome : Outcome
-        What ``deliberate`` came to, with ``record=True`` if it is to be told who changed its mind. A council
-        needs no record: its table explains the answer.
+        What ``deliberate`` came to. A council's answer is explained from its table; one of Slush, Snowflake
+        or Snowball from the turns of its run.
     i : int
         The input: its column in the votes.
     called : str, optional
@@ -56,71 +52,14 @@ def why(outcome: Outcome, i: int, *, called: str | None = None) -> Explanation:
 
     Examples
     --------
-    >>> from folkmoot import Slush, deliberate
-    >>> from folkmoot.explanation import why
-    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
-    >>> why(outcome, 0).answer
-    'colour 0'
-    """
-    place = _input(outcome, i)
-    return _explained(outcome, place, 0, f"input {place}" if called is None else called)
-
-
-def why_of_answer(outcome: Outcome, i: int, *, called: str | None = None) -> Explanation:
-    """Explain the answer to one input of a talk that kept no record, by a recorded talk with that answer.
-
-    The fast kernels that play talks without a record do not draw single peers, so there is nothing to replay.
-    The input is played again with a record: from the same first votes, by the same rule and from the same
-    seed, until it comes to the same answer. A talk by trust is replayed as it was.
-
-    Parameters
-    ----------
-    outcome : Outcome
-        What ``deliberate`` came to, with or without a record; with several repetitions, the first counts.
-    i : int
-        The input: its column in the votes.
-    called : str, optional
-        What the input is called. Default: "input" and its number.
-
-    Returns
-    -------
-    Explanation
-        Its answer is that of the outcome.
-
-    Raises
-    ------
-    ValueError
-        If there is no such input, or the outcome does not know its first votes.
-
-    Examples
-    --------
-    >>> from folkmoot import Slush, deliberate
-    >>> from folkmoot.explanation import why_of_answer
+    >>> from folkmoot import Slush, deliberate, explain
     >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
-    >>> why_of_answer(outcome, 0).changes[0].name
-    'participant 3'
+    >>> found = explain(outcome, 0)
+    >>> found.answer, found.changes[0].name, found.closeness.votes
+    ('colour 0', 'participant 3', 2)
     """
     place = _input(outcome, i)
-    name = f"input {place}" if called is None else called
-    if (
-        isinstance(outcome, CouncilOutcome)
-        or outcome.replay is not None
-        or outcome.played is None
-        or outcome.played.recorded is None
-    ):
-        return _explained(outcome, place, 0, name)
-    answer = int(np.atleast_2d(outcome.decision)[0, place])
-    for times in _TRIES:
-        again, column = outcome.played.recorded(place, times)
-        found = np.flatnonzero(np.atleast_2d(again.decision)[:, column] == answer)
-        if found.size:
-            again = _called_as(again, outcome)
-            return _explained(again, column, int(found[0]), name, drawn_again=True)
-    return _explained(outcome, place, 0, name)
-
-
-def _called_as(again: Outcome, outcome: Outcome) -> Outcome:
-    return replace(again, labels=outcome.labels, names=outcome.names, faults=outcome.faults)
+    return _explained(outcome, place, f"input {place}" if called is None else called)
 
 
 def _input(outcome: Outcome, i: int) -> int:
@@ -133,28 +72,26 @@ def _input(outcome: Outcome, i: int) -> int:
 
 def _first_votes(outcome: Outcome) -> Votes:
     if outcome.votes is None:
-        raise ValueError("why needs the first votes, which outcomes of Slush, Snowflake and Snowball have")
+        raise ValueError("explain needs first votes, which outcomes of Slush, Snowflake and Snowball have")
     return outcome.votes
 
 
-def _explained(
-    outcome: Outcome, i: int, repetition: int, name: str, *, drawn_again: bool = False
-) -> Explanation:
+def _explained(outcome: Outcome, i: int, name: str) -> Explanation:
     if isinstance(outcome, CouncilOutcome):
         names = _Names(outcome)
         return explain_table(outcome, i, name, names.label, names.who)
     several = outcome.decisions.ndim == 3
-    decisions = (outcome.decisions[repetition] if several else outcome.decisions)[:, i].astype(np.int64)
-    decision = int(np.atleast_2d(outcome.decision)[repetition, i])
-    rounds = int(np.atleast_2d(outcome.rounds)[repetition, i])
+    decisions = (outcome.decisions[0] if several else outcome.decisions)[:, i].astype(np.int64)
+    decision = int(np.atleast_2d(outcome.decision)[0, i])
+    rounds = int(np.atleast_2d(outcome.rounds)[0, i])
     first = _first_votes(outcome)[:, i]
     opened = first if outcome.opened is None else outcome.opened[:, i]
-    turns = None if outcome.replay is None else outcome.replay(i, repetition)
+    turns = None if outcome.protocol is None else outcome.turns(i)
     tell = _Names(outcome)
     counted_by, counts = _counts(outcome, i)
     restored = np.zeros(len(first), dtype=np.bool_)
     if outcome.restored is not None:
-        restored = (outcome.restored[repetition] if several else outcome.restored)[:, i]
+        restored = (outcome.restored[0] if several else outcome.restored)[:, i]
     voices = tuple(
         _voice(outcome, tell, p, i, first, opened, decisions, counts, bool(restored[p]))
         for p in range(len(first))
@@ -164,20 +101,10 @@ def _explained(
     missing = []
     if decision == UNCOLOURED:
         missing.append(f"What was missing: {_why_open(outcome, first)}.")
-    if turns is None and outcome.protocol is None:
+    if turns is None:
         missing.append(
             "They agreed on probabilities, each moving towards the others in every round, so there are no "
             "single changes of mind to show; predict_proba tells how close it was."
-        )
-    elif turns is None:
-        missing.append(
-            "Who asked whom was not recorded, so it is not known who changed its mind when: "
-            "deliberate(..., record=True)."
-        )
-    elif drawn_again and changes and outcome.trust is None:
-        missing.append(
-            "The talk was drawn again to be recorded, from the same votes by the same rule, and came to the "
-            "same answer."
         )
     close = None
     if decision != UNCOLOURED:
@@ -236,8 +163,8 @@ def _counts(outcome: Outcome, i: int) -> tuple[CountedBy, Floats]:
     if outcome.trust is not None and outcome.trust_by is not None:
         asking = outcome.honest if outcome.honest.any() else np.ones(everybody, dtype=np.bool_)
         return outcome.trust_by, np.asarray(np.median(outcome.trust[asking], axis=0))
-    if outcome.played is not None and outcome.played.weights is not None:
-        return "weight", outcome.played.weights
+    if outcome.run is not None and outcome.run.weights is not None:
+        return "weight", outcome.run.weights
     counts = np.ones(everybody)
     if outcome.present is not None:
         counts[~outcome.present[:, i]] = 0.0
@@ -299,7 +226,7 @@ def _changes(turns: Turns, tell: _Names) -> tuple[ChangeOfMind, ...]:
             before=tell.label(turn.before),
             after=tell.label(turn.after),
             answers=tuple(
-                Answer(tell.who(peer), tell.label(said), counted)
+                Reply(tell.who(peer), tell.label(said), counted)
                 for peer, said, counted in zip(turn.asked, turn.answers, turn.counted, strict=True)
             ),
             tally=turn.tally[turn.after],

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from folkmoot.explanation.words import called
-from folkmoot.pictures import canvas
-from folkmoot.terminal import printable
+from folkmoot.files.terminal import printable
+from folkmoot.pictures.canvas import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from folkmoot.terminal import printable
+from folkmoot.files.terminal import printable
 
 if TYPE_CHECKING:
     from folkmoot.explanation.explanation import ChangeOfMind, Explanation, Voice

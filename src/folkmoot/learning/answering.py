@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from folkmoot.adversaries import Adversary
 from folkmoot.arrays import Array, Bools, Floats, Ints
-from folkmoot.comparison.how_sure.certainty import answered
+from folkmoot.comparing.how_sure.certainty import answered
 from folkmoot.learning.abstaining import withheld
 from folkmoot.learning.ballot import Ballot, absorption, has_closed_form, shares
 from folkmoot.learning.labels import as_truth, check_labels, with_strangers

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from folkmoot import watching
 from folkmoot.adversaries import Adversary, NumberAdversary, PerfectlyMalicious
 from folkmoot.arrays import Array, Progress
 from folkmoot.learning.composition import has_names
@@ -419,4 +420,4 @@ class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
             raise ValueError("play shows talks about labels: set voting='labels'")
         outcome = self.deliberate(X, y, record=True)
         truth = None if y is None else as_truth(y, self.classes_)
-        return outcome.play(path, **({"truth": truth, "rows": X} | options))
+        return watching.play(outcome, path, **({"truth": truth, "rows": X} | options))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from folkmoot.explanation import Explanation, why_of_answer
+from folkmoot.explanation import Explanation, explain
 from folkmoot.learning.answering import AnsweringEstimator
 
 
@@ -60,7 +60,7 @@ class ExplainingEstimator(AnsweringEstimator):
         7
         """
         check_is_fitted(self, "participants_")
-        found = why_of_answer(self.deliberate(X, y), i, called=f"row {i}")
+        found = explain(self.deliberate(X, y), i, called=f"row {i}")
         if y is not None or (found.answer is not None and self.abstain_below is None):
             return found
         with warnings.catch_warnings():

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.notebook import titled
+from folkmoot.pictures.notebook import titled
 
 _HEADER: Final = ("participant", "rows", "shown", "before", "after")
 

@@ -30,11 +30,10 @@ from folkmoot.learning.participants import (
 )
 from folkmoot.learning.probabilities import chances_of, soft_ballot_of
 from folkmoot.learning.tables import rows_in, rows_of, stacked
-from folkmoot.levels import in_levels
 from folkmoot.trust import AgreedLabels, OwnRows, agree_on_labels
 from folkmoot.trust.own_rows import Footing, speaks_against
 from folkmoot.trust.panel import FEW_PARTICIPANTS
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import UNCOLOURED, Votes, in_levels
 
 _STREAM: Final = 19  # of the random numbers that choose check rows
 

@@ -26,16 +26,13 @@ from folkmoot.adversaries import (
     numbers_handed_in,
 )
 from folkmoot.aggregation import TrimmedMean
-from folkmoot.answers import most
 from folkmoot.arrays import Array, Floats, Ints
 from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, first_sentence, tell
 from folkmoot.learning.tables import columns_of, rows_in
-from folkmoot.levels import LEVELS, in_levels
-from folkmoot.outcome import Outcome
-from folkmoot.played import Played
+from folkmoot.outcome import Outcome, Turns, most
 from folkmoot.simulation import Agreement, agree
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import LEVELS, UNCOLOURED, Votes, in_levels
 
 _LEVEL: Final = 1e-9  # probabilities that differ by less are level
 
@@ -225,16 +222,10 @@ class SoftTalk:
             settled=end.settled,
             rounds=end.rounds,
             queries=np.asarray(end.queries),
-            played=Played(
-                protocol=None,
-                schedule="lockstep",
-                seed=self.options["seed"],
-                adversaries={there[i]: liar.liar for i, liar in self.options["adversaries"].items()},
-                first=self._first_labels,
-                query=self._query,
-                again=None,
-                recorded=None,
-                plain=_not_plain,
+            run=_Agreed(
+                self.options["seed"],
+                {there[i]: liar.liar for i, liar in self.options["adversaries"].items()},
+                self._first_labels(),
             ),
             faults=self.ballot.faults,
         )
@@ -254,12 +245,6 @@ class SoftTalk:
         found[self.ballot.there] = most(np.nan_to_num(chances), told, _LEVEL).decision
         return found
 
-    def _query(self, i: int) -> tuple[Ints, Ints]:  # noqa: ARG002
-        """All ask all others, and no number of them must agree."""
-        sizes = np.zeros(self.ballot.participants, dtype=np.int64)
-        sizes[self.ballot.there] = len(self.ballot.there) - 1
-        return sizes, np.zeros_like(sizes)
-
     def _held(self, agreement: Agreement) -> Ints:
         """(who, input): the likeliest class by what each holds, -1 for liars and on a tie."""
         held = np.full(agreement.numbers.shape[:2], UNCOLOURED)
@@ -268,8 +253,31 @@ class SoftTalk:
         return held
 
 
-def _not_plain(i: int) -> None:
-    """An agreement on numbers is not Slush."""
+@dataclass(frozen=True, eq=False)
+class _Agreed:
+    """An agreement on numbers as a ``Run``: no rule of the Snow family, and nothing in it is drawn."""
+
+    seed: int
+    adversaries: dict[int, Any]
+    votes: Votes
+    protocol: None = None
+    schedule: Literal["lockstep"] = "lockstep"
+    weights: None = None
+
+    def query(self, i: int) -> tuple[Ints, Ints]:  # noqa: ARG002
+        """All ask all others, and no number of them must agree."""
+        honest = np.isin(np.arange(len(self.votes)), list(self.adversaries), invert=True)
+        return np.where(honest, len(self.votes) - 1, 0), np.zeros(len(self.votes), dtype=np.int64)
+
+    def turns(self, i: int, repetition: int) -> Turns:  # noqa: ARG002
+        """None: all move at once."""
+        raise ValueError("turns are for labels: on probabilities all participants move at once")
+
+    def decided(self, i: int, votes: Votes, times: int, seed: int) -> None:
+        """It cannot be run with other labels."""
+
+    def plain(self, i: int) -> None:
+        """It is not Slush."""
 
 
 def soft_ballot_of(answers: Sequence[Floats | str], labels: Array, names: Sequence[str]) -> SoftBallot:

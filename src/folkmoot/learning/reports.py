@@ -25,8 +25,8 @@ from folkmoot.trust import Anchor, PeerReview, Trust
 from folkmoot.votes import UNCOLOURED, Votes, vote_keys
 
 if TYPE_CHECKING:
+    from folkmoot.comparing.how_sure import Certainty
     from folkmoot.comparison import Report
-    from folkmoot.comparison.how_sure import Certainty
 
 
 class ReportingEstimator(DeliberatingEstimator):
@@ -220,7 +220,7 @@ class ReportingEstimator(DeliberatingEstimator):
             yield replace(report, advice="predict gives the likeliest label instead")
 
     def _certainty(self, truth: Votes, labels: Array, answers: Ints, likely: Floats) -> Certainty:
-        from folkmoot.comparison.how_sure import Certainty
+        from folkmoot.comparing.how_sure import Certainty
 
         below, instead = self.abstain_below, self.reject_label
         missing = np.zeros((len(likely), len(labels) - likely.shape[1]))  # labels that nobody knows

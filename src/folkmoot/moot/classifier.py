@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from folkmoot import checks
+from folkmoot import checks, explanation
 from folkmoot.adversaries import Adversary, PerfectlyMalicious
 from folkmoot.aggregation import Aggregation, Answers, FinalVotes, OwnAggregation, Plurality, Pool, Rows
 from folkmoot.arrays import Array, Floats, Ints, Progress
@@ -604,7 +604,7 @@ class ConsensusClassifier(ClassifierMixin, Moot):
         >>> bool(why.answer == moot.predict(X[:20])[3])
         True
         """
-        found = self.deliberate(X).why(i)
+        found = explanation.explain(self.deliberate(X), i)
         if found.answer is not None and self.abstain_below is None:
             return found
         with warnings.catch_warnings():

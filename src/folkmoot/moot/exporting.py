@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 
 from folkmoot.arrays import Array
-from folkmoot.durable import replace_file
+from folkmoot.files.durable import replace_file
+from folkmoot.files.skops_files import told, write_skops
 from folkmoot.learning.participants import Participant, Task, squares, unseen_answers
-from folkmoot.skops_files import told, write_skops
 
 MODEL: Final = "model.skops"
 SCHEMA: Final = "model.schema.toml"

@@ -26,10 +26,9 @@ from folkmoot.learning.labels import as_colours
 from folkmoot.learning.participants import Participant, Task, cross_validated, tell
 from folkmoot.learning.probabilities import chances_of
 from folkmoot.learning.tables import rows_in, rows_of, stacked
-from folkmoot.levels import in_levels
 from folkmoot.trust import AgreedLabels, OwnRows, agree_on_labels
 from folkmoot.trust.own_rows import numbers_speak_against
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import UNCOLOURED, Votes, in_levels
 
 _STREAM: Final = 19  # of the random numbers that choose rows to show
 _FOLDS_STREAM: Final = 20  # of those that cut own rows into folds

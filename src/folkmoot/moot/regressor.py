@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
+from folkmoot import explanation
 from folkmoot.adversaries import FarAway, NumberAdversary
 from folkmoot.aggregation import Aggregation, Answers, OwnAggregation, Rows, TrimmedMean
 from folkmoot.arrays import Array, Floats, Ints, Progress
@@ -307,7 +308,7 @@ class ConsensusRegressor(RegressorMixin, Moot):
         Explanation
             ``print`` it, or show it in a notebook.
         """
-        return self.deliberate(X).why(i)
+        return explanation.explain(self.deliberate(X), i)
 
     def _of_sites(self, votes: FirstVotes, groups: Any) -> Floats:
         from folkmoot.moot.own_site import places_of

@@ -14,8 +14,7 @@ from folkmoot import checks
 from folkmoot.adversaries import Adversary, handed_in
 from folkmoot.adversaries.interface import Liars, check_adversaries, check_told_truth, tabulated
 from folkmoot.arrays import Array, Bools, Colours, Ints, Progress
-from folkmoot.outcome import Outcome
-from folkmoot.played import Batch, Schedule, check_batch, check_schedule
+from folkmoot.outcome import Batch, Outcome, Schedule, check_batch, check_schedule
 from folkmoot.votes import (
     UNCOLOURED,
     Missing,

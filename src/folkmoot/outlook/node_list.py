@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from folkmoot.files.terminal import printable
 from folkmoot.outlook.quorum_set import QuorumSet
 from folkmoot.outlook.system import QuorumSystem
-from folkmoot.terminal import printable
 
 
 @dataclass(frozen=True)

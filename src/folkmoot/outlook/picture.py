@@ -9,8 +9,8 @@ import numpy as np
 
 from folkmoot.outlook.analysis import Analysis
 from folkmoot.outlook.system import QuorumSystem
-from folkmoot.palette import BLUE, GREY, PALE, RED
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
+from folkmoot.pictures.palette import BLUE, GREY, PALE, RED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, PALE, RED
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
+from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, PALE, RED
 from folkmoot.protocols import PROTOCOLS
 
 if TYPE_CHECKING:

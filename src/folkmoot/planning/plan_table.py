@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from folkmoot.comparison.printing import as_text, plus_minus, size
-from folkmoot.notebook import titled
+from folkmoot.comparing.printing import as_text, plus_minus, size
+from folkmoot.pictures.notebook import titled
 from folkmoot.planning.limits import BreaksAt, Target
 from folkmoot.planning.setting import IN_TIME, PlannedSetting
 

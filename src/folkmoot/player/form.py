@@ -51,7 +51,7 @@ _Ints = npt.NDArray[np.integer[Any]]
 
 
 class Asked(Protocol):
-    """The turns of a talk as arrays: ``folkmoot.turns.Turns`` is one."""
+    """The turns of a talk as arrays: ``folkmoot.outcome.Turns`` is one."""
 
     @property
     def round(self) -> _Ints:

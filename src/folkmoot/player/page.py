@@ -27,9 +27,9 @@ class Player:
 
     Examples
     --------
-    >>> from folkmoot import Slush, deliberate
-    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2), record=True)
-    >>> player = outcome.play()
+    >>> from folkmoot import Slush, deliberate, play
+    >>> outcome = deliberate([[0], [0], [0], [1]], Slush(k=2, alpha=2))
+    >>> player = play(outcome)
     >>> player.html[:15], len(player.html) < 100_000
     ('<!doctype html>', True)
     """

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from folkmoot.convergence import final_shares
 from folkmoot.datasets.summary import Summary
 from folkmoot.outcome import Outcome
+from folkmoot.plots import final_shares
 
 Look = Literal["", "strong", "dashed", "dotted", "pale"]
 _BLUE, _RED = 0, 2  # colours of player.css

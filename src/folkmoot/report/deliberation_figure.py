@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from folkmoot.comparison import Report
 from folkmoot.comparison.report import draw_report
-from folkmoot.convergence import draw_convergence
+from folkmoot.plots import draw_convergence
 
 
 def deliberation(report: Report) -> Figure:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from folkmoot.comparison.report import CONSENSUS
-from folkmoot.palette import BLUE, ORANGE, PALE, RED
+from folkmoot.pictures.palette import BLUE, ORANGE, PALE, RED
 from folkmoot.report.page import Page
 from folkmoot.report.who_section import add_who
 from folkmoot.runs.number_study import NumberStudy

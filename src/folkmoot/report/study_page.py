@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from folkmoot.comparing.how_sure.scores import TITLES
 from folkmoot.comparison import CONSENSUS, WITHOUT_TRUST, Report
-from folkmoot.comparison.how_sure.scores import TITLES
 from folkmoot.comparison.report import TIES_SHARE
-from folkmoot.convergence import draw_convergence
 from folkmoot.learning.labels import as_truth
-from folkmoot.palette import BLUE, ORANGE, PALE, PURPLE, RED
+from folkmoot.pictures.palette import BLUE, ORANGE, PALE, PURPLE, RED
+from folkmoot.plots import draw_convergence
 from folkmoot.report import curves
 from folkmoot.report.curves import Curve, Look
 from folkmoot.report.page import Page

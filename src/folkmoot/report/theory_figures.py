@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from folkmoot.palette import BLUE, GREEN, GREY, ORANGE, RED
+from folkmoot.pictures.palette import BLUE, GREEN, GREY, ORANGE, RED
 from folkmoot.theory import (
     SlushChain,
     absorption_bound,

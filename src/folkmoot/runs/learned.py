@@ -1,7 +1,7 @@
 """A moot that learnt from a table, kept in a file, and what it answers to the rows of another.
 
-The file is one of skops (``folkmoot.skops_files``), so that reading one runs no code of its maker. Beside the
-types that any model may hold it has those of a moot, and it says which version of folkmoot made it.
+The file is one of skops (``folkmoot.files.skops_files``), so that reading one runs no code of its maker.
+Beside the types that any model may hold it has those of a moot, and it says which version made it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from folkmoot import __version__
 from folkmoot.arrays import Array, Bools, Floats
 from folkmoot.datasets.layout import Layout
+from folkmoot.files.skops_files import read_skops, told, write_skops
 from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 from folkmoot.learning.participants import Participant
 from folkmoot.protocols import PROTOCOLS
-from folkmoot.skops_files import read_skops, told, write_skops
 from folkmoot.votes import UNCOLOURED
 
 _WHAT: Final = "a moot of folkmoot learn"

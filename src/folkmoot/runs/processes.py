@@ -183,6 +183,7 @@ def prepare(
             log_level=log_level,
             holdout=(holdouts or {}).get(place),
             policy=Policy(check_rows=check_rows),
+            sandbox=False,  # the models were fitted here a moment ago
         )
         for place, model in enumerate(models)
     ]

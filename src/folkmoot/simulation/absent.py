@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +24,9 @@ from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Neighbours, Trusting
 from folkmoot.simulation.play_options import Options
-from folkmoot.simulation.results import no_results, replayed
+from folkmoot.simulation.results import no_results
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import share
-from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED, Missing, check_missing
 
 
@@ -104,16 +102,8 @@ def play_voters(setting: Setting, options: Options, progress: Progress | None) -
         rounds=rounds[one],
         queries=np.asarray(asked.sum(axis=1))[one],
         history=None if history is None else history[one],
-        replay=partial(_replay, setting, options) if options.record else None,
         present=setting.votes != UNCOLOURED,
     )
-
-
-def _replay(setting: Setting, options: Options, i: int, repetition: int = 0) -> Turns:
-    """The turns of input i, under the participants' own numbers."""
-    for group in _groups(setting, np.array([i])):
-        return replayed(group.setting, group.options(options), 0, repetition).renumbered(group.seats[0])
-    return Turns.none(setting.classes)  # nobody talked
 
 
 def voters_of(setting: Setting, i: int) -> tuple[Setting | None, Ints]:

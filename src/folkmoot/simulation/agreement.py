@@ -13,7 +13,7 @@ import numpy as np
 
 from folkmoot.aggregation import Median
 from folkmoot.arrays import Bools, Floats, Ints
-from folkmoot.pictures import canvas
+from folkmoot.pictures.canvas import canvas
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

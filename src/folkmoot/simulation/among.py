@@ -5,21 +5,18 @@ The others are not waited for: in the ``Outcome`` they stand without a colour an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from folkmoot.adversaries import Adversary
-from folkmoot.arrays import Ints
-from folkmoot.outcome import Outcome, Replay
-from folkmoot.played import Again, Played
+from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation.engine import deliberate
-from folkmoot.turns import Turns
+from folkmoot.simulation.run import SnowRun
 from folkmoot.votes import UNCOLOURED, Votes
 
 
@@ -78,58 +75,11 @@ def _among_all(
     decisions[..., there, :] = held
     honest = np.zeros(participants, dtype=np.bool_)
     honest[there] = outcome.honest
-    inner, again, recorded = outcome.played, None, None
-    if inner is not None and inner.again is not None and inner.recorded is not None:
-        again = partial(_again, inner.again, there)
-        recorded = partial(_recorded, inner.recorded, there, votes, adversaries)
-    weights = None
-    if inner is not None and inner.weights is not None:
-        weights = np.zeros(participants)
-        weights[there] = inner.weights
-    played = inner and replace(
-        inner,
-        adversaries={i: liar for i, liar in adversaries.items() if i in there},
-        first=partial(_first, inner, there, votes),
-        query=partial(_query, inner, there, participants),
-        again=again,
-        recorded=recorded,
-        weights=weights,
-    )
-    replay = None if outcome.replay is None else partial(_renumbered, outcome.replay, there)
-    return replace(outcome, decisions=decisions, honest=honest, replay=replay, played=played)
-
-
-def _renumbered(replay: Replay, there: list[int], i: int, repetition: int = 0) -> Turns:
-    return replay(i, repetition).renumbered(there)
-
-
-def _first(inner: Played, there: list[int], votes: Votes) -> Votes:
-    cast = votes.copy()  # what those who do not talk have said, they have said
-    cast[there] = inner.first()
-    return cast
-
-
-def _query(inner: Played, there: list[int], participants: int, i: int) -> tuple[Ints, Ints]:
-    whole = np.zeros((2, participants), dtype=np.int64)
-    whole[:, there] = inner.query(i)
-    return whole[0], whole[1]
-
-
-def _again(inner: Again, there: list[int], i: int, votes: Votes, times: int, seed: int) -> Ints:
-    return inner(i, votes[there], times, seed)
-
-
-def _recorded(
-    inner: Callable[[int, int], tuple[Outcome, int]],
-    there: list[int],
-    votes: Votes,
-    adversaries: Mapping[int, Adversary],
-    i: int,
-    times: int,
-) -> tuple[Outcome, int]:
-    outcome, column = inner(i, times)
-    cast = votes if outcome.decisions.shape[-1] == votes.shape[1] else votes[:, [i]]
-    return _among_all(outcome, there, cast, adversaries), column
+    run = outcome.run
+    if isinstance(run, SnowRun):
+        mine = {i: liar for i, liar in adversaries.items() if i in there}
+        run = replace(run, there=np.array(there), cast=votes, adversaries=mine)
+    return replace(outcome, decisions=decisions, honest=honest, run=run)
 
 
 def _moved(liar: Adversary, place: dict[int, int]) -> Adversary:

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, NumberAdversary
 from folkmoot.aggregation import Aggregation, Known
+from folkmoot.aggregation.gold import gold_known
 from folkmoot.arrays import Progress
-from folkmoot.outcome import Outcome, RunsItself
-from folkmoot.played import Batch, Schedule
+from folkmoot.council import Council
+from folkmoot.files.vote_files import VoteTable, named_votes
+from folkmoot.outcome import Batch, Outcome, RunsItself, Schedule
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Sampling
 from folkmoot.simulation.play_options import Device, Options
-from folkmoot.simulation.playing import play
+from folkmoot.simulation.run import play
 from folkmoot.simulation.setting import Setting
 from folkmoot.votes import Missing
 
 
 def deliberate(
-    votes: npt.ArrayLike,
-    protocol: SnowProtocol[Any] | RunsItself,
+    votes: npt.ArrayLike | VoteTable,
+    protocol: SnowProtocol[Any] | RunsItself | None = None,
     *,
     aggregation: Aggregation | None = None,
     known: Known | None = None,
@@ -44,16 +47,21 @@ def deliberate(
     device: Device = "cpu",
     progress: Progress | None = None,
 ) -> Outcome:
-    """Let the participants talk about every input until they agree, or for ``rounds`` rounds each.
+    """Let the participants agree on an answer to every input.
+
+    In a council, the default, all know one table of first votes and aggregate it. By Slush, Snowflake and
+    Snowball each repeatedly asks some others, until they agree or for ``rounds`` rounds each.
 
     Parameters
     ----------
-    votes : array-like of int, shape (participant, input)
-        Everybody's first votes: colours 0..C-1, -1 for none.
-    protocol : SnowProtocol, or any that runs itself
+    votes : array-like of int, shape (participant, input), VoteTable or data frame
+        Everybody's first votes: colours 0..C-1, -1 for none. A council takes probabilities and numbers, too.
+        Of a ``VoteTable`` or a data frame (long or wide, as ``read_votes`` takes them) the outcome knows
+        names and labels, and gold tasks are known to the aggregation.
+    protocol : SnowProtocol, or any that runs itself, optional
         ``Slush``, ``Snowflake`` or ``Snowball``; ``Council()``; or a protocol of ``folkmoot.outlook``. The
         last two have ``run(votes, ...) -> Outcome`` and are handed all options but ``threads``, ``permute``,
-        ``least_likeness`` and ``device``.
+        ``least_likeness`` and ``device``. Default: ``Council()``.
     aggregation : Aggregation, optional
         How a ``Council`` makes an answer of the table of votes, such as ``DawidSkene()``. The other protocols
         are for plain votes, with the weights and thresholds of the paper, and take none.
@@ -80,8 +88,8 @@ def deliberate(
     threads : int, optional
         How many threads play. Default: as many as there are cores.
     record : bool, default False
-        Keep the history for ``Outcome.plot``, ``Outcome.turns`` and ``Outcome.explain`` (uses the explicit
-        kernel).
+        Keep ``Outcome.history``, how many held each class after each round. The outcome is the same, but it
+        takes longer: every peer is drawn. ``Outcome.turns`` and ``explain`` need no record.
     classes : int, optional
         The number of colours C. Default: one more than the largest colour in votes and truth, and at least 2.
     permute : bool, default True
@@ -145,7 +153,28 @@ def deliberate(
     (array([1]), array([1.]))
     >>> deliberate(sparse, Slush(k=4, alpha=3), missing="uncoloured").decision
     array([-1])
+
+    Without a protocol it is a council, and of a data frame the answers are labels:
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"ann": ["cat", "dog"], "bob": ["cat", "cat"], "cem": ["dog", "dog"]})
+    >>> deliberate(frame).answers
+    array(['cat', 'dog'], dtype=object)
     """
+    protocol = Council() if protocol is None else protocol
+    named = named_votes(votes)
+    if named is not None:
+        if named.gold is not None and known is None and isinstance(protocol, Council):
+            known = gold_known(named.votes, named.gold)
+        outcome = deliberate(
+            named.votes, protocol, aggregation=aggregation, known=known, adversaries=adversaries,
+            truth=named.truth if truth is None else truth, rounds=rounds, sampling=sampling,
+            schedule=schedule, batch=batch, repeats=repeats, seed=seed, threads=threads, record=record,
+            classes=classes if named.labels is None else len(named.labels), permute=permute, keys=keys,
+            missing=missing, least_likeness=least_likeness, device=device, progress=progress,
+        )  # fmt: skip
+        return replace(outcome, names=named.names, labels=named.labels)
+    array = cast("npt.ArrayLike", votes)
     of_table: dict[str, Any] = {"aggregation": aggregation, "known": known}
     if not getattr(protocol, "takes_aggregation", False):
         _refuse_aggregation(protocol, of_table)
@@ -153,7 +182,7 @@ def deliberate(
     if isinstance(protocol, RunsItself):
         _refuse(protocol, least_likeness=least_likeness != 0, device=device == "cuda")
         return protocol.run(
-            votes,
+            array,
             **of_table,
             adversaries=adversaries,
             truth=truth,
@@ -171,7 +200,7 @@ def deliberate(
         )
     liars: Any = adversaries  # checked there
     setting = Setting.checked(
-        votes, protocol, liars, truth, sampling, schedule, rounds, classes, least_likeness
+        array, protocol, liars, truth, sampling, schedule, rounds, classes, least_likeness
     )
     options = Options.checked(
         setting.votes.shape[1],

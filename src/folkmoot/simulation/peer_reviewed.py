@@ -11,8 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -190,28 +189,7 @@ def listeners_of(
     held[lying] = held_by_liars[lying]
     voted: Bools = (labels_of(seen) != UNCOLOURED).any(axis=1)
     speaking = anchored | (lying & voted)
-    anew = partial(_decided_anew, seen, lying, expert)
-    return Listeners(tuple(reviews), anchored, speaking, held, sure, labels_of(seen), "peer review", anew)
-
-
-def _decided_anew(
-    seen: Ints | Singles,
-    lying: Bools,
-    expert: ExpertVoter | None,
-    listeners: Listeners[PeerReview],
-    i: int,
-    column: Ints,
-) -> Listeners[PeerReview]:
-    """Those who have learnt, had they voted so (participant,) on input i: what they have learnt stays."""
-    cast = _with_votes(seen[:, i : i + 1], lying, 0, column)
-    held, sure, first = listeners.held.copy(), listeners.sure.copy(), listeners.first.copy()
-    first[:, i] = labels_of(cast)[:, 0]
-    for review in listeners.trusts:
-        if review.anchored:
-            said = None if expert is None else expert.on_inputs(review.accepted)[i : i + 1]
-            held[review.own, i] = review.decide(cast, said)[0]
-            sure[review.own, i] = leads(review.scores(cast, said))[0]
-    return replace(listeners, held=held, sure=sure, first=first)
+    return Listeners(tuple(reviews), anchored, speaking, held, sure, labels_of(seen), "peer review")
 
 
 def _with_votes(votes: Ints | Singles, lying: Bools, i: int, column: Ints) -> Ints | Singles:
@@ -264,23 +242,8 @@ def review_gold_first(
         for i, each in enumerate(deciding)
     ]
     sure = np.where(deciding[:, None], leads(found.chances), 0.0)
-    again = {"adversaries": adversaries, "truth": truth, "classes": classes, "missing": missing}
-    anew = partial(_gold_anew, cast, gold, lying, again)
     speaking = deciding | (lying & voted)
-    return Listeners(tuple(opinions), deciding, speaking, held, sure, seen, "peer review", anew)
-
-
-def _gold_anew(
-    votes: Votes,
-    gold: Gold,
-    lying: Bools,
-    options: dict[str, Any],
-    listeners: Listeners[GoldReview],  # noqa: ARG001
-    i: int,
-    column: Ints,
-) -> Listeners[GoldReview] | None:
-    """Those who learn from gold and all votes, had they voted so (participant,) on input i."""
-    return review_gold_first(_with_votes(votes, lying, i, column), gold, **options)
+    return Listeners(tuple(opinions), deciding, speaking, held, sure, seen, "peer review")
 
 
 def with_lies(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from folkmoot import checks
 from folkmoot.arrays import Ints
 from folkmoot.cores import cores
-from folkmoot.played import Batch, check_batch
+from folkmoot.outcome import Batch, check_batch
 from folkmoot.votes import check_keys
 
 Device: TypeAlias = Literal["cpu", "cuda", "auto"]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from folkmoot.outcome import Outcome
+from folkmoot.outcome import Outcome, Turns
 from folkmoot.simulation.kernels.arguments import Results
 from folkmoot.simulation.play_options import Options
 from folkmoot.simulation.setting import Setting
-from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED
 
 
@@ -50,12 +47,11 @@ def outcome_of(setting: Setting, options: Options, results: Results) -> Outcome:
         rounds=results.played.reshape(shape)[first],
         queries=np.asarray(queries)[first],
         history=None if history is None else history[first],
-        replay=partial(replayed, setting, options) if options.record else None,
     )
 
 
-def replayed(setting: Setting, options: Options, i: int, repetition: int = 0) -> Turns:
-    """The turns of input i in one repetition, played once more with a notebook."""
+def noted_turns(setting: Setting, options: Options, i: int, repetition: int) -> Turns:
+    """The turns of input i in one repetition, run once more with a notebook."""
     from folkmoot.simulation.kernels import explicit, shared
 
     notes = (shared if setting.guarded else explicit).noted(setting, options, i, repetition)

@@ -9,20 +9,20 @@ does not count in the agreement. The same goes for one that has an anchor but gi
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot.adversaries import Adversary, handed_in
-from folkmoot.arrays import Bools, Floats, Ints
+from folkmoot.arrays import Bools, Floats
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
 from folkmoot.sampling import Trusting
 from folkmoot.simulation.among import deliberate_among
+from folkmoot.simulation.run import SnowRun
 from folkmoot.trust import (
     LEAST_INPUTS,
     LEAST_LIKENESS,
@@ -66,8 +66,6 @@ class Listeners(Generic[OpinionT]):
     """(participant, input): the first votes that all have heard."""
     by: Literal["trust", "peer review"]
     """How they have learnt whom to believe."""
-    anew: Callable[[Any, int, Ints], Listeners[Any] | None] | None = None
-    """Of listeners: the same, had they voted so (participant,) on an input; None if that is not known."""
 
     def talk(
         self,
@@ -101,17 +99,12 @@ class Listeners(Generic[OpinionT]):
         )
         ended = self._with_own(replace(outcome, honest=outcome.honest & self.anchored), most_changed)
         restored = (ended.decisions != outcome.decisions) & ended.honest[:, None]
-        how = options | {"most_changed": most_changed, "progress": None}
-        played = outcome.played and replace(
-            outcome.played,
-            first=partial(_heard, self),
-            again=partial(_again, self, protocol, adversaries, how),
-            recorded=partial(_recorded, self, protocol, adversaries, how),
-            plain=_not_plain,
-        )
+        run = outcome.run
+        if isinstance(run, SnowRun):
+            run = replace(run, cast=self.first, by_trust=True)
         return replace(
             ended,
-            played=played,
+            run=run,
             opened=self.held,
             trust=np.stack([opinion.weight for opinion in self.trusts]),
             trust_by=self.by,
@@ -188,64 +181,7 @@ def listen_first(
             f"{hasty} participants voted on fewer than {LEAST_INPUTS} of the inputs, too few to learn trust "
             "from: they do not anchor"
         )
-    anew = partial(_decided_anew, lying)
-    return Listeners(
-        tuple(trusts), anchored, anchored | (lying & (voted > 0)), held, sure, seen, "trust", anew
-    )  # fmt: skip
-
-
-def _decided_anew(lying: Bools, listeners: Listeners[Trust], i: int, column: Ints) -> Listeners[Trust]:
-    """Those who have listened, had they voted so (participant,) on input i: what they have learnt stays."""
-    held, sure, first = listeners.held.copy(), listeners.sure.copy(), listeners.first.copy()
-    first[~lying, i] = column[~lying]
-    seen = first[:, i : i + 1]
-    for p in np.flatnonzero(listeners.anchored):
-        held[p, i], sure[p, i] = opening(seen, listeners.trusts[p])[0], margins(seen, listeners.trusts[p])[0]
-    return replace(listeners, held=held, sure=sure, first=first)
-
-
-def _heard(listeners: Listeners[Any]) -> Votes:
-    return listeners.first
-
-
-def _not_plain(i: int) -> None:
-    """A talk by trust has no closed form."""
-
-
-def _recorded(
-    listeners: Listeners[Any],
-    protocol: SnowProtocol[Any],
-    adversaries: Mapping[int, Adversary],
-    options: dict[str, Any],
-    i: int,
-    times: int,
-) -> tuple[Outcome, int]:
-    return listeners.talk(protocol, adversaries, **options | {"repeats": times, "record": True}), i
-
-
-def _again(
-    listeners: Listeners[Any],
-    protocol: SnowProtocol[Any],
-    adversaries: Mapping[int, Adversary],
-    options: dict[str, Any],
-    i: int,
-    votes: Votes,
-    times: int,
-    seed: int,
-) -> Ints:
-    """(variant, time): what is decided on input i if these (participant, variant) are the first votes."""
-    found = []
-    for column in votes.T:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrustWarning)
-            others = None if listeners.anew is None else listeners.anew(listeners, i, column)
-        if others is None:
-            found.append(np.full(times, UNCOLOURED))
-            continue
-        more = options | {"repeats": times, "seed": seed, "record": False}
-        outcome = others.talk(protocol, adversaries, **more)
-        found.append(np.atleast_2d(outcome.decision)[:, i])
-    return np.stack(found)
+    return Listeners(tuple(trusts), anchored, anchored | (lying & (voted > 0)), held, sure, seen, "trust")
 
 
 def _warn(what: str) -> None:

@@ -14,7 +14,7 @@ from folkmoot import checks
 from folkmoot.adversaries import Adversary, Sees
 from folkmoot.adversaries.interface import Liars, check_adversaries, check_told_truth, tabulated
 from folkmoot.arrays import Array, Bools, Floats, Ints, Words
-from folkmoot.played import Schedule, check_schedule
+from folkmoot.outcome import Schedule, check_schedule
 from folkmoot.protocols import Slush, SnowProtocol, check_protocol
 from folkmoot.protocols.machine import Machine, machine_of
 from folkmoot.protocols.snow import reaches

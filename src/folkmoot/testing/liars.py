@@ -14,7 +14,6 @@ import numpy as np
 
 from folkmoot.adversaries import ATTACKS, NUMBER_ATTACKS, Adversary, FarAway, Knows, NumberAdversary, Sees
 from folkmoot.arrays import Array, Colours
-from folkmoot.levels import to_levels
 from folkmoot.network.session.closing import Closing
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.gathering import Gathering
@@ -35,7 +34,7 @@ from folkmoot.testing.number_liars import (
     LyingNumberVoting,
     NumberLies,
 )
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import UNCOLOURED, to_levels
 
 PLAYABLE = tuple(name for name, kind in ATTACKS.items() if Knows.POPULATION not in kind.knows)
 PLAYABLE_IN_NUMBERS = tuple(NUMBER_ATTACKS)  # who sees the others there takes what it was told for it

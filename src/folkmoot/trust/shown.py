@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.notebook import titled
+from folkmoot.pictures.notebook import titled
 
 _MOST: Final = 12  # peers that are shown
 

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
+from folkmoot.files.tabular import table_text
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.operation import Shown
@@ -27,7 +28,6 @@ from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.storage import DATABASE, Storage, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.protocols import PROTOCOLS
-from folkmoot.tabular import table_text
 from folkmoot.web import files, shapes
 from folkmoot.web.exchange import CSV, JSON, MOST_BODY, body_of, file_of, json_of
 from folkmoot.web.feed import Feed

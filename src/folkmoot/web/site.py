@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from folkmoot.durable import replace_file
 from folkmoot.extras import to_install
+from folkmoot.files.durable import replace_file
 from folkmoot.network.membership.fields import is_everywhere, parse_address
 from folkmoot.network.storage.journal import Journal
 

@@ -14,7 +14,7 @@ from onnx import ModelProto, SparseTensorProto, TensorProto, helper
 
 from folkmoot.network.membership import identity
 from folkmoot.network.service.models import load_model
-from folkmoot.network.service.onnx_files import _PARTS, check_self_contained
+from folkmoot.sandbox.onnx_files import _PARTS, check_self_contained
 from support.onnx_files import write_onnx
 
 

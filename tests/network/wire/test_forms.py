@@ -8,8 +8,8 @@ import struct
 import numpy as np
 import pytest
 
-from folkmoot.levels import from_levels, in_levels, to_levels
 from folkmoot.network.wire.forms import ChanceForm, LabelForm, NumberForm, add_up
+from folkmoot.votes import from_levels, in_levels, to_levels
 
 NAN = struct.pack("<d", float("nan"))
 

@@ -16,9 +16,9 @@ from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
 from folkmoot.arrays import Array
+from folkmoot.files.skops_files import write_skops
 from folkmoot.network.service.policy import Policy
 from folkmoot.runs.processes import Nodes, prepare
-from folkmoot.skops_files import write_skops
 from support.network.ports import held_port
 from support.network.real_moot import started
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.levels import to_levels
 from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.policy import Policy
@@ -15,6 +14,7 @@ from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.review import to_be_invited
+from folkmoot.votes import to_levels
 from support.network.moot_in_memory import ChunkVotes, Moot
 
 LABELS = ("a", "b", "c")

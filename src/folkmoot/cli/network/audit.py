@@ -34,7 +34,7 @@ def export(
     json: Json = False,
 ) -> None:
     """Write the audit log of a node into a file that others can verify; keep it for a later --since."""
-    from folkmoot.durable import replace_file
+    from folkmoot.files.durable import replace_file
     from folkmoot.network.membership import identity
     from folkmoot.network.storage.audit import export_log
 

@@ -136,7 +136,7 @@ def as_dict(result: LocalResult) -> dict[str, Any]:
 
 
 def print_result(result: LocalResult, kept: Path | None) -> None:
-    from folkmoot.comparison.printing import plus_minus
+    from folkmoot.comparing.printing import plus_minus
     from folkmoot.comparison.report import TIES_SHARE
 
     account = result.account

@@ -353,8 +353,8 @@ def _why_not(account: Account) -> str:
 
 def write_decisions(path: Path, account: Account) -> None:
     """``input,label,agreement``; an undecided input has no label."""
+    from folkmoot.files.tabular import write_table
     from folkmoot.network.storage.account import decisions_table
-    from folkmoot.tabular import write_table
 
     write_table(path, *decisions_table(account))
     say(f"wrote {path}", error=True)
@@ -368,7 +368,7 @@ def _write_page(path: Path, storage: Storage, stored: StoredMotion) -> None:
 
 
 def _write_certificate(path: Path, storage: Storage, stored: StoredMotion) -> None:
-    from folkmoot.durable import replace_file
+    from folkmoot.files.durable import replace_file
     from folkmoot.network.storage.certificate import write_certificate
 
     new_file("--certificate", path)

@@ -49,6 +49,8 @@ def status(folder: Folder, json: Json = False) -> None:
         f"disk: {used / (1 << 20):,.1f} of {disk / (1 << 20):,.0f} MB"
         + ("" if now.has_room else "; NO ROOM for new motions"),
     ]
+    if now.sandbox:
+        notes.append(f"sandbox of the model: {now.sandbox}")
     if now.epoch:
         notes.append(f"roster: epoch {now.epoch}, digest {now.moot}")
     if now.audit[0]:

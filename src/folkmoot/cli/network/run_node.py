@@ -26,6 +26,13 @@ Allow = Annotated[
 TrustPickle = Annotated[
     bool, typer.Option("--trust-pickle", help="Load a pickled model, which can run any code of its maker.")
 ]
+NoSandbox = Annotated[
+    bool,
+    typer.Option(
+        "--no-sandbox",
+        help="Load a model file in the node's own process, where it can do all that the node can.",
+    ),
+]
 ModelOption = Annotated[
     str | None,
     typer.Option(
@@ -108,6 +115,7 @@ def run(
         ),
     ] = "4GB",
     schema: SchemaFile = None,
+    no_sandbox: NoSandbox = False,
 ) -> None:
     """Run the node until Ctrl-C; the log is JSON on stderr, a line an event."""
     from folkmoot.network.service.node_file import read_node_file
@@ -134,6 +142,7 @@ def run(
             told.policy,
             told.chosen_schema(schema),
             told.weights,
+            not no_sandbox,
         ),
         faces=faces,
     )
@@ -162,6 +171,7 @@ def check(
     trust_pickle: TrustPickle = False,
     listen: Listen = None,
     schema: SchemaFile = None,
+    no_sandbox: NoSandbox = False,
     json: Json = False,
 ) -> None:
     """Say what is wrong before the node is started: key, port, model, roster, peers, clock."""
@@ -186,6 +196,7 @@ def check(
         weights=told.weights,
         policy=told.policy,
         holdout=told.holdout,
+        sandbox=not no_sandbox,
     )
 
     async def all_lines() -> list[Check]:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
-from folkmoot.comparison.printing import as_text
+from folkmoot.comparing.printing import as_text
 from folkmoot.comparison.who.rows import SHOWN
-from folkmoot.notebook import titled
-from folkmoot.tabular import write_table, written
+from folkmoot.files.tabular import write_table, written
+from folkmoot.pictures.notebook import titled
 
 LEVEL: Final = 0.05  # below it a difference counts as seen
 

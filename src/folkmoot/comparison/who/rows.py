@@ -11,9 +11,9 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from folkmoot.comparison.printing import as_text
-from folkmoot.notebook import titled
-from folkmoot.tabular import write_table, written
+from folkmoot.comparing.printing import as_text
+from folkmoot.files.tabular import write_table, written
+from folkmoot.pictures.notebook import titled
 
 SHOWN: Final = 20  # rows that are printed of many
 _ENDS: Final = 3  # of the best and of the worst

@@ -17,7 +17,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from folkmoot.durable import replace_file
+from folkmoot.files.durable import replace_file
 from folkmoot.network.membership.certificates import check_certificate, fingerprint_of, key_of
 from folkmoot.network.membership.fields import (
     check_addresses,

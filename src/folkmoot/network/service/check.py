@@ -52,7 +52,8 @@ async def check(settings: Settings) -> AsyncIterator[Check]:
     listen = settings.listen or me.listen
     yield Check("port", True, f"{listen}: this node is running") if running else free_port(listen)
     if settings.model:
-        yield _model(settings)
+        for line in _model(settings):
+            yield line
     try:
         roster = Roster.read(settings.roster)
         place = place_of(me, roster, settings)
@@ -89,16 +90,19 @@ def free_port(listen: str) -> Check:
     return Check("port", True, f"{listen} is free")
 
 
-def _model(settings: Settings) -> Check:
+def _model(settings: Settings) -> list[Check]:
     try:
         model = model_of(settings)
         known = labels_of(model, settings)
     except (ValueError, OSError, ImportError) as error:
-        return Check("model", False, str(error))
+        return [Check("model", False, str(error))]
     columns = "any number of" if model.columns is None else str(model.columns)
     labels = "unknown (give --labels when asking)" if known is None else ", ".join(known[:12])
     named = "checked by name" if model.schema else "unchecked, as they have no names (give --schema)"
-    return Check("model", True, f"takes {columns} columns, {named}; labels {labels}")
+    note = f"takes {columns} columns, {named}; labels {labels}"
+    if model.worker is not None:
+        model.worker.close()
+    return [Check("model", True, note), Check("sandbox", True, model.confinement)]
 
 
 def _check_rows(settings: Settings) -> Check:

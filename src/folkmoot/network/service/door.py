@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from folkmoot.durable import replace_file
+from folkmoot.files.durable import replace_file
 from folkmoot.network.membership.fields import parse_address
 
 DOOR: Final = "door.json"  # in the node's folder, mode 0600: where the door is, and the token

@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from folkmoot.arrays import Floats
+from folkmoot.files.tabular import open_table, shortened
 from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.models import Model, as_labels
 from folkmoot.network.wire.schema import Column, MismatchError
-from folkmoot.tabular import open_table, shortened
 from folkmoot.trust import Anchor
 
 LABEL: Final = "label"  # the column of a table that holds the truth

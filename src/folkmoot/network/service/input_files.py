@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from folkmoot.files.tabular import Table, open_table, text_table
 from folkmoot.network.service.schema_files import read_schema
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.schema import Column, Schema, described
-from folkmoot.tabular import Table, open_table, text_table
 
 
 def read_inputs(path: Path, schema: Path | None = None) -> Batch:

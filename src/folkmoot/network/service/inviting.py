@@ -15,6 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from folkmoot.arrays import Array
+from folkmoot.files.tabular import shortened
 from folkmoot.network.service.admission import Admission
 from folkmoot.network.service.check_rows import Contributor
 from folkmoot.network.service.interfaces import Inputs
@@ -31,7 +32,6 @@ from folkmoot.network.wire.invitation import Invitation, read_invitation
 from folkmoot.network.wire.motion import OLD, Motion, motion_name
 from folkmoot.network.wire.review import Review, owner_map, owners_digest
 from folkmoot.network.wire.schema import MismatchError
-from folkmoot.tabular import shortened
 
 INVITE_SHARE: Final = 0.2  # of the time until the deadline, for check rows to come
 LONGEST: Final = 30.0  # seconds for them

@@ -14,6 +14,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,8 @@ import numpy.typing as npt
 
 from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Array
-from folkmoot.extras import to_install
-from folkmoot.levels import to_levels
-from folkmoot.network.service.onnx_files import check_self_contained
+from folkmoot.files.skops_files import told
+from folkmoot.files.tabular import shortened
 from folkmoot.network.service.schema_files import read_schema, schema_beside
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.schema import (
@@ -37,57 +37,71 @@ from folkmoot.network.wire.schema import (
     check_schema,
     described,
 )
-from folkmoot.skops_files import read_skops, told
-from folkmoot.tabular import shortened
+from folkmoot.sandbox.loading import PICKLES, SUFFIXES, Loaded, columns_of, load, load_sandboxed
+from folkmoot.sandbox.process import Sandboxed, WorkerError
+from folkmoot.votes import to_levels
 
 KINDS = "FILE.skops, FILE.onnx, FILE.pkl, FILE.joblib or package.module:function"
 
 _OFF = 1e-3  # by how much probabilities of a row may miss 1: models of float32 do a little
-_PICKLES = (".pkl", ".pickle", ".joblib")
 _FUNCTION = re.compile(r"\w+(\.\w+)*:\w+(\.\w+)*")
-_ONNX_TYPES = {
-    "tensor(float)": np.float32,
-    "tensor(double)": np.float64,
-    "tensor(float16)": np.float16,
-    "tensor(int64)": np.int64,
-    "tensor(int32)": np.int32,
-    "tensor(int8)": np.int8,
-    "tensor(uint8)": np.uint8,
-    "tensor(bool)": np.bool_,
-}
 
 
 def load_model(
-    spec: str, *, allow: Sequence[str] = (), trust_pickle: bool = False, schema: Path | None = None
+    spec: str,
+    *,
+    allow: Sequence[str] = (),
+    trust_pickle: bool = False,
+    schema: Path | None = None,
+    hidden: Path | None = None,
 ) -> Model:
     """The model that ``spec`` names; ``allow`` has types that a skops file may hold besides harmless ones.
 
     ``schema`` is a file that declares its columns; without one, that beside the model, if there is any.
+    ``hidden`` is a folder: a model in a file is then loaded and asked in a sandbox, a process that cannot
+    open it. A function is code of this machine's owner, and runs in this process either way.
     """
-    model = _loaded(spec, allow, trust_pickle)
+    model = _loaded(spec, allow, trust_pickle, hidden)
     declared = schema if schema is not None else schema_beside(spec)
     if declared is not None:
         model.declare(read_schema(declared), str(declared))
     return model
 
 
-def _loaded(spec: str, allow: Sequence[str], trust_pickle: bool) -> Model:
+def _loaded(spec: str, allow: Sequence[str], trust_pickle: bool, hidden: Path | None) -> Model:
     path, suffix = Path(spec), Path(spec).suffix.lower()
-    if suffix in (".skops", ".onnx", *_PICKLES):
-        if suffix in _PICKLES and not trust_pickle:
+    if suffix in SUFFIXES:
+        if suffix in PICKLES and not trust_pickle:
             raise ValueError(
                 f"model {spec} must be trusted before it is loaded, as unpickling runs whatever code is in "
                 "the file: save it with skops instead, or add --trust-pickle if you made it yourself"
             )
         if not path.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), spec)
-        if suffix == ".onnx":
-            return _onnx(spec)
-        _make_current_folder_importable()  # types that are allowed may be there
-        return _estimator(spec, read_skops(spec, allow) if suffix == ".skops" else _unpickled(spec))
+        if hidden is None:
+            if suffix != ".onnx":
+                _make_current_folder_importable()  # types that are allowed may be there
+            return _fitted(spec, load(path.read_bytes(), spec, allow))
+        try:
+            found, worker = load_sandboxed(spec, allow, hidden=hidden)
+        except WorkerError as error:
+            raise ValueError(f"model {spec} must be one that can be loaded in a sandbox: {error}") from None
+        return _fitted(spec, found, worker)
     if is_function(spec):
         return _function(spec)
     raise ValueError(f"model must be {KINDS}: got {spec!r}")
+
+
+def _fitted(spec: str, found: Loaded, worker: Sandboxed[Any] | None = None) -> Model:
+    return Model(
+        spec,
+        found.predict,
+        labels=found.labels,
+        columns=columns_of(spec, found.columns),
+        names=found.names,
+        chances=found.chances,
+        worker=worker,
+    )
 
 
 def is_function(spec: str) -> bool:
@@ -157,12 +171,31 @@ class Model(ModelFacts):
         columns: int | None = None,
         names: Sequence[str] = (),
         chances: Callable[[Array], Any] | None = None,
+        worker: Sandboxed[Any] | None = None,
     ) -> None:
+        """``worker`` keeps the process in which it is; None: it is in this one."""
+        self.worker = worker
         super().__init__(
             spec, None, columns, tuple(Column(name) for name in names), chances=chances is not None
         )
         self.labels = None if labels is None else self._texts(labels)
         self._answer, self._chances = answer, chances
+
+    def during(self, wanted: Callable[[], bool]) -> AbstractContextManager[None]:
+        """End a sandboxed model that is still at work when its answers are not wanted any more."""
+        return nullcontext() if self.worker is None else self.worker.during(wanted)
+
+    @property
+    def confinement(self) -> str:
+        """What keeps it from doing harm, in one line."""
+        if self.worker is None:
+            return "none: it runs in the node's own process"
+        return self.worker.confinement.in_words()
+
+    @property
+    def is_confined(self) -> bool:
+        """Whether it is in a sandbox that lacks nothing."""
+        return self.worker is not None and self.worker.confinement.whole
 
     def declare(self, schema: Schema, source: str) -> None:
         """Say what the columns are: their names, if the model has none, and units and ranges."""
@@ -239,9 +272,10 @@ class Model(ModelFacts):
                 warnings.filterwarnings("ignore", message="X does not have valid feature names")
                 return answer(rows)
         except Exception as error:
+            said = str(error) if isinstance(error, WorkerError) else told(error)
             raise ValueError(
                 f"model {self.spec} must answer {len(rows)} rows of {rows.shape[1]} columns: it failed with "
-                f"{told(error)}"
+                f"{said}"
             ) from error
 
     def _one_a_row(self, answers: object, rows: int) -> list[object]:
@@ -290,74 +324,10 @@ def _text(label: object) -> str:
     raise ValueError(f"a label must be text or a finite number: got {label!r}")
 
 
-def _estimator(spec: str, estimator: Any) -> Model:
-    """A fitted estimator with scikit-learn's manners."""
-    if not callable(getattr(estimator, "predict", None)):
-        raise ValueError(f"model {spec} must have a method predict: it is a {type(estimator).__name__}")
-    return Model(
-        spec,
-        estimator.predict,
-        labels=getattr(estimator, "classes_", None),
-        columns=_columns(spec, getattr(estimator, "n_features_in_", None)),
-        names=_names(getattr(estimator, "feature_names_in_", None)),
-        chances=getattr(estimator, "predict_proba", None),
-    )
-
-
-def _unpickled(spec: str) -> Any:
-    import joblib  # reads what pickle wrote, too
-
-    try:
-        return joblib.load(spec)
-    except OSError:
-        raise
-    except Exception as error:
-        raise ValueError(f"model {spec} must be a pickle that can be loaded here: {told(error)}") from error
-
-
-def _onnx(spec: str) -> Model:
-    """An ONNX model on one thread, all of it in one file; its first output is the labels."""
-    try:
-        import onnxruntime
-    except ModuleNotFoundError:
-        raise ValueError(f"model {spec} needs onnxruntime: {to_install('onnx')}") from None
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only; they are raised as well
-    options.add_session_config_entry("session.load_model_format", "ONNX")  # not onnxruntime's own
-    data = Path(spec).read_bytes()  # once: what is checked is what is loaded
-    try:
-        check_self_contained(data)
-        session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    except ValueError as error:
-        raise ValueError(f"model {spec} must be an ONNX model in one file: {error}") from None
-    except Exception as error:  # onnxruntime's errors have no base of their own
-        raise ValueError(f"model {spec} must be an ONNX model: {told(error)}") from error
-    inputs = session.get_inputs()
-    if len(inputs) != 1:
-        names = ", ".join(each.name for each in inputs)
-        raise ValueError(f"model {spec} must have one input, all columns: it has {len(inputs)} ({names})")
-    (given,) = inputs
-    if given.type not in _ONNX_TYPES:
-        raise ValueError(f"model {spec} must take numbers: its input {given.name} is a {given.type}")
-    if len(given.shape) != 2 or isinstance(given.shape[0], int):
-        raise ValueError(
-            f"model {spec} must take any number of rows of columns: its input {given.name} has shape "
-            f"{given.shape}; export it with a first dimension that is free"
-        )
-    dtype, output = _ONNX_TYPES[given.type], session.get_outputs()[0].name
-    return Model(
-        spec,
-        lambda rows: session.run([output], {given.name: np.ascontiguousarray(rows, dtype=dtype)})[0],
-        columns=given.shape[1] if isinstance(given.shape[1], int) else None,
-    )
-
-
 def _function(spec: str) -> Model:
     """A function of a module, of an installed package or in the current folder."""
     function = imported(spec, "model")
-    columns = _columns(spec, getattr(function, "columns", None))
+    columns = columns_of(spec, getattr(function, "columns", None))
     return Model(spec, function, labels=getattr(function, "labels", None), columns=columns)
 
 
@@ -386,19 +356,6 @@ def imported(spec: str, what: str) -> Callable[..., Any]:
         )
     found: Callable[..., Any] = function
     return found
-
-
-def _columns(spec: str, value: object) -> int | None:
-    if value is None:
-        return None
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"columns of {spec} must be a number of at least 1: got {value!r}")
-    return int(value)
-
-
-def _names(value: Any) -> list[str]:
-    """The names of the columns that an estimator was fitted on, if they were named."""
-    return [] if value is None else [str(name) for name in value]
 
 
 def _make_current_folder_importable() -> None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from folkmoot.files.tabular import shortened
 from folkmoot.network.membership import identity
 from folkmoot.network.membership.fields import parse_address
 from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
@@ -28,7 +29,7 @@ from folkmoot.network.service.control import ControlServer, loopback
 from folkmoot.network.service.holdout import Holdout, read_holdout
 from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
-from folkmoot.network.service.models import Model, load_model
+from folkmoot.network.service.models import Model, is_function, load_model
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.parts import Lasting, Parts
 from folkmoot.network.service.past_performance import PastPerformance
@@ -42,7 +43,6 @@ from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.transports.places import Places
-from folkmoot.tabular import shortened
 
 LOCK: Final = "lock"
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others
@@ -69,6 +69,7 @@ class Settings:
     policy: Policy = field(default_factory=Policy)  # which motions it plays
     schema: Path | None = None  # declares the model's columns; None: the file beside the model, if any
     weights: Path | None = None  # what members' answers weigh
+    sandbox: bool = True  # a model in a file runs in a process that can do nothing but answer
 
 
 class Face(Protocol):
@@ -170,7 +171,7 @@ async def _serve(
     node = Assembly(chronicle, mesh, me.fingerprint, make, rng=rng, hold=mesh.hold, journal=log)
 
     def look() -> Status:
-        return status(node, mesh, settings.disk, labels)
+        return status(node, mesh, settings.disk, labels, model.confinement)
 
     door = ControlServer(node, settings.folder, labels, look)
     servers = []
@@ -192,6 +193,8 @@ async def _serve(
             "info", "listening", node=me.name, address=mesh.address, moot=roster.digest,
             participants=len(roster), model=settings.model, loop=type(loop).__module__.split(".")[0],
         )  # fmt: skip
+        ours = is_function(settings.model) or model.is_confined
+        log.write("info" if ours else "warning", "model", node=me.name, sandbox=model.confinement)
         node.start()
         for face in faces:
             shown = Shown(node, settings.folder, model, labels, look, log)
@@ -285,7 +288,11 @@ async def bound(opening: Any, address: str, option: str) -> Any:
 def model_of(settings: Settings) -> Model:
     """The model of a node, with what is declared of its columns."""
     return load_model(
-        settings.model, allow=settings.allow, trust_pickle=settings.trust_pickle, schema=settings.schema
+        settings.model,
+        allow=settings.allow,
+        trust_pickle=settings.trust_pickle,
+        schema=settings.schema,
+        hidden=settings.folder if settings.sandbox else None,
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from folkmoot.files.weight_files import read_weight_file
 from folkmoot.network.membership.roster import Roster
-from folkmoot.weight_files import read_weight_file
 
 UNKNOWN = 1.0  # the weight of a member that the file does not name
 

@@ -96,6 +96,7 @@ class Status(msgspec.Struct, frozen=True, tag=True):
     invitations: list[InvitationStatus] = []  # to send check rows for motions of this node
     audit: tuple[int, str] = (0, "")  # the number of the audit log's last entry, and its link: the head
     labels: list[str] | None = None  # that its model knows; None: it does not say
+    sandbox: str = ""  # what keeps its model from doing harm
 
 
 def newest_of(node: AnyNode) -> Node:
@@ -103,7 +104,9 @@ def newest_of(node: AnyNode) -> Node:
     return node.node if isinstance(node, Assembly) else node
 
 
-def status(node: AnyNode, mesh: Mesh, disk: int, labels: Sequence[str] | None = None) -> Status:
+def status(
+    node: AnyNode, mesh: Mesh, disk: int, labels: Sequence[str] | None = None, sandbox: str = ""
+) -> Status:
     """How a node is now; ``disk`` are the bytes that it may store, ``labels`` those that its model knows."""
     now, place = node.transport.now(), node.seat.place
     connected, benched = set(mesh.connected()), set(node.health.benched(now))
@@ -162,6 +165,7 @@ def status(node: AnyNode, mesh: Mesh, disk: int, labels: Sequence[str] | None = 
         invitations=_invitations(node, now),
         audit=node.storage.audit.head(),
         labels=None if labels is None else list(labels),
+        sandbox=sandbox,
     )
 
 

@@ -87,7 +87,8 @@ class Voter:
 
     def _votes(self, inputs: Array, labels: Sequence[str], wanted: Callable[[], bool]) -> ChunkVotes:
         questions = _Questions(self.model.predict, inputs, wanted)
-        said, why, detail = questions.put()
+        with self.model.during(wanted):
+            said, why, detail = questions.put()
         colour = {label: number for number, label in enumerate(labels)}
         votes = [UNCOLOURED if label is None else colour.get(label, UNCOLOURED) for label in said]
         strange = next((label for label in said if label is not None and label not in colour), None)
@@ -98,7 +99,9 @@ class Voter:
 
     def _numbers(self, inputs: Array, motion: Motion, wanted: Callable[[], bool]) -> ChunkVotes:
         labels = motion.labels if motion.answers == "probabilities" else None
-        said, why, detail = _Questions(lambda rows: self.model.numbers(rows, labels), inputs, wanted).put()
+        questions = _Questions(lambda rows: self.model.numbers(rows, labels), inputs, wanted)
+        with self.model.during(wanted):
+            said, why, detail = questions.put()
         votes = motion.form.nothing(len(inputs))
         for row, numbers in enumerate(said):
             if numbers is not None:

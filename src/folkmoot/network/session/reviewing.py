@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from folkmoot.arrays import Array, Bools, Ints, Singles
-from folkmoot.levels import from_levels
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.judgement import Judgement, heard_inputs, judge, most_heard
 from folkmoot.network.session.minutes import CheckRows, Minutes
@@ -24,7 +23,7 @@ from folkmoot.network.wire.review import OwnerMap
 from folkmoot.trust import Anchor, CheckedAnswers, check_answers, review_all
 from folkmoot.trust.checked import labels_of
 from folkmoot.trust.review import leads
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import UNCOLOURED, from_levels
 
 
 class Reviewing(Revealing):

@@ -9,7 +9,7 @@ from typing import Final, TextIO
 
 import msgspec
 
-from folkmoot.terminal import printable
+from folkmoot.files.terminal import printable
 
 LEVELS: Final = ("debug", "info", "warning", "error")
 

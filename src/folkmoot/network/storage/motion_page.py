@@ -17,9 +17,9 @@ from folkmoot.network.storage.storage import Storage, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import LOCAL, Motion
 from folkmoot.network.wire.verdict import first_votes, last_votes
+from folkmoot.outcome import Turns
 from folkmoot.player.form import Input, Moot, Talk
 from folkmoot.player.page import Player, player_data, player_page
-from folkmoot.turns import Turns
 from folkmoot.votes import UNCOLOURED
 from folkmoot.watching import closest_first
 

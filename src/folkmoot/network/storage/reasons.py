@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.explanation import Answer, ChangeOfMind, Explanation, Unheard, Voice
+from folkmoot.explanation import ChangeOfMind, Explanation, Reply, Unheard, Voice
 from folkmoot.explanation.explanation import CountedBy
 from folkmoot.explanation.words import called, shares_in_words
 from folkmoot.network.storage.account import outcome_of, why_undecided
@@ -117,7 +117,7 @@ def _changes(
             before=_label(before, labels),
             after=_label(after, labels),
             answers=tuple(
-                Answer(names[place], _label(said, labels), counted) for place, said, counted in told
+                Reply(names[place], _label(said, labels), counted) for place, said, counted in told
             ),
             tally=float(sum(said == after and counted for _, said, counted in told)),
             alpha=alpha,

@@ -15,9 +15,8 @@ import numpy as np
 
 from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Array, Bools, Colours, Floats
-from folkmoot.levels import LEVELS, from_levels
 from folkmoot.network.wire.packing import pack, packed_size, unpack
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import LEVELS, UNCOLOURED, from_levels
 
 Answers: TypeAlias = Literal["labels", "probabilities", "numbers"]
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Array, Floats
-from folkmoot.tabular import shortened
+from folkmoot.files.tabular import shortened
 
 LONGEST_COLUMN: Final = 200  # characters of a name; a unit may have a quarter
 LONGEST_UNIT: Final = 50

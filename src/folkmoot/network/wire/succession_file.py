@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from folkmoot.durable import replace_file
+from folkmoot.files.durable import replace_file
 from folkmoot.network.membership.fields import read_toml, toml_string, toml_strings
 from folkmoot.network.membership.roster import Roster
 from folkmoot.network.wire.succession import Succession

@@ -42,6 +42,14 @@ class Chances(NamedTuple):
     own: np.uint64  # 1 if the asker is not in its own urn
 
 
+class Known(NamedTuple):
+    """What the explicit kernel takes over from a faster one, to record the same run."""
+
+    chances: Chances  # of the table kernel, which draws winners by them; empty: every peer is drawn
+    one_move: bool  # the flip kernel draws whether the other class wins, and nothing else
+    seated: bool  # the bit-sliced kernel seats participants anew for each input
+
+
 class Results(NamedTuple):
     """What a kernel fills."""
 

@@ -1,9 +1,13 @@
 """The explicit kernel: every query really draws its k peers and counts their answers.
 
-The oracle of the other kernels, and the one that serves graphs, trust, weights and Byzantine participants
+The oracle of the other kernels, and the one that serves graphs, trust, weights and malicious participants
 whose answer depends on the query. Nodes are numbered with the honest ones first. With ``shared``, the
 schedule (who asks, whom) is one stream for all inputs, as in a network where a query carries the whole
 batch.
+
+It also records what the faster kernels play, with the same result. They draw only who asks and which class
+wins. Here the peers of such a query are drawn again until their answers have that winner, which is the law
+of the peers given the winner. In the mean that takes as many draws as there are outcomes of a query.
 """
 
 from __future__ import annotations
@@ -16,7 +20,17 @@ from folkmoot.adversaries.interface import Liars
 from folkmoot.arrays import Array
 from folkmoot.compiling import compiled
 from folkmoot.protocols.machine import Machine
-from folkmoot.simulation.kernels.arguments import Jobs, Notebook, Results, Talk, filled, notebook
+from folkmoot.simulation.kernels import bitsliced, flip, table
+from folkmoot.simulation.kernels.arguments import (
+    Chances,
+    Jobs,
+    Known,
+    Notebook,
+    Results,
+    Talk,
+    filled,
+    notebook,
+)
 from folkmoot.simulation.kernels.asking import ask_trusted, ask_uniformly, fresh_urn
 from folkmoot.simulation.kernels.rounds import (
     DIE,
@@ -34,6 +48,8 @@ from folkmoot.simulation.results import no_results
 from folkmoot.simulation.setting import Setting
 from folkmoot.simulation.sharing import Piece, by_jobs
 
+ZERO = np.uint64(0)
+
 
 def plays(setting: Setting, options: Options) -> bool:  # noqa: ARG001
     """Everything but guarded talks: it plays one input at a time, and these compare whole batches."""
@@ -43,13 +59,23 @@ def plays(setting: Setting, options: Options) -> bool:  # noqa: ARG001
 def pieces(setting: Setting, options: Options, results: Results) -> list[Piece]:
     """Jobs, each by itself."""
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
-    unused = notebook(0, 0, 0)
+    known, unused = as_played(setting, options), notebook(0, 0, 0)
 
     def some(first: int, last: int, halt: Array) -> None:
         jobs = Jobs(first, last, halt, options.seed, options.keys)
-        play(jobs, options.shared, talk, urns, liars, machine, results, unused)
+        play(jobs, options.shared, talk, urns, liars, machine, known, results, unused)
 
     return by_jobs(some, len(results.played), options.threads)
+
+
+def as_played(setting: Setting, options: Options) -> Known:
+    """What the kernel that plays this without a record draws in another way than this one."""
+    plain = replace(options, record=False)
+    seated = bitsliced.plays(setting, plain) and bitsliced.reseats(setting, plain)
+    if table.plays(setting, plain):
+        return Known(setting.chances, flip.plays(setting, plain), seated)
+    none = np.zeros(0, dtype=np.uint64)
+    return Known(Chances(none, none, np.zeros((0, 0), dtype=np.int64), np.uint64(0)), False, seated)
 
 
 def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebook:
@@ -58,9 +84,10 @@ def noted(setting: Setting, options: Options, i: int, repetition: int) -> Notebo
     job = repetition * len(setting.honest_votes) + i
     jobs = Jobs(job, job + 1, np.zeros(1, dtype=np.uint8), options.seed, options.keys)
     talk, urns, liars, machine = setting.talk, setting.urns, setting.liars, setting.machine
+    known = as_played(setting, options)
 
     def play_again(notes: Notebook) -> int:
-        return play(jobs, options.shared, talk, urns, liars, machine, results, notes)
+        return play(jobs, options.shared, talk, urns, liars, machine, known, results, notes)
 
     return filled(play_again, int(urns.size.max()), setting.classes)
 
@@ -73,6 +100,7 @@ def play(
     urns: Urns,
     liars: Liars,
     machine: Machine,
+    known: Known,
     results: Results,
     notes: Notebook,  # out: the turns, with room for none or for some
 ) -> int:
@@ -82,6 +110,8 @@ def play(
     sizes, alpha, starts, peers, trust, keep, pair, weights, asks_itself, nodes = urns
     sees, target, answers, number = liars
     after, colour, asking, start, decides, counts_wins = machine
+    chances, one_move, seated = known
+    chance, offset, fixed, own = chances
     decisions, played, asked, settled, history = results
     note, note_asked, note_said, note_counted = notes
     inputs, honest = votes.shape
@@ -97,13 +127,21 @@ def play(
     place = np.empty(nodes, dtype=np.int64)
     who = np.empty(sizes.max(), dtype=np.int64)
     heard = np.empty(sizes.max(), dtype=np.int8)
+    order = np.empty(honest, dtype=np.int64)
+    cast = np.empty(honest, dtype=votes.dtype)
+    by_chance = chance.size > 0
+    uniform = np.uint64(0)
     happened = 0
     for job in range(first_job, last_job):
         repetition, item = divmod(job, inputs)
         word, step = stream(seed, repetition, -1 if shared else keys[item], 1)
         die, die_step = stream(seed, repetition, keys[item], 2)
+        turns, turn_step = stream(seed, repetition, keys[item], 0)
         fresh_urn(starts, peers, keep, urn, place)
-        undecided = first_states(votes[item], start, colour, asking, node, held)
+        bitsliced.permutation(seed, repetition, keys[item], seated, order)
+        for i in range(honest):
+            cast[i] = votes[item, order[i]]
+        undecided = first_states(cast, start, colour, asking, node, held)
         won_so_far[:] = 0
         if record:
             history[job, 0] = held
@@ -113,55 +151,85 @@ def play(
         while used < rounds and not over and halt[0] == 0:
             for turn in range(honest):
                 i = turn
-                if not lockstep:
+                if by_chance:
+                    turns += turn_step
+                    uniform = mix(turns)
+                    if not lockstep:
+                        drawn, uniform = below(uniform, np.uint64(honest))
+                        i = np.int64(drawn)
+                elif not lockstep:
                     word += step
                     i = np.int64(below(mix(word), np.uint64(honest))[0])
                 s = node[i]
                 size = sizes[i]
-                if keep.size > 0:
-                    word = ask_trusted(
-                        size, word, step, starts[i], starts[i + 1], peers, trust, keep, pair, place, who
-                    )
-                else:
-                    word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
-                tally[:] = 0.0
-                total = 0.0
-                for j in range(size):
-                    peer = who[j]
-                    if peer < honest:
-                        said = colour[node[peer]]
+                wanted, other = -1, -1
+                if by_chance:
+                    fresh[i] = s
+                    if asking[s] == 0:
+                        continue
+                    if one_move:  # only whether the other class wins is drawn
+                        other = 1 - colour[s]
+                        if uniform < chance[offset[i] + np.uint64(held[other] + fixed[item, other])]:
+                            wanted = other
                     else:
-                        b = peer - honest
-                        if sees[b] == DIE:
-                            die += die_step
-                        seen = observation(sees[b], mix(die), number[i], held, colour[node[target[b]]])
-                        said = answers[b, item, seen + 1]
-                    heard[j] = said
-                    weight = weights[min(i, rows - 1), peer] if rows else 1.0
-                    total += weight
-                    if said >= 0:
-                        tally[said] += weight
+                        for c in range(classes):
+                            counted = np.uint64(held[c] + fixed[item, c])
+                            likely = chance[offset[i] + counted - (own if colour[s] == c else ZERO)]
+                            if uniform < likely:
+                                wanted = c
+                                break
+                            uniform -= likely
+                total = 0.0
+                won = -1
+                fits = False
+                while not fits and halt[0] == 0:
+                    if keep.size > 0:
+                        word = ask_trusted(
+                            size, word, step, starts[i], starts[i + 1], peers, trust, keep, pair, place, who
+                        )
+                    else:
+                        word = ask_uniformly(i, word, step, size, starts, asks_itself, nodes, urn, place, who)
+                    tally[:] = 0.0
+                    total = 0.0
+                    for j in range(size):
+                        peer = who[j]
+                        if peer < honest:
+                            said = colour[node[peer]]
+                        else:
+                            b = peer - honest
+                            if sees[b] == DIE:
+                                die += die_step
+                            seen = observation(sees[b], mix(die), number[i], held, colour[node[target[b]]])
+                            said = answers[b, item, seen + 1]
+                        heard[j] = said
+                        weight = weights[min(i, rows - 1), peer] if rows else 1.0
+                        total += weight
+                        if said >= 0:
+                            tally[said] += weight
+                    won = -1
+                    for c in range(classes):
+                        if reaches(tally[c], alpha[order[i]], total, size):
+                            won = c
+                    said_so = (won == other) == (wanted == other) if one_move else won == wanted
+                    fits = not by_chance or said_so
                 fresh[i] = s
                 if shared or asking[s] != 0:
                     asks += size
                 if asking[s] == 0 or size == 0:
                     continue
-                won = -1
-                for c in range(classes):
-                    if reaches(tally[c], alpha[i], total, size):
-                        won = c
                 ahead = wins_ahead(won_so_far, i, won, colour[s]) if counts_wins else 0
                 new = after[s, won + 1, ahead]
                 if note.shape[0] > 0:
                     if happened < note.shape[0]:
                         note[happened, 0] = used + 1
-                        note[happened, 1] = i
+                        note[happened, 1] = order[i]
                         note[happened, 2] = won
                         note[happened, 3] = colour[s]
                         note[happened, 4] = colour[new]
                         for c in range(classes):
                             note[happened, 5 + c] = tally[c] * size / total if total > 0 else 0.0
-                        note_asked[happened, :size] = who[:size]
+                        for j in range(size):
+                            note_asked[happened, j] = order[who[j]] if who[j] < honest else who[j]
                         note_said[happened, :size] = heard[:size]
                         note_counted[happened, :size] = True
                     happened += 1
@@ -189,7 +257,7 @@ def play(
             for later in range(used + 1, rounds + 1):
                 history[job, later] = held
         for i in range(honest):
-            decisions[job, i] = colour[node[i]]
+            decisions[job, order[i]] = colour[node[i]]
         played[job] = used
         asked[job] = asks
         settled[job] = over

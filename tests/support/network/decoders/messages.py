@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from folkmoot.levels import to_levels
 from folkmoot.network.storage.opened import read_opened
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
@@ -20,6 +19,7 @@ from folkmoot.network.wire.packing import pack
 from folkmoot.network.wire.review import CheckedForm, OwnerMap, Review, read_map
 from folkmoot.network.wire.schema import Column
 from folkmoot.network.wire.verdict import verdict
+from folkmoot.votes import to_levels
 from support.network.decoders.reader import INPUTS, Reader
 from support.network.moot_in_memory import Moot, keys_and_roster
 from support.network.number_moot import NumberMoot

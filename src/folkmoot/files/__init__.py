@@ -1,0 +1,1 @@
+"""Files: tables of votes and of inputs, saved models, and writing that outlives a crash."""

@@ -1,0 +1,72 @@
+"""Files of skops: which are read, what they may hold, and what is said of one that cannot be used.
+
+One rule for models of nodes and for moots that were learnt: nothing of a file is loaded before every type in
+it is known to be harmless, or was allowed by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+
+def read_skops(
+    path: str, allow: Iterable[str] = (), *, what: str = "model", advice: str | None = None
+) -> Any:
+    """What a file of ``skops.io.dump`` holds; as ``loaded_skops`` says."""
+    return loaded_skops(Path(path).read_bytes(), path, allow, what=what, advice=advice)
+
+
+def loaded_skops(
+    data: bytes, path: str, allow: Iterable[str] = (), *, what: str = "model", advice: str | None = None
+) -> Any:
+    """What the bytes of a file of ``skops.io.dump`` hold.
+
+    ``allow`` has types that it may hold besides harmless ones. ``advice`` is what to do about others; by
+    default it names the option that allows them.
+    """
+    import io
+    import zipfile
+
+    import skops.io
+
+    from folkmoot.files.harmless import HARMLESS, calling, check_buffers, check_schema, schema_of
+
+    allowed = frozenset(allow)
+    problem = "be a file that skops wrote"
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            schema = schema_of(archive, len(data))
+            dangerous = calling(schema)
+            types = skops.io.get_untrusted_types(data=data)
+            strange = [each for each in types if each not in HARMLESS and each not in allowed]
+            if not strange:
+                problem = "be harmless"
+                check_schema(schema, archive, allowed)
+                problem = "be whole"
+                found = skops.io.loads(data, trusted=types)
+                check_buffers(found)
+                return found
+    except Exception as error:  # not a zip file, no schema in it, a schema of something else
+        said = str(error) if type(error) is ValueError else told(error)
+        raise ValueError(f"{what} {path} must {problem}: {said}") from error
+    named = [f"{each} (which can run code)" if each in dangerous else each for each in strange]
+    otherwise = "if you trust who made it, add " + " ".join(f"--allow {each}" for each in strange)
+    raise ValueError(
+        f"{what} {path} must hold allowed types only: it has {', '.join(named)}; {advice or otherwise}"
+    )
+
+
+def write_skops(path: Path, thing: Any) -> None:
+    """Write a file that ``read_skops`` reads, packed: a forest is ten times smaller then."""
+    import zipfile
+
+    import skops.io
+
+    skops.io.dump(thing, path, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+
+
+def told(error: BaseException) -> str:
+    """The kind of an error and what it says."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

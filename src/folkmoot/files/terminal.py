@@ -1,0 +1,48 @@
+"""Text that others wrote, shown on a terminal: nothing in it is obeyed, and nothing in it can hide.
+
+Organisations, labels, reasons and evidence come from other people. An escape code in them could clear the
+screen or fake a line, a mark of writing direction could turn a name around.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+# Most lines are ASCII. Elsewhere str.isprintable() decides: it is false for control and format characters
+# (marks of direction among them), lone surrogates, separators of lines, odd spaces, unassigned ones.
+_PLAIN: Final = re.compile(r"[ -~]*")
+
+
+def printable(text: str) -> str:
+    r"""Write every character that a terminal could obey, or not show, as \\uXXXX.
+
+    Parameters
+    ----------
+    text : str
+        One line.
+
+    Returns
+    -------
+    str
+        The same line if all of it is printable; else with escapes, which JSON and TOML read back.
+
+    Examples
+    --------
+    >>> from folkmoot.files.terminal import printable
+    >>> print(printable("Universitätsspital"))
+    Universitätsspital
+    >>> print(printable("\x1b[2J north \u202e"))
+    \u001b[2J north \u202e
+    """
+    if _PLAIN.fullmatch(text):
+        return text
+    return "".join(each if each.isprintable() else _escaped(each) for each in text)
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    high, low = divmod(code - 0x10000, 0x400)
+    return f"\\u{0xD800 + high:04x}\\u{0xDC00 + low:04x}"  # a pair, as JSON has it

@@ -1,0 +1,118 @@
+"""Votes as bytes, one encoding each: labels in as few bits as they need, probabilities in 8, numbers in 64.
+
+No bytes at all are a ballot as well: of a member that votes on nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from folkmoot.arrays import Array, Bools, Floats, Ints
+from folkmoot.node.rules.numbers import MOST
+from folkmoot.node.session.header import Answers
+from folkmoot.votes import UNCOLOURED
+
+CERTAIN: Final = 255  # the levels of a ballot's row add up to this
+NOTHING: Final = -(1 << 63)  # no number
+
+
+class Ballots:
+    """How votes on so many inputs are written: labels (input,), probabilities (input, class), numbers."""
+
+    def __init__(self, answers: Answers, inputs: int, classes: int = 0) -> None:
+        self.answers, self.inputs, self.classes = answers, inputs, classes
+
+    def nothing(self) -> Ints:
+        """No vote on any input."""
+        if self.answers == "labels":
+            return np.full(self.inputs, UNCOLOURED, dtype=np.int64)
+        if self.answers == "numbers":
+            return np.full(self.inputs, NOTHING, dtype=np.int64)
+        return np.zeros((self.inputs, self.classes), dtype=np.int64)
+
+    def pack(self, votes: Ints) -> bytes:
+        """Votes as bytes."""
+        if self.answers == "labels":
+            bits = self.classes.bit_length()
+            spread = ((votes[:, None] + 1) >> np.arange(bits)) & 1
+            return np.packbits(spread.astype(np.uint8), bitorder="little").tobytes()
+        return votes.astype("<i8" if self.answers == "numbers" else np.uint8).tobytes()
+
+    def unpack(self, data: bytes) -> Ints:
+        """The votes in these bytes; ValueError unless they are what ``pack`` makes of them."""
+        if not data:
+            return self.nothing()
+        if len(data) != self.size:
+            raise ValueError(f"votes on {self.inputs} inputs must have {self.size} bytes: got {len(data)}")
+        if self.answers == "labels":
+            bits = self.classes.bit_length()
+            raw = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+            used = self.inputs * bits
+            spread: Ints = raw[:used].reshape(-1, bits).astype(np.int64) << np.arange(bits)
+            votes: Ints = spread.sum(axis=1) - 1
+            if raw[used:].any() or votes.max() >= self.classes:
+                raise ValueError(f"votes must be labels below {self.classes}, and end with zero bits")
+            return votes
+        if self.answers == "numbers":
+            numbers = np.frombuffer(data, "<i8").astype(np.int64)
+            if ((np.abs(numbers) > MOST) & (numbers != NOTHING)).any() or (numbers == -NOTHING).any():
+                raise ValueError(f"numbers must be within -{MOST}..{MOST} steps of the grid")
+            return numbers
+        levels = np.frombuffer(data, np.uint8).reshape(self.inputs, self.classes).astype(np.int64)
+        total = levels.sum(axis=1)
+        if ((total != CERTAIN) & (total != 0)).any():
+            raise ValueError(f"levels of an input must add up to {CERTAIN}, or to 0")
+        return levels
+
+    @property
+    def size(self) -> int:
+        """Bytes of votes."""
+        if self.answers == "labels":
+            return -(-self.inputs * self.classes.bit_length() // 8)
+        return self.inputs * (8 if self.answers == "numbers" else self.classes)
+
+    def is_ballot(self, data: bytes) -> bool:
+        """Whether these bytes are votes."""
+        try:
+            self.unpack(data)
+        except ValueError:
+            return False
+        return True
+
+    def table(self, votes: dict[int, bytes], n: int) -> Ints:
+        """The votes of n members (member, input, ...); nothing of those that have none."""
+        return np.stack([self.unpack(votes.get(i, b"")) for i in range(n)])
+
+
+def there(answers: Answers, table: Array) -> Bools:
+    """(member, input): whether there is a vote."""
+    if answers == "labels":
+        return np.asarray(table != UNCOLOURED)
+    return np.asarray(table != NOTHING) if answers == "numbers" else np.asarray(table.sum(axis=2) > 0)
+
+
+def levels_of(chances: Floats) -> Ints:
+    """Probabilities (input, class) as levels that add up to 255; NaN in a row is no vote.
+
+    Each is rounded down, and the largest remainders are raised by one, the first class before others.
+    """
+    known = np.isfinite(chances).all(axis=1) & (chances.sum(axis=1) > 0)
+    share = np.where(known[:, None], chances, 0.0)
+    share = CERTAIN * share / np.where(known, share.sum(axis=1), 1.0)[:, None]
+    found = np.floor(share).astype(np.int64)
+    lacking = np.where(known, CERTAIN - found.sum(axis=1), 0)
+    rank = np.argsort(np.argsort(found - share, axis=1, kind="stable"), axis=1, kind="stable")
+    return np.asarray(found + (rank < lacking[:, None]))
+
+
+def on_grid(numbers: Floats, step: float) -> Ints:
+    """Numbers as whole multiples of a step; NaN is no vote."""
+    known = np.isfinite(numbers)
+    steps = np.rint(np.where(known, numbers, 0.0) / step)
+    if (np.abs(steps) > MOST).any():
+        raise ValueError(
+            f"numbers must be within -{MOST}..{MOST} steps of {step:g}: got {numbers[known].max():g}"
+        )
+    return np.where(known, steps.astype(np.int64), NOTHING)

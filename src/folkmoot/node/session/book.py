@@ -1,0 +1,163 @@
+"""What was said by whom, and the evidence in it: two values for one slot, or a broken lock."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from folkmoot.node.session.frames import MARK
+from folkmoot.node.session.statement import NIL, Digest, Kind, Members, Said, Slot, Verify
+
+_AHEAD: Final = 32  # rounds beyond a member's own of which it keeps statements
+_KEPT: Final = 2  # values for one slot that are kept of whoever says more, unless others say them, too
+
+
+class Evidence(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Two statements of one member that no honest one makes."""
+
+    motion: Digest
+    one: Said
+    other: Said
+
+    def check(self, verify: Verify) -> None:
+        """ValueError unless it proves that its member lied."""
+        if not contradict(self.one, self.other):
+            raise ValueError("evidence must be two statements that contradict each other")
+        for said in (self.one, self.other):
+            if not verify(said.member, said.words(self.motion), said.signature):
+                raise ValueError("evidence must be signed by whom it is against")
+
+
+def contradict(one: Said, other: Said) -> bool:
+    """Whether an honest member would not have made both statements.
+
+    Two values for one slot; or a broken lock: precommit x in round r, and then a prevote y != x in a round
+    r' > r that is justified by no round from r on.
+    """
+    if one.member != other.member or not (one.sound and other.sound):
+        return False
+    if one.slot == other.slot:
+        return one.content != other.content
+    if one.kind == Kind.PREVOTE:
+        one, other = other, one
+    return (
+        (one.kind, other.kind) == (Kind.PRECOMMIT, Kind.PREVOTE)
+        and (one.poll, one.stage) == (other.poll, other.stage)
+        and NIL not in (one.value, other.value)
+        and one.value != other.value
+        and other.just < one.round < other.round
+    )
+
+
+class Book:
+    """The statements of a motion that a member holds, all of them verified."""
+
+    def __init__(self, motion: bytes, members: Members, polls: int) -> None:
+        self.motion, self.members, self.polls = motion, members, polls
+        self.evidence: dict[int, Evidence] = {}  # the first by member
+        self.round: dict[tuple[int, int], int] = {}  # by (poll, stage): the round that its holder is in
+        self.size = 0
+        self._slots: defaultdict[Slot, dict[int, list[Said]]] = defaultdict(dict)
+        self._tallies: defaultdict[Slot, defaultdict[bytes, set[int]]] = defaultdict(lambda: defaultdict(set))
+        self._ahead: defaultdict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+        self._locks: defaultdict[tuple[int, int, int], list[Said]] = defaultdict(list)
+        self._marks: dict[tuple[int, bytes, Slot, int], bytes] = {}
+        self._rounds: defaultdict[tuple[int, int, int], set[int]] = defaultdict(set)
+        self._many: defaultdict[tuple[int, int, int], dict[tuple[int, bytes], None]] = defaultdict(dict)
+
+    def add(self, said: Said) -> bool:
+        """Keep a statement; False if it is known, unsound, not of its member, or not worth keeping."""
+        if said.poll >= self.polls or said.member >= self.members.n or not said.sound:
+            return False
+        there = self._slots[said.slot].get(said.member, [])
+        if any(each.content == said.content for each in there):
+            return False
+        if len(there) >= _KEPT and not self._named_by_others(said):
+            return False
+        words = said.words(self.motion)
+        if not self.members.verify(said.member, words, said.signature):
+            return False
+        stage = said.poll, said.stage
+        if said.round > self.round.get(stage, 0) + _AHEAD:
+            self._ahead[stage][said.member] = max(said.round, self._ahead[stage].get(said.member, 0))
+            return False
+        self._marks[said.member, said.value, said.slot, said.just] = hashlib.sha256(words).digest()[:MARK]
+        self._slots[said.slot].setdefault(said.member, []).append(said)
+        who = self._tallies[said.slot][said.value]
+        who.add(said.member)
+        self._rounds[said.slot[:3]].add(said.round)
+        if len(who) > self.members.faults and said.value != NIL:
+            self._many[said.slot[:3]][said.round, said.value] = None
+        self.size += 1
+        if said.round > self._ahead[stage].get(said.member, -1) and said.kind != Kind.COMMIT:
+            self._ahead[stage][said.member] = said.round
+        self._look_for_lies(said, there)
+        return True
+
+    def _named_by_others(self, said: Said) -> bool:
+        """Others may need any value that another one says, too: a quorum may rest on it."""
+        return any(
+            member != said.member and any(each.value == said.value for each in kept[:_KEPT])
+            for member, kept in self._slots[said.slot].items()
+        )
+
+    def _look_for_lies(self, said: Said, there: list[Said]) -> None:
+        others = [each for each in there if each is not said]
+        if said.kind in (Kind.PREVOTE, Kind.PRECOMMIT) and said.value != NIL:
+            of_stage = self._locks[said.member, said.poll, said.stage]
+            others += of_stage
+            of_stage.append(said)
+        if said.member not in self.evidence:
+            for other in others:
+                if contradict(said, other):
+                    self.evidence[said.member] = Evidence(self.motion, other, said)
+                    return
+
+    def of(self, slot: Slot, member: int) -> list[Said]:
+        """What a member said there: nothing, one statement, or more of a liar."""
+        kept = self._slots.get(slot)
+        return kept.get(member, []) if kept else []
+
+    def all_of(self, slot: Slot) -> Iterator[Said]:
+        """All statements of a slot."""
+        for kept in self._slots.get(slot, {}).values():
+            yield from kept
+
+    def speakers(self, slot: Slot) -> int:
+        """How many members said anything there."""
+        return len(self._slots.get(slot, ()))
+
+    def tally(self, slot: Slot) -> dict[bytes, set[int]]:
+        """By value, who said it."""
+        return self._tallies.get(slot) or {}
+
+    def rounds(self, kind: Kind, poll: int, stage: int) -> list[int]:
+        """The rounds in which anybody made statements of this kind, in order."""
+        return sorted(self._rounds.get((kind, poll, stage), ()))
+
+    def supported(self, kind: Kind, poll: int, stage: int, least: int) -> list[tuple[int, bytes]]:
+        """(round, value) of what at least so many members said, and more than may lie; but for nil."""
+        found = self._many.get((kind, poll, stage), {})
+        return [
+            (number, value) for number, value in found
+            if len(self._tallies[kind, poll, stage, number][value]) >= least
+        ]  # fmt: skip
+
+    def round_of_some(self, poll: int, stage: int) -> int:
+        """The latest round that f + 1 members have reached: so an honest one has."""
+        reached = sorted(self._ahead[poll, stage].values(), reverse=True)
+        return reached[self.members.faults] if len(reached) > self.members.faults else 0
+
+    def mark(self, said: Said) -> bytes:
+        """What a statement is known by in a ``Have``."""
+        return self._marks[said.member, said.value, said.slot, said.just]
+
+    def everything(self) -> Iterator[Said]:
+        """All statements."""
+        for kept in self._slots.values():
+            for statements in kept.values():
+                yield from statements

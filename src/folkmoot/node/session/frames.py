@@ -1,0 +1,113 @@
+"""What nodes send each other about a motion: ``Told`` carries what others may lack, ``Have`` asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Final, TypeAlias
+
+import msgspec
+
+from folkmoot.node.session.statement import Digest, Number, Place, Round, Said
+
+MOST_BYTES: Final = 1 << 20  # of a frame
+MOST_VOTES: Final = 3 << 18  # bytes of the votes of a member
+_FULL: Final = 1 << 17  # bytes after which a reply goes on in another frame
+MARK: Final = 8  # bytes
+
+Votes: TypeAlias = Annotated[bytes, msgspec.Meta(max_length=MOST_VOTES)]
+Salt: TypeAlias = Digest
+
+
+class _Frame(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Any of the messages below."""
+
+
+class Body(_Frame, frozen=True):
+    """A set that is proposed, or was agreed on."""
+
+    poll: Number
+    stage: Number
+    body: bytes
+
+
+class Reveal(_Frame, frozen=True):
+    """The votes of a member. It is not signed: the agreed commitment binds it."""
+
+    poll: Number
+    member: Place
+    salt: Salt
+    votes: Votes
+
+
+class Told(_Frame, frozen=True, tag=0):
+    """Statements, sets and reveals of a motion."""
+
+    motion: Digest
+    said: tuple[Said, ...] = ()
+    bodies: tuple[Body, ...] = ()
+    reveals: tuple[Reveal, ...] = ()
+
+
+class Have(_Frame, frozen=True, tag=1):
+    """I am at this place of the motion and hold what has these marks: send me what I lack."""
+
+    motion: Digest
+    poll: Number
+    stage: Number
+    round: Round
+    marks: bytes
+
+
+class Secret(_Frame, frozen=True, tag=2):
+    """What a member stores before it commits, and nobody sends: its votes."""
+
+    motion: Digest
+    poll: Number
+    salt: Salt
+    votes: Votes
+
+
+_ENCODER: Final = msgspec.msgpack.Encoder()
+_WIRE: Final = msgspec.msgpack.Decoder(Told | Have)
+_STORED: Final = msgspec.msgpack.Decoder(Told | Secret)
+
+
+def encoded(frame: Told | Have | Secret) -> bytes:
+    """A frame as bytes."""
+    return _ENCODER.encode(frame)
+
+
+def read(frame: bytes) -> Told | Have:
+    """What a peer sent; ValueError if it is too long or none of ours."""
+    if len(frame) > MOST_BYTES:
+        raise ValueError(f"a frame must have at most {MOST_BYTES:,} bytes: got {len(frame):,}")
+    found: Told | Have = _WIRE.decode(frame)
+    return found
+
+
+def read_stored(record: bytes) -> Told | Secret:
+    """What was written into the journal."""
+    found: Told | Secret = _STORED.decode(record)
+    return found
+
+
+def split(motion: bytes, parts: Iterable[Said | Body | Reveal]) -> Iterator[Told]:
+    """Frames of bounded size that carry all of these."""
+    said: list[Said] = []
+    bodies: list[Body] = []
+    reveals: list[Reveal] = []
+    size = 0
+    for part in parts:
+        bulk = part.body if isinstance(part, Body) else part.votes if isinstance(part, Reveal) else b""
+        if size and size + len(bulk) > _FULL:
+            yield Told(motion, tuple(said), tuple(bodies), tuple(reveals))
+            said, bodies, reveals, size = [], [], [], 0
+        size += len(bulk) + 160
+        if isinstance(part, Said):
+            said.append(part)
+        elif isinstance(part, Body):
+            bodies.append(part)
+        else:
+            reveals.append(part)
+    if size:
+        yield Told(motion, tuple(said), tuple(bodies), tuple(reveals))

@@ -1,0 +1,273 @@
+"""A motion: one or two polls, and the answer that is computed from them.
+
+It knows no sockets, clocks, threads or files: ``received``, ``wake`` and ``vote`` say what happened and when,
+``take`` says what to store and, after that, what to send, and ``due`` when to be woken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from folkmoot.node.answer import answer_of, ballots_of, digest_of
+from folkmoot.node.session import desk
+from folkmoot.node.session.agreement import Pace
+from folkmoot.node.session.book import Book, Evidence
+from folkmoot.node.session.frames import MARK, Have, Secret, Told, read, read_stored
+from folkmoot.node.session.header import Header, motion_of
+from folkmoot.node.session.poll import Poll
+from folkmoot.node.session.speaker import Outbox, Speaker
+from folkmoot.node.session.statement import NIL, Kind, Members, Said, Sign, Verify
+
+_SLOWEST: Final = 8  # times the first pause between two requests
+_REMEMBERED: Final = 1 << 16  # signatures
+
+
+def _remembering(verify: Verify) -> Verify:
+    """The same, without the work where it was done before: a commitment comes alone and in sets."""
+    known: dict[tuple[int, bytes, bytes], bool] = {}
+
+    def verified(member: int, words: bytes, signature: bytes) -> bool:
+        what = member, words, signature
+        found = known.get(what)
+        if found is None:
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            found = known[what] = verify(member, words, signature)
+        return found
+
+    return verified
+
+
+class Motion:
+    """One member's part in a motion."""
+
+    def __init__(
+        self, header: Header, members: Members, me: int, sign: Sign, *, delta: float,
+        records: Iterable[bytes] = (), now: float = 0.0,
+    ) -> None:  # fmt: skip
+        """``records`` is the journal, in order: with it a member never says anything else than before."""
+        members = replace(members, verify=_remembering(members.verify))
+        self.header, self.members, self.me = header, members, me
+        self.name = motion_of(header.encoded())
+        self.book = Book(self.name, members, header.terms.polls)
+        self.speaker = Speaker(self.name, me, sign, self.book)
+        self.polls: list[Poll] = []
+        self.answer: bytes | None = None
+        self.alarms: set[int] = set()  # who computed another answer
+        self._delta = delta
+        self._asked_at = now  # when it last asked for what it lacks, or made progress
+        self._asked = 0  # times since it last made progress
+        self._helper = me
+        self._replied: dict[int, float] = {}
+        self._fetched: set[tuple[bytes, int]] = set()
+        self._stage = (1, 1)  # polls, and agreements in the last of them
+        self._unused: dict[int, Told] = {}  # by peer, the last with sets or votes that it could not judge yet
+        known = list(records)
+        secrets: dict[int, Secret] = {}
+        told: list[Told] = []
+        for record in known:
+            frame = read_stored(record)
+            if isinstance(frame, Secret):
+                secrets[frame.poll] = frame
+            else:
+                told.append(frame)
+        for each in told:
+            for said in each.said:
+                self.book.add(said)
+        self._secrets = secrets
+        self._open(now)
+        while sum(self._absorb(each, now) for each in told):
+            self._step(now)
+        if known:
+            outbox = self.speaker.outbox
+            outbox.records = [record for record in outbox.records if record not in set(known)]
+            self._say_again()
+
+    def _say_again(self) -> None:
+        """What it said last, and that it lacks what was said since."""
+        stage = self.polls[-1].stage
+        own = [
+            said for said in self.book.everything()
+            if said.member == self.me and said.poll == stage.poll
+            and (said.kind == Kind.COMMIT or (said.stage == stage.stage and said.round == stage.round))
+        ]  # fmt: skip
+        self.speaker.send(None, own)
+        if self.answer is None:
+            self.speaker.ask(None, desk.request(self.book, self.polls[-1]))
+
+    # What happens
+
+    @property
+    def wanted(self) -> int | None:
+        """The poll in which this member's votes are wanted: it has not committed there yet."""
+        poll = self.polls[-1]
+        return poll.number if poll.agreed is None and not poll.has_committed else None
+
+    @property
+    def tables(self) -> list[dict[int, bytes]]:
+        """The agreed votes of the polls that are over, by member."""
+        return [poll.table for poll in self.polls if poll.table is not None]
+
+    @property
+    def evidence(self) -> dict[int, Evidence]:
+        """Against whom this member holds evidence."""
+        return self.book.evidence
+
+    def vote(self, poll: int, votes: bytes, salt: bytes, now: float) -> None:
+        """Commit to votes of this member; ``salt`` is 32 random bytes."""
+        if self.wanted == poll:
+            self.polls[poll].commit(votes, salt)
+            self._step(now)
+
+    def received(self, peer: int, frame: bytes, now: float) -> None:
+        """Take in a frame of a member; ValueError if it is none of ours."""
+        message = read(frame)
+        if message.motion != self.name:
+            raise ValueError("a frame must be about this motion")
+        if isinstance(message, Have):
+            self._help(peer, message, now)
+        elif self._absorb(message, now, peer):
+            self._step(now)
+
+    def wake(self, now: float) -> None:
+        """Time has passed."""
+        self._step(now)
+        if self.answer is None and now >= self._stalls_at:
+            self._ask(now)
+
+    def due(self, now: float) -> float | None:
+        """When to be woken, unless something happens before."""
+        if self.answer is not None:
+            return None
+        times = [self._stalls_at, self.polls[-1].due(now)]
+        return min(each for each in times if each is not None)
+
+    def take(self) -> Outbox:
+        """What to store and, only then, to send."""
+        return self.speaker.take()
+
+    # Inside
+
+    def _open(self, now: float) -> None:
+        """The next poll, which binds what the one before decided."""
+        number = len(self.polls)
+        before = (self.polls[-1].stage.decided or NIL) if self.polls else NIL
+        pace = Pace(self._delta, self.header.terms.window)
+        form = ballots_of(self.header.terms, number, self.header.inputs)
+        poll = Poll(
+            number,
+            before,
+            pace=pace,
+            opened=now,
+            book=self.book,
+            speaker=self.speaker,
+            is_ballot=form.is_ballot,
+        )
+        poll.secret = self._secrets.get(number)
+        self.polls.append(poll)
+
+    def _absorb(self, told: Told, now: float, peer: int | None = None) -> bool:
+        """Keep what is new; whether anything was."""
+        fresh = [self.book.add(said) for said in told.said]
+        early = False
+        for body in told.bodies:
+            if body.poll >= len(self.polls) or body.stage >= len(self.polls[body.poll].agreements):
+                early = True
+                continue
+            poll = self.polls[body.poll]
+            if poll.agreements[body.stage].add_body(body.body):
+                fresh.append(True)
+                if body.stage == 0:
+                    fresh += [self.book.add(said) for said in poll.commitments.statements(body.body)]
+        for reveal in told.reveals:
+            if reveal.poll < len(self.polls):
+                fresh.append(self.polls[reveal.poll].add_reveal(reveal))
+                early = early or not (fresh[-1] or self.polls[reveal.poll].agreed)
+            else:
+                early = True
+        if early and peer is not None:
+            self._unused[peer] = told
+        if any(fresh):
+            self._asked_at, self._asked = now, 0
+        for said in told.said:
+            if said.kind == Kind.RESULT:
+                self._compare(said)
+        return any(fresh)
+
+    def _step(self, now: float) -> None:
+        while self.answer is None and self.polls[-1].step(now):
+            stage = len(self.polls), len(self.polls[-1].agreements)
+            if stage != self._stage:
+                self._stage = stage
+                unused, self._unused = self._unused, {}
+                for peer, told in unused.items():
+                    self._absorb(told, now, peer)
+            if self.polls[-1].table is not None:
+                if len(self.polls) < self.header.terms.polls:
+                    self._open(now)
+                    self._stage = 0, 0
+                else:
+                    self._conclude()
+        if self.answer is None:
+            self._fetch()
+
+    def _conclude(self) -> None:
+        """answer = rule(votes, H(C)); sign RESULT(H(answer))"""
+        coin = self.polls[0].agreements[0].decided or NIL
+        terms, inputs = self.header.terms, self.header.inputs
+        self.answer = answer_of(terms, inputs, self.tables, coin, self.members.n, self.members.faults)
+        last = len(self.polls) - 1
+        self.speaker.say((Kind.RESULT, last, 0, 0), digest_of(self.name, self.answer))
+        for said in self.book.all_of((Kind.RESULT, last, 0, 0)):
+            self._compare(said)
+
+    def _compare(self, said: Said) -> None:
+        """Who signs another result computes differently: an alarm, and never part of the decision."""
+        if self.answer is not None and said.value != digest_of(self.name, self.answer):
+            self.alarms.add(said.member)
+
+    @property
+    def _stalls_at(self) -> float:
+        """stalled 2 delta: Have; then less and less often"""
+        delta = self.polls[-1].pace.of(self.polls[-1].stage.round)
+        return self._asked_at + 2 * delta * min(1.5**self._asked, _SLOWEST)
+
+    def _ask(self, now: float) -> None:
+        """Have(stage, round, marks), first to all, then to the proposer and three others"""
+        poll = self.polls[-1]
+        have = desk.request(self.book, poll)
+        if self._asked == 0:
+            self.speaker.ask(None, have)
+        else:
+            helpers = {poll.stage.proposer(poll.stage.round)}
+            while len(helpers - {self.me}) < min(4, self.members.n - 1):
+                self._helper = (self._helper + 1) % self.members.n
+                helpers.add(self._helper)
+            for to in sorted(helpers - {self.me}):
+                self.speaker.ask(to, have)
+        self._asked_at, self._asked = now, self._asked + 1
+
+    def _fetch(self) -> None:
+        """Ask once for the set of a proposal, and once of f + 1 who voted for a set that did not come."""
+        stage = self.polls[-1].stage
+        for value, holders in stage.lacking().items():
+            many = min(len(holders), self.members.faults + 1)
+            if (value, many) not in self._fetched:
+                self._fetched.add((value, many))
+                have = desk.request(self.book, self.polls[-1])
+                turned = sorted(holders, key=lambda i: (i - self.me) % self.members.n)
+                for to in turned[:many]:
+                    self.speaker.ask(to, have)
+
+    def _help(self, peer: int, have: Have, now: float) -> None:
+        """Reply with what is lacking: bounded, and not more often than a frame takes."""
+        if len(have.marks) > MARK * 64 * self.members.n or len(have.marks) % MARK:
+            raise ValueError("a request must have whole marks, and not too many")
+        if now < self._replied.get(peer, float("-inf")) + self._delta / 2:
+            return
+        parts = desk.reply(self.book, self.polls, have)
+        if parts:
+            self._replied[peer] = now
+            self.speaker.send(peer, parts)

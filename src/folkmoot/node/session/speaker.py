@@ -1,0 +1,87 @@
+"""What a member says: each slot once, stored before it is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from folkmoot.node.session.book import Book
+from folkmoot.node.session.frames import Body, Have, Reveal, Secret, Told, encoded, split
+from folkmoot.node.session.statement import NO_ROUND, Kind, Said, Sign, Slot, words
+
+
+@dataclass
+class Outbox:
+    """What is to be stored, and after that what is to be sent: to a member, or with None to all others."""
+
+    records: list[bytes] = field(default_factory=list)
+    frames: list[tuple[int | None, bytes]] = field(default_factory=list)
+
+
+class Speaker:
+    """Signs what its member says, unless it has said something there before."""
+
+    def __init__(self, motion: bytes, me: int, sign: Sign, book: Book) -> None:
+        self.motion, self.me, self.book = motion, me, book
+        self.outbox = Outbox()
+        self._sign = sign
+
+    def has_said(self, kind: Kind, poll: int, stage: int, number: int) -> Said | None:
+        """Its own statement in a slot."""
+        said = self.book.of((kind, poll, stage, number), self.me)
+        return said[0] if said else None
+
+    def say(
+        self,
+        slot: Slot,
+        value: bytes,
+        *,
+        just: int = NO_ROUND,
+        store: Iterable[Said | Body | Reveal] = (),
+        send: Iterable[Said | Body | Reveal] = (),
+    ) -> bool:
+        """Say it to all, with what they may need beside it; False if it has said something there before.
+
+        ``store`` is what the member must still hold after a crash.
+        """
+        if self.book.of(slot, self.me):
+            return False
+        signature = self._sign(words(self.motion, self.me, slot, just, value))
+        kind, poll, stage, number = slot
+        said = Said(self.me, kind, poll, stage, number, just, value, signature)
+        self.store((said, *store))
+        self.book.add(said)
+        self.send(None, (said, *send))
+        return True
+
+    def store(self, parts: Iterable[Said | Body | Reveal]) -> None:
+        """Keep it in the journal, in one record."""
+        said: list[Said] = []
+        bodies: list[Body] = []
+        reveals: list[Reveal] = []
+        for part in parts:
+            if isinstance(part, Said):
+                said.append(part)
+            elif isinstance(part, Body):
+                bodies.append(part)
+            else:
+                reveals.append(part)
+        told = Told(self.motion, tuple(said), tuple(bodies), tuple(reveals))
+        self.outbox.records.append(encoded(told))
+
+    def store_secret(self, secret: Secret) -> None:
+        """Keep votes and salt, before anybody is told the commitment to them."""
+        self.outbox.records.append(encoded(secret))
+
+    def send(self, to: int | None, parts: Iterable[Said | Body | Reveal]) -> None:
+        """Send, after what is to be stored was stored."""
+        self.outbox.frames.extend((to, encoded(told)) for told in split(self.motion, parts))
+
+    def ask(self, to: int | None, have: Have) -> None:
+        """Ask a member, or all, for what is lacking."""
+        self.outbox.frames.append((to, encoded(have)))
+
+    def take(self) -> Outbox:
+        """What came together since the last time."""
+        taken, self.outbox = self.outbox, Outbox()
+        return taken

@@ -1,0 +1,32 @@
+"""``Picture``: a matplotlib figure that a notebook shows as a picture.
+
+IPython shows a figure as text unless pyplot, or ``%matplotlib inline``, has told it how to draw one. This one
+draws itself.
+"""
+
+from __future__ import annotations
+
+from io import BytesIO
+
+from matplotlib.figure import Figure
+
+
+class Picture(Figure):
+    """What every ``plot`` of the package returns if it is given no axes: a figure, to save or to show.
+
+    See Also
+    --------
+    matplotlib.figure.Figure : All its methods, such as ``savefig``.
+
+    Examples
+    --------
+    >>> from folkmoot.pictures.figure import Picture
+    >>> Picture(figsize=(2, 1))._repr_png_()[1:4]
+    b'PNG'
+    """
+
+    def _repr_png_(self) -> bytes:
+        """The picture, for IPython; where pyplot is in use, IPython's own way comes first."""
+        written = BytesIO()
+        self.savefig(written, format="png")
+        return written.getvalue()

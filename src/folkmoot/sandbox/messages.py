@@ -1,0 +1,109 @@
+"""What a worker and its parent say to each other: arrays by type and shape, and how something failed.
+
+The parent decodes what may come of a hostile file. So a type is one of a few, a shape must fit the bytes, and
+nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Final, TypeAlias, TypeVar
+
+import msgspec
+import numpy as np
+
+from folkmoot.arrays import Array
+
+_PLAIN: Final = re.compile(r"[<>|][biuf][1248]")
+_TEXT: Final = 2000  # characters of what is told of an error
+
+Reply = TypeVar("Reply")
+
+
+class Numbers(msgspec.Struct, frozen=True, tag=True):
+    """An array of numbers."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+    @property
+    def array(self) -> Array:
+        """The array, if these are one."""
+        if _PLAIN.fullmatch(self.dtype) is None or any(each < 0 for each in self.shape):
+            raise ValueError("it answers with an array that is none")
+        dtype = np.dtype(self.dtype)
+        if math.prod(self.shape) * dtype.itemsize != len(self.data):
+            raise ValueError("it answers with an array whose size does not fit its shape")
+        return np.frombuffer(self.data, dtype).reshape(self.shape)
+
+
+class Labels(msgspec.Struct, frozen=True, tag=True):
+    """An array of labels of any kind."""
+
+    values: list[str | bool | int | float]
+    shape: tuple[int, ...]
+
+    @property
+    def array(self) -> Array:
+        """The array, if these are one."""
+        if any(each < 0 for each in self.shape) or math.prod(self.shape) != len(self.values):
+            raise ValueError("it answers with an array whose size does not fit its shape")
+        found = np.empty(len(self.values), dtype=object)
+        found[:] = self.values
+        return found.reshape(self.shape)
+
+
+class Told(msgspec.Struct, frozen=True, tag=True):
+    """What a file says of itself when it is loaded, and the warnings about it."""
+
+    facts: msgspec.Raw
+    warnings: list[str]
+
+
+class Failed(msgspec.Struct, frozen=True, tag=True):
+    """An exception: its kind and what it says."""
+
+    kind: str
+    said: str
+
+    def __str__(self) -> str:
+        said = "".join(each if each.isprintable() else " " for each in self.said[:_TEXT])
+        return f"{self.kind:.80}: {said}" if said else f"{self.kind:.80}"
+
+
+AnyArray: TypeAlias = Numbers | Labels
+
+
+def packed(values: Any) -> AnyArray:
+    """An array as it is sent; ValueError if something in it is neither a number nor a text."""
+    array = np.asarray(values)
+    if array.dtype.kind in "biuf" and array.dtype.itemsize <= 8:
+        return Numbers(array.dtype.str, array.shape, array.tobytes())
+    return Labels([_plain(each) for each in array.ravel().tolist()], array.shape)
+
+
+def _plain(label: Any) -> str | bool | int | float:
+    value = label.item() if isinstance(label, np.generic) else label
+    if isinstance(value, float) and isinstance(label, np.generic) and not value.is_integer():
+        return str(label)  # as its own type shows it
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, (str, bool, float)) or (isinstance(value, int) and -(2**63) <= value < 2**64):
+        return value
+    raise ValueError(f"a label must be text or a finite number: got {label!r:.200}")
+
+
+def failed(error: BaseException) -> Failed:
+    """An exception as it is sent."""
+    return Failed(type(error).__name__[:80], str(error)[:_TEXT])
+
+
+def decoded(frame: bytes, kind: type[Reply]) -> Reply:
+    """What a worker has sent; ValueError if it is of another kind."""
+    try:
+        found: Reply = msgspec.msgpack.decode(frame, type=kind)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(f"it answers with something else than an answer: {error}") from None
+    return found

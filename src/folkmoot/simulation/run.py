@@ -1,0 +1,176 @@
+"""``SnowRun``: how a deliberation by Slush, Snowflake or Snowball was run, and the way to run it again.
+
+An input is run again to the same bits, from the same keys: its turns are those that led to its answer. Run
+with other first votes, or another seed, it tells how close the answer was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.arrays import Floats, Ints, Progress
+from folkmoot.outcome import Outcome, PlainSlush, Schedule, Turns
+from folkmoot.protocols import Slush
+from folkmoot.sampling import Trusting
+from folkmoot.simulation.absent import play_voters, some_are_absent, voters_of
+from folkmoot.simulation.play_options import Options
+from folkmoot.simulation.results import no_results, noted_turns, outcome_of
+from folkmoot.simulation.setting import Setting
+from folkmoot.simulation.sharing import share
+from folkmoot.votes import UNCOLOURED, Missing, Votes
+
+
+def play(setting: Setting, options: Options, missing: Missing, progress: Progress | None = None) -> Outcome:
+    """What the deliberation comes to, with how it was run."""
+    outcome = _outcome(setting, options, missing, progress)
+    fresh = replace(setting)  # without the tables that kernels made of it
+    return replace(outcome, run=SnowRun(fresh, options, missing, setting.adversaries))
+
+
+def _outcome(setting: Setting, options: Options, missing: Missing, progress: Progress | None) -> Outcome:
+    if some_are_absent(missing, setting, options):
+        return play_voters(setting, options, progress)
+    from folkmoot.simulation.kernels.choice import kernel_for  # with numba, which takes its time to import
+
+    results = no_results(setting, options)
+    kernel = kernel_for(setting, options)
+    share(kernel.pieces(setting, options, results), options.threads, progress)
+    return outcome_of(setting, options, results)
+
+
+@dataclass(frozen=True, eq=False)
+class SnowRun:
+    """A ``Run``. If only some participants took part, ``setting`` numbers these anew."""
+
+    setting: Setting
+    options: Options
+    missing: Missing
+    adversaries: Mapping[int, Adversary]
+    there: Ints | None = None  # (place,): the participants of the setting, by their own numbers; None: all
+    cast: Votes | None = None  # (participant, input): first votes of all, where the setting has others
+    by_trust: bool = False  # ``cast`` was weighed by trust; the setting has what came of it
+
+    @property
+    def protocol(self) -> Any:
+        """The rule."""
+        return self.setting.protocol
+
+    @property
+    def schedule(self) -> Schedule:
+        """One participant at a time, or all at once."""
+        return "lockstep" if self.setting.lockstep else "one"
+
+    @property
+    def seed(self) -> int:
+        """What seeds its randomness."""
+        return self.options.seed
+
+    @cached_property
+    def votes(self) -> Votes:
+        """(participant, input): the first votes as handed in."""
+        if self.by_trust and self.cast is not None:
+            return self.cast
+        own = self.setting
+        seen = handed_in(own.votes, own.adversaries, own.truth, own.classes, missing=self.missing)
+        if self.there is None or self.cast is None:
+            return seen
+        whole = self.cast.copy()  # what those who did not take part have said, they have said
+        whole[self.there] = seen
+        return whole
+
+    @property
+    def weights(self) -> Floats | None:
+        """(participant,): what an answer weighs to the median asker."""
+        own, law = self.setting, self.setting.sampling
+        if own.protocol.weights is not None:
+            return np.asarray(self._of_all(np.array(own.protocol.weights)))
+        if isinstance(law, Trusting) and law.weighted:
+            return np.asarray(self._of_all(np.median(law.weights[own.honest], axis=0)))
+        return None
+
+    def query(self, i: int) -> tuple[Ints, Ints]:
+        """k and alpha of each participant on input i."""
+        many = len(self.setting.votes)
+        size, alpha = np.zeros((2, many), dtype=np.int64)
+        own, seats = self._on(i)
+        if own is not None:
+            asking = seats[own.order[: int(own.honest.sum())]]
+            size[asking], alpha[asking] = own.urns.size, own.urns.alpha
+            alpha[size == 0] = 0
+        return self._of_all(size), self._of_all(alpha)
+
+    def turns(self, i: int, repetition: int) -> Turns:
+        """Who asked whom on input i."""
+        own, seats = self._on(i)
+        if own is None:
+            return Turns.none(self.setting.classes)
+        options, place = self.options, i
+        if own is not self.setting:
+            options, place = replace(options, keys=options.keys[[i]]), 0
+        turns = noted_turns(own, options, place, repetition).renumbered(seats)
+        return turns if self.there is None else turns.renumbered(self.there)
+
+    def decided(self, i: int, votes: Votes, times: int, seed: int) -> Ints | None:
+        """(variant, time): decisions on input i if these (participant, variant) are the first votes."""
+        own = self.setting
+        if own.guarded or self.by_trust:  # these compare answers over the whole batch
+            return None
+        mine = votes if self.there is None else votes[self.there]
+        variants, said = votes.shape[1], own.liars
+        alone = replace(
+            own,
+            votes=np.where(own.honest[:, None], mine, own.votes[:, [i]]),
+            truth=None if own.truth is None else np.repeat(own.truth[i], variants),
+            # What adversaries say may depend on which input it is, so it is not tabulated anew.
+            told=said._replace(
+                answers=np.ascontiguousarray(np.repeat(said.answers[:, i : i + 1], variants, 1))
+            ),
+        )
+        options = replace(
+            self.options, seed=seed, repeats=times, record=False, device="cpu",
+            keys=np.arange(variants), shared=False,
+        )  # fmt: skip
+        return np.asarray(np.atleast_2d(_outcome(alone, options, self.missing, None).decision).T)
+
+    def plain(self, i: int) -> PlainSlush | None:
+        """The closed form of the law of input i, if it has one."""
+        own, place = (self._on(i)[0], 0) if self.missing == "absent" else (self.setting, i)
+        if own is None or type(own.protocol) is not Slush or own.classes != 2 or own.lockstep:
+            return None
+        if own.guarded or self.by_trust or not own.exchangeable:
+            return None
+        named, alphas = own.fixed_counts[place], np.unique(own.honest_alpha)
+        liars = len(own.adversaries)
+        if alphas.size > 1 or (own.honest_votes[place] == UNCOLOURED).any():
+            return None
+        if named.max(initial=0) < liars:  # some are silent, or they do not all say the same
+            return None
+        return PlainSlush(
+            n=len(own.votes),
+            k=own.protocol.k,
+            alpha=int(alphas[0]),
+            liars=liars,
+            named=int(named.argmax()),
+            sampling=own.sampling,
+            rounds=own.rounds,
+        )
+
+    def _on(self, i: int) -> tuple[Setting | None, Ints]:
+        """The setting of input i, alone where some are absent from it, and who sits on each of its seats."""
+        if some_are_absent(self.missing, self.setting, self.options):
+            return voters_of(self.setting, i)
+        return self.setting, np.arange(len(self.setting.votes))
+
+    def _of_all(self, values: Any) -> Any:
+        """(participant,): values of those in the setting, 0 for all others."""
+        if self.there is None or self.cast is None:
+            return values
+        whole = np.zeros(len(self.cast), dtype=values.dtype)
+        whole[self.there] = values
+        return whole

@@ -1,0 +1,31 @@
+"""Storms of a few seeds, on all sizes and with all kinds of liars; the slow suite plays ten thousand."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.node.liars import KINDS
+from support.node.storms import SIZES, Told, play
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_what_is_promised_holds_in_storms(part: int) -> None:
+    told = Told()
+    for seed in range(20 * part, 20 * part + 20):
+        told.add(play(seed, SIZES[seed % len(SIZES)]))
+    assert told.storms == 20
+    assert told.honest_votes > 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_promised_holds_with_every_kind(kind: str) -> None:
+    for n in (4, 7):
+        for seed in (1, 2):
+            play(1000 + seed, n, [kind])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(100))
+def test_what_is_promised_holds_in_ten_thousand_storms(part: int) -> None:
+    for seed in range(10_000 + 100 * part, 10_000 + 100 * part + 100):
+        play(seed, SIZES[seed % len(SIZES)])
