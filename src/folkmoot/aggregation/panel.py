@@ -129,7 +129,7 @@ class Panel:
         if sure < 2:
             few = f"it has {sure} rows whose labels it can trust, and needs 2 to begin with"
             return Review(
-                mine, Linear(np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))), np.zeros(0, int), why
+                mine, Linear(np.zeros((0, 0)), np.zeros(0), np.zeros((0, 0))), np.zeros(0, int), few
             )
         allowed = (
             np.ones(len(mine), dtype=np.bool_) if self._side is None else self._side == self._side[judge]
@@ -206,8 +206,10 @@ class Panel:
 
     def _hear(self, votes: Features) -> tuple[Features, Features]:
         """The votes of each voice (row, voice, class), and their mean (row, class)."""
-        heard = votes if self.deaf is None else np.where(self.deaf[None, :, None], np.float32(0), votes)
-        cast: Features = heard.any(axis=2).astype(np.float32)
+        heard: Array = (
+            votes if self.deaf is None else np.where(self.deaf[None, :, None], np.float32(0), votes)
+        )
+        cast: Array = np.asarray(heard.any(axis=2), dtype=np.float32)
         voices = int(self._voice.max()) + 1
         if voices < votes.shape[1]:
             member = (self._voice[:, None] == np.arange(voices)).astype(np.float32)
@@ -219,7 +221,7 @@ class Panel:
     def _fit(self, rows: Ints, owner: Ints, expert: Features | None) -> Linear:
         heard, mean = self._heard
         features, bases = self._shaped(heard[rows], mean[rows], None if expert is None else expert[rows])
-        target = self._target[rows]
+        target: Features = self._target[rows]
         if not self._full:
             target, owner = self._columns(target).reshape(-1, 1), np.repeat(owner, self._kinds)
         return fit(features, bases, target, owner)
