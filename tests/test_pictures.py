@@ -12,14 +12,10 @@ from matplotlib.figure import Figure
 from sklearn.linear_model import LinearRegression
 
 import folkmoot
-from folkmoot import ConsensusRegressor, Slush, agree, deliberate
+from folkmoot import ConsensusRegressor, Slush, agree, deliberate, plot_convergence
 from folkmoot.aggregation import Median
 from folkmoot.datasets import homogeneous_votes, load_digits_moot
 from folkmoot.simulation import Agreement
-
-
-def outcome() -> Any:
-    return deliberate(homogeneous_votes(9, p=0.7, inputs=20).votes, Slush(5, 3), record=True)
 
 
 def agreement() -> Agreement:
@@ -36,7 +32,16 @@ def report_on_numbers() -> Any:
     return moot.report(X[30:], X[30:, 0] + 0.1, stacking=False)
 
 
-@pytest.mark.parametrize("make", [outcome, agreement, summary, report_on_numbers])
+def test_the_convergence_is_drawn_where_it_is_told() -> None:
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
+    outcome = deliberate(homogeneous_votes(9, p=0.7, inputs=20).votes, Slush(5, 3), record=True)
+    assert plot_convergence(outcome, ax=right) is figure
+    assert right.has_data()
+    assert not left.has_data()
+
+
+@pytest.mark.parametrize("make", [agreement, summary, report_on_numbers])
 def test_plots_draw_where_they_are_told(make: Callable[[], Any]) -> None:
     made, figure = make(), Figure()
     left, right = figure.subplots(1, 2)

@@ -51,11 +51,12 @@ def chromium() -> str:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A browser that believes that evil.example is this machine, as after DNS rebinding."""
+    executable = chromium()
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(
-            executable_path=chromium(),
+            executable_path=executable,
             args=["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"],
         )
         yield running

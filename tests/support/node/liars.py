@@ -273,6 +273,17 @@ def proposes_no_set(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Se
 
 
 @kind
+def proposes_its_reveal_that_nobody_holds(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+    found = _proposal(liar, message)
+    if found is None or found[1].stage == 0:
+        yield _changed_reveals(liar, message, lambda _: None)
+    else:
+        there = read_revealed(found[1].body)
+        members = sorted({*there.members, liar.me})
+        yield _proposing(liar, *found, encoded_set(Revealed.of(there.commitments, members, liar.world.n)))
+
+
+@kind
 def proposes_to_half(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
     if not own(liar, message, Kind.PROPOSE) or peer in liar.plan.half:
         yield encoded(message)

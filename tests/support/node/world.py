@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from folkmoot.node.session.header import Header, Terms
+from folkmoot.node.session.header import Header, Terms, motion_of
 from folkmoot.node.session.motion import Motion
 from folkmoot.node.session.statement import Members, Sign, most_faults
 
@@ -162,11 +162,13 @@ class World:
         nonce = hashlib.sha256(f"nonce {self.seed}".encode()).digest()[:16]
         self.header = Header(bytes(32), 0, nonce, 0.0, self.terms, self.inputs)
         self.header.check(self.n)
+        self.motion = motion_of(self.header.encoded())
         liars = most_faults(self.n) if self.faults is None else self.faults
         self.members = Members(self.n, liars, verify)
         self.random = random.Random(f"world {self.seed}")
         self.nodes: list[Node] = []
         self.partitions: list[tuple[float, float, frozenset[int]]] = []
+        self.crossing: frozenset[int] = frozenset()  # whom no partition holds up
         self._events: list[tuple[float, int, Callable[[], None]]] = []
         self._serial = 0
         self._once: set[object] = set()
@@ -192,7 +194,7 @@ class World:
         late = int.from_bytes(rolled[6:12], "big") / (1 << 48)
         if lost < self.weather.drop and self.time < self.weather.until:
             return
-        for begin, end, side in self.partitions:
+        for begin, end, side in self.partitions if not self.crossing & {sender, peer} else ():
             if begin <= self.time < end and (sender in side) != (peer in side):
                 return
         delay = min(-self.weather.delay * math.log1p(-late), self.weather.most)
