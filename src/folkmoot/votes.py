@@ -59,7 +59,7 @@ def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
 def check_truth(
     truth: npt.ArrayLike, inputs: int, classes: int | None = None, *, complete: bool = True
 ) -> Ints:
-    """The right class of every input; if not ``complete`` -1 where unknown. The first that is none is named."""
+    """The right class of every input; if not ``complete``, -1 where unknown. A wrong one is named."""
     values = np.asarray(truth)
     if values.shape != (inputs,):
         raise ValueError(f"truth must hold one class per input ({inputs}): got shape {values.shape}")
