@@ -26,7 +26,7 @@ def test_accuracies_are_over_votes_cast_on_inputs_with_a_truth() -> None:
 
 
 def test_truth_must_fit_and_be_known_somewhere() -> None:
-    with pytest.raises(ValueError, match=r"one colour per input \(2\): got shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"one class per input \(2\): got shape \(3,\)"):
         share_right([0, 1], [0, 1, 1])
     with pytest.raises(ValueError, match=r"known .* for at least one input"):
         share_right([0, 1], [-1, -1])

@@ -34,7 +34,7 @@ def test_ties_and_missing_majorities_are_visible() -> None:
     assert result.accuracies([0, 1, 1, 0]) == pytest.approx([(1 / 2 + 1 / 3 + 1 + 0) / 4])
     assert result.accuracy([-1, 1, 1, -1]) == pytest.approx(2 / 3)  # where the truth is known
     for bad in ([1], [1] * 5, 1):
-        with pytest.raises(ValueError, match=r"one colour per input \(4\)"):
+        with pytest.raises(ValueError, match=r"one class per input \(4\)"):
             result.accuracy(bad)
     with pytest.raises(ValueError, match="at least one input"):
         result.accuracy([-1] * 4)
@@ -53,8 +53,8 @@ def test_repetitions_come_first() -> None:
     )
     assert result.queries.shape == (4,)
     right = [(result.decision[repetition] == 1).mean() for repetition in range(4)]
-    assert result.accuracies(np.ones(6)).tolist() == right
-    assert result.accuracy(np.ones(6)) == pytest.approx(sum(right) / 4)
+    assert result.accuracies(np.ones(6, dtype=np.int64)).tolist() == right
+    assert result.accuracy(np.ones(6, dtype=np.int64)) == pytest.approx(sum(right) / 4)
     assert result.history is not None
     assert result.history.shape == (4, 6, 51, 2)
     assert len(plot_convergence(result).axes[0].get_lines()) == 6

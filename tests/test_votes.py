@@ -22,10 +22,10 @@ def test_colours_are_counted_where_the_caller_does_not_say() -> None:
 @pytest.mark.parametrize(
     ("votes", "classes", "error", "message"),
     [
-        ([[0, 1], [1, 5]], 2, ValueError, r"votes\[1, 1\] must satisfy -1 <= colour < 2: got 5"),
-        ([[0, 1], [2, 5]], 2, ValueError, r"votes\[1, 0\] must satisfy -1 <= colour < 2: got 2"),
-        ([[0, -2]], 3, ValueError, r"votes\[0, 1\] must satisfy -1 <= colour < 3: got -2"),
-        ([[0, -2]], None, ValueError, r"votes\[0, 1\] must satisfy -1 <= colour: got -2"),
+        ([[0, 1], [1, 5]], 2, ValueError, r"votes\[1, 1\] must satisfy -1 <= class < 2: got 5"),
+        ([[0, 1], [2, 5]], 2, ValueError, r"votes\[1, 0\] must satisfy -1 <= class < 2: got 2"),
+        ([[0, -2]], 3, ValueError, r"votes\[0, 1\] must satisfy -1 <= class < 3: got -2"),
+        ([[0, -2]], None, ValueError, r"votes\[0, 1\] must satisfy -1 <= class: got -2"),
         (np.array([[255]], dtype=np.uint8), 2, ValueError, "got 255"),  # not -1
         ([0, 1], 2, ValueError, r"the shape \(participant, input\): got the shape \(2,\)"),
         ([[[0]]], 2, ValueError, r"got the shape \(1, 1, 1\)"),

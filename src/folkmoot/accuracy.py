@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.arrays import Floats
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import UNCOLOURED, Votes, check_truth, known_inputs
 
 __all__ = [
     "LEAST_DOUBT",
@@ -100,12 +100,9 @@ def right_by_input(
     >>> right_by_input([2, 1, -1, -1], truth=[-1, 1, 1, 0], level=level).round(2)
     array([1.  , 0.  , 0.33])
     """
-    given, right = np.asarray(decision), np.asarray(truth)
-    if right.shape != given.shape[-1:]:
-        raise ValueError(f"truth must hold one colour per input ({given.shape[-1]}): got shape {right.shape}")
-    known = right != UNCOLOURED
-    if not known.any():
-        raise ValueError("truth must be known (not -1) for at least one input")
+    given = np.asarray(decision)
+    right = check_truth(truth, given.shape[-1], complete=False)
+    known = known_inputs(right)
     hits: Floats = (given[..., known] == right[known]).astype(np.float64)
     if level is None:
         return hits

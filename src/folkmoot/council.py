@@ -31,12 +31,12 @@ from folkmoot.aggregation import (
     Rows,
     TrimmedMean,
 )
-from folkmoot.aggregation.aggregating import check_aggregation, check_known_truth, check_table
+from folkmoot.aggregation.aggregating import check_aggregation, check_table
 from folkmoot.aggregation.counting import count_final_votes
 from folkmoot.aggregation.interface import Kind, ballots, counted
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.outcome import Outcome
-from folkmoot.votes import UNCOLOURED, Missing, class_count
+from folkmoot.votes import UNCOLOURED, Missing, check_truth, class_count, known_inputs
 
 __all__ = ["Council", "CouncilOutcome"]
 
@@ -279,7 +279,7 @@ class CouncilOutcome(Outcome):
     def accuracies(self, truth: npt.ArrayLike) -> Floats:
         """Measure the accuracy of the answers; an array of one, as there is one repetition."""
         self._needs_classes("accuracy", "error")
-        right = check_known_truth(truth, self.first.shape[1])
+        right = check_truth(truth, self.first.shape[1], complete=False)
         return np.array([right_shares(self.aggregated, right).mean()])
 
     def honest_accuracy(self, truth: npt.ArrayLike) -> float:
@@ -290,8 +290,8 @@ class CouncilOutcome(Outcome):
         if self.final is None:
             return self.accuracy(truth)
         self._needs_classes("accuracy", "error")
-        right = check_known_truth(truth, self.first.shape[1])
-        there = _known_inputs(right)
+        right = check_truth(truth, self.first.shape[1], complete=False)
+        there = known_inputs(right)
         return float((self.decisions[self.judges][:, there] == right[there]).mean())
 
     def error(self, truth: npt.ArrayLike) -> float:
@@ -347,7 +347,7 @@ class CouncilOutcome(Outcome):
 
 def right_shares(answers: Answers, truth: Ints) -> Floats:
     """(known input,): 1 where an answer is right, 1/m where the right class is one of m that are tied."""
-    there = _known_inputs(truth)
+    there = known_inputs(truth)
     right = truth[there]
     hits: Floats = (answers.decision[there] == right).astype(np.float64)
     if answers.choices is None or answers.tied is None:
@@ -355,13 +355,6 @@ def right_shares(answers: Answers, truth: Ints) -> Floats:
     tied = answers.tied[there]
     among = (tied & (answers.choices[there] == right[:, None])).any(axis=1)
     return np.asarray(np.where(among, 1 / np.maximum(tied.sum(axis=1), 1), hits))
-
-
-def _known_inputs(truth: Ints) -> Bools:
-    there: Bools = truth != UNCOLOURED
-    if not there.any():
-        raise ValueError("truth must be known (not -1) for at least one input")
-    return there
 
 
 def _rmse(numbers: Array, truth: Floats) -> float:

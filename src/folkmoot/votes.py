@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.arrays import Array, Bytes, Floats, Ints
+from folkmoot.arrays import Array, Bools, Bytes, Floats, Ints
 
 UNCOLOURED: Final = -1  # abstains, or has no answer yet
 RED: Final = 0
@@ -51,22 +51,34 @@ def check_votes(votes: npt.ArrayLike, classes: int | None = None) -> Votes:
         raise ValueError("votes must be colours, small numbers: got one above 2^63")
     if array.min() < UNCOLOURED or array.max() >= limit:
         row, column = (int(i) for i in np.argwhere((array < UNCOLOURED) | (array >= limit))[0])
-        rule = "-1 <= colour" if classes is None else f"-1 <= colour < {limit}"
+        rule = "-1 <= class" if classes is None else f"-1 <= class < {limit}"
         raise ValueError(f"votes[{row}, {column}] must satisfy {rule}: got {array[row, column]}")
     return array.astype(np.int64, copy=False)
 
 
-def check_truth(truth: npt.ArrayLike, inputs: int, classes: int) -> Ints:
-    """The right colour of every input; the first that is none is named."""
+def check_truth(
+    truth: npt.ArrayLike, inputs: int, classes: int | None = None, *, complete: bool = True
+) -> Ints:
+    """The right class of every input; if not ``complete``, -1 where unknown. A wrong one is named."""
     values = np.asarray(truth)
     if values.shape != (inputs,):
-        raise ValueError(f"truth must hold one colour per input ({inputs}): got shape {values.shape}")
+        raise ValueError(f"truth must hold one class per input ({inputs}): got shape {values.shape}")
     if values.dtype.kind not in "iu":
         raise TypeError(f"truth must be integers: got an array of {values.dtype}")
-    bad = np.flatnonzero((values < 0) | (values >= classes))
+    least = 0 if complete else UNCOLOURED
+    bad = np.flatnonzero((values < least) | (False if classes is None else values >= classes))
     if bad.size:
-        raise ValueError(f"truth[{bad[0]}] must satisfy 0 <= colour < {classes}: got {values[bad[0]]}")
+        limit = "" if classes is None else f" < {classes}"
+        raise ValueError(f"truth[{bad[0]}] must satisfy {least} <= class{limit}: got {values[bad[0]]}")
     return values.astype(np.int64)
+
+
+def known_inputs(truth: Ints) -> Bools:
+    """(input,): where the truth is known; ValueError if it is nowhere."""
+    there: Bools = truth != UNCOLOURED
+    if not there.any():
+        raise ValueError("truth must be known (not -1) for at least one input")
+    return there
 
 
 def vote_keys(votes: Votes) -> Ints:

@@ -16,7 +16,7 @@ from folkmoot.outcome import Outcome
 from folkmoot.player.form import Input, Moot, Talk
 from folkmoot.player.images import data_addresses
 from folkmoot.player.page import TALKS, Player, player_data, player_page
-from folkmoot.votes import UNCOLOURED, Votes
+from folkmoot.votes import UNCOLOURED, Votes, check_truth
 
 MOST_PARTICIPANTS = 1000  # more than that are not told apart on a ring
 _COLUMNS = 60  # of a row are shown
@@ -142,7 +142,7 @@ def talks_to_play(
     moots = _named(outcomes)
     first = next(iter(moots.values()))
     count = first.decisions.shape[-1]
-    known = None if truth is None else _truth(truth, count, first.classes)
+    known = None if truth is None else check_truth(truth, count, first.classes, complete=False)
     pictures = None if images is None else _images(images, count)
     table = None if rows is None else _rows(rows, count)
     called = [f"input {i}" for i in range(count)] if input_names is None else list(map(str, input_names))
@@ -220,18 +220,6 @@ def _writable(path: str | PathLike[str]) -> Path:
     if not where.parent.is_dir():
         raise ValueError(f"path must name a file in a folder that exists: there is no {where.parent}")
     return where
-
-
-def _truth(truth: npt.ArrayLike, count: int, classes: int) -> Ints:
-    values = np.asarray(truth)
-    if values.shape != (count,):
-        raise ValueError(f"truth must hold one colour per input ({count}): got shape {values.shape}")
-    if values.dtype.kind not in "iu":
-        raise TypeError(f"truth must be integers, -1 where it is not known: got an array of {values.dtype}")
-    bad = np.flatnonzero((values < UNCOLOURED) | (values >= classes))
-    if bad.size:
-        raise ValueError(f"truth[{bad[0]}] must satisfy -1 <= colour < {classes}: got {values[bad[0]]}")
-    return values.astype(np.int64)
 
 
 def _images(images: npt.ArrayLike, count: int) -> Array:

@@ -50,7 +50,7 @@ def test_steadfast_says_its_vote_in_the_talk() -> None:
         (lambda: colluding_votes(0, 2, seed=0), "inputs must satisfy inputs >= 1"),
         (lambda: colluding_votes(5, 1, seed=0), "classes must satisfy classes >= 2"),
         (lambda: colluding_votes(5, 2, seed=-1), "seed must satisfy seed >= 0"),
-        (lambda: stealthy_votes([[0, 1]], [0], 2, seed=0), r"one colour per input \(2\)"),
+        (lambda: stealthy_votes([[0, 1]], [0], 2, seed=0), r"one class per input \(2\)"),
         (lambda: stealthy_votes([[0, 5]], [0, 1], 2, seed=0), "class < 2: got 0 to 5"),
         (lambda: stealthy_votes([[0, 1]], [0, 1], 2, share=2, seed=0), "share must satisfy 0 <= share <= 1"),
     ],

@@ -218,7 +218,7 @@ def test_says_whether_it_converged() -> None:
 @pytest.mark.parametrize(
     ("votes", "options", "message"),
     [
-        ([[0, 3]], {}, r"votes\[0, 1\] must satisfy -1 <= colour < 2: got 3"),
+        ([[0, 3]], {}, r"votes\[0, 1\] must satisfy -1 <= class < 2: got 3"),
         ([[0, 1]], {"iterations": 0}, "iterations >= 1: got iterations=0"),
         ([[0, 1]], {"tolerance": -1e-3}, "0 <= tolerance <= 1: got tolerance=-0.001"),
         ([[0, 1]], {"tolerance": math.nan}, "got tolerance=nan"),

@@ -106,5 +106,5 @@ def test_bad_thresholds(n: int, options: dict[str, float], message: str) -> None
 
 def test_bad_votes() -> None:
     for rule in (majority, supermajority):
-        with pytest.raises(ValueError, match=r"votes\[0, 1\] must satisfy -1 <= colour < 2: got 2"):
+        with pytest.raises(ValueError, match=r"votes\[0, 1\] must satisfy -1 <= class < 2: got 2"):
             rule([[0, 2]] * 5, 2)

@@ -120,5 +120,5 @@ def test_bad_weights(weights: object, error: type[Exception], message: str) -> N
 
 
 def test_other_bad_input() -> None:
-    with pytest.raises(ValueError, match=r"votes\[1, 0\] must satisfy -1 <= colour < 2: got 4"):
+    with pytest.raises(ValueError, match=r"votes\[1, 0\] must satisfy -1 <= class < 2: got 4"):
         weighted_majority([[0], [4]], [1.0, 1.0], 2)

@@ -267,7 +267,7 @@ def test_json_html_and_pictures() -> None:
         ({"protocol": 3}, "protocol must be Council"),
         ({"protocol": {"majority": Council()}}, "names that no other line has: got majority"),
         ({"names": ["a"]}, r"names must hold one per participant \(7\): got 1"),
-        ({"labels": ["a", "b"]}, "-1 <= colour < 2"),
+        ({"labels": ["a", "b"]}, "-1 <= class < 2"),
         ({"truth": [0]}, r"truth must hold one class per input \(200\)"),
         ({"stacking": True}, "stacking learns from the truth"),
         ({"holdout": ([1], [2])}, "holdout must hold one per participant"),

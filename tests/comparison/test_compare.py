@@ -122,7 +122,7 @@ def test_a_label_may_be_right_though_nobody_voted_for_it() -> None:
     assert outcome.classes == 3
     np.testing.assert_array_equal(told.decisions, outcome.decisions)
     for talk in (compare, deliberate):
-        with pytest.raises(ValueError, match=r"^truth\[2\] must satisfy (-1|0) <= colour < 2: got 2$"):
+        with pytest.raises(ValueError, match=r"^truth\[2\] must satisfy (-1|0) <= class < 2: got 2$"):
             talk(votes, Slush(3, 2), truth=truth, classes=2)
 
 
@@ -274,10 +274,10 @@ def test_it_is_public() -> None:
         ({"protocol": {"a": SLUSH, "b": 3}}, TypeError, "protocol must be Slush"),
         ({"protocol": {"majority": SLUSH}}, ValueError, "names that no other line has: got majority"),
         ({"protocol": Slush(15, 8)}, ValueError, "1 <= k <= n-1"),
-        ({"truth": TRUTH[:-1]}, ValueError, r"one colour per input \(120\): got shape \(119,\)"),
+        ({"truth": TRUTH[:-1]}, ValueError, r"one class per input \(120\): got shape \(119,\)"),
         ({"truth": TRUTH * 1.0}, TypeError, "truth must be integers"),
-        ({"truth": TRUTH, "classes": 4, "votes": VOTES + 9}, ValueError, "must satisfy -1 <= colour < 4"),
-        ({"truth": TRUTH - 2}, ValueError, r"truth\[\d+\] must satisfy -1 <= colour < 3: got -2"),
+        ({"truth": TRUTH, "classes": 4, "votes": VOTES + 9}, ValueError, "must satisfy -1 <= class < 4"),
+        ({"truth": TRUTH - 2}, ValueError, r"truth\[\d+\] must satisfy -1 <= class < 3: got -2"),
         ({"truth": np.full(INPUTS, -1)}, ValueError, "known .* at least one input"),
         ({"adversaries": {15: Silent()}}, ValueError, r"adversaries must name participants 0..14: got 15"),
         ({"adversaries": {1: PerfectlyMalicious()}}, ValueError, "must know the truth: give truth="),

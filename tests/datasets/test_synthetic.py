@@ -97,11 +97,11 @@ def test_seeds_decide(one: int, other: int) -> None:
         (lambda: homogeneous_votes(3, 0.5, 9, classes=1), "classes must satisfy classes >= 2"),
         (
             lambda: homogeneous_votes(3, 0.5, 2, truth=[0, 2]),
-            r"truth\[1\] must satisfy 0 <= colour < 2: got 2",
+            r"truth\[1\] must satisfy 0 <= class < 2: got 2",
         ),
         (
             lambda: homogeneous_votes(3, 0.5, 2, truth=[0]),
-            r"one colour per input \(2\): got shape \(1,\)",
+            r"one class per input \(2\): got shape \(1,\)",
         ),
         (lambda: group_votes([], 5), "groups must hold at least one pair"),
         (lambda: group_votes([(2, 0.5), (0, 0.5)], 5), r"groups\[1\]\[0\] must satisfy"),

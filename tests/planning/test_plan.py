@@ -395,8 +395,8 @@ def test_a_count_of_liars_stays_while_participants_come() -> None:
         ({"n": 10, "p": 0.8, "target": 1.5}, "0 <= target <= 1"),
         ({"n": 10, "p": 0.8, "seed": -1}, "seed >= 0"),
         ({"n": 10, "p": 0.8, "truth": [0]}, "give votes=, too"),
-        ({"votes": [[0, 1]], "truth": [0]}, "truth must hold one colour per input"),
-        ({"votes": [[0, 1]], "truth": [0, 5]}, "truth must be colours from -1 to 1"),
+        ({"votes": [[0, 1]], "truth": [0]}, "truth must hold one class per input"),
+        ({"votes": [[0, 1]], "truth": [0, 5]}, "must satisfy -1 <= class < 2: got 5"),
         ({"votes": [[-1, -1]]}, "a task with a known truth and a vote on it"),
     ],
 )

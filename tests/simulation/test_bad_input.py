@@ -20,19 +20,19 @@ TRUST = np.ones((12, 12))
     [
         (np.zeros(5, dtype=int), Slush(3, 2), {}, "shape"),
         (np.zeros((0, 3), dtype=int), Slush(3, 2), {}, "at least one vote"),
-        (GOOD + 5, Slush(3, 2), {"classes": 2}, r"votes\[0, 0\] must satisfy -1 <= colour < 2: got 5"),
-        (GOOD - 2, Slush(3, 2), {}, r"votes\[0, 0\] must satisfy -1 <= colour: got -2"),
+        (GOOD + 5, Slush(3, 2), {"classes": 2}, r"votes\[0, 0\] must satisfy -1 <= class < 2: got 5"),
+        (GOOD - 2, Slush(3, 2), {}, r"votes\[0, 0\] must satisfy -1 <= class: got -2"),
         (GOOD, Slush(12, 7), {}, r"1 <= k <= n-1 .*got k=12, n=12"),
         (GOOD, Slush(13, 7), {"sampling": Everyone()}, "1 <= k <= n: got k=13, n=12"),
         (GOOD, Slush(3, [2] * 11), {}, r"one threshold per participant \(12\): got 11"),
         (GOOD, Slush(3, StrongConfidence([0.5] * 5)), {}, r"one threshold per participant \(12\): got 5"),
         (GOOD, Slush(3, 2, weights=[1.0] * 3), {}, r"one weight per participant \(12\): got 3"),
-        (GOOD, Slush(3, 2), {"truth": [0, 1]}, r"one colour per input \(3\): got shape \(2,\)"),
+        (GOOD, Slush(3, 2), {"truth": [0, 1]}, r"one class per input \(3\): got shape \(2,\)"),
         (
             GOOD,
             Slush(3, 2),
             {"truth": [0, 1, 2], "classes": 2},
-            r"truth\[2\] must satisfy 0 <= colour < 2: got 2",
+            r"truth\[2\] must satisfy 0 <= class < 2: got 2",
         ),
         (
             GOOD,

@@ -91,7 +91,7 @@ def test_confusion_starts_at_the_accuracy_and_goes_to_the_counts() -> None:
         (lambda: Anchor.of_confusion([[1, -2], [0, 1]]), "none negative"),
         (lambda: Anchor.of_confusion([[1.5, 2.0], [0.0, 1.0]]), "whole numbers"),
         (lambda: Anchor.of_holdout([0, 1], [0], 2), r"one length: got the shapes \(2,\) and \(1,\)"),
-        (lambda: Anchor.of_holdout([0, 1], [0, 2], 2), "0 <= colour < 2: got 2"),
+        (lambda: Anchor.of_holdout([0, 1], [0, 2], 2), "0 <= class < 2: got 2"),
         (lambda: Anchor.of_counts(1, 2).tail(1.5), "x must satisfy 0 <= x <= 1"),
     ],
 )

@@ -216,9 +216,9 @@ def test_nothing_to_begin_with() -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"votes": [[0, 1], [2, 0]]}, "votes[1, 0] must satisfy -1 <= colour < 2: got 2"),
-        ({"truth": [0, 5]}, "truth[1] must satisfy 0 <= colour < 2: got 5"),
-        ({"truth": [0]}, "truth must hold one colour per input (2)"),
+        ({"votes": [[0, 1], [2, 0]]}, "votes[1, 0] must satisfy -1 <= class < 2: got 2"),
+        ({"truth": [0, 5]}, "truth[1] must satisfy 0 <= class < 2: got 5"),
+        ({"truth": [0]}, "truth must hold one class per input (2)"),
         ({"publisher": [0, 2]}, "publisher must satisfy -1 <= participant < 2: got 0 to 2"),
         ({"publisher": [0]}, "publisher must hold one participant per row (2)"),
         ({"votes": np.full((2, 2, 2), 0.7)}, "votes[0, 0] must be probabilities that add up to 1"),

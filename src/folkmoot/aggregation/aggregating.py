@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from folkmoot import checks
 from folkmoot.aggregation.interface import Aggregation, Answers, Kind, Known
 from folkmoot.aggregation.plurality import Plurality
-from folkmoot.arrays import Array, Ints
-from folkmoot.votes import UNCOLOURED, check_votes
+from folkmoot.arrays import Array
+from folkmoot.votes import check_truth, check_votes
 
 
 def aggregate(
@@ -60,7 +58,7 @@ def aggregate(
     if kind != "labels":
         return rule.aggregate(table, Known(classes=classes))
     most = None if classes is None else checks.integer("classes", classes, least=1)
-    right = None if truth is None else check_known_truth(truth, table.shape[1])
+    right = None if truth is None else check_truth(truth, table.shape[1], complete=False)
     return rule.aggregate(table, Known(truth=right, classes=most))
 
 
@@ -108,16 +106,3 @@ def _kind(array: Array, rule: Aggregation) -> Kind:
     if "probabilities" in rule.takes and (array.ndim == 3 or "numbers" not in rule.takes):
         return "probabilities"
     return "numbers"
-
-
-def check_known_truth(truth: Any, inputs: int) -> Ints:
-    """The right classes, -1 where not known; the first that is none is named."""
-    right = np.asarray(truth)
-    if right.shape != (inputs,):
-        raise ValueError(f"truth must hold one class per input ({inputs}): got shape {right.shape}")
-    if right.dtype.kind not in "iu":
-        raise TypeError(f"truth must be integers: got an array of {right.dtype}")
-    bad = np.flatnonzero(right < UNCOLOURED)
-    if bad.size:
-        raise ValueError(f"truth[{bad[0]}] must be a class, or -1 where it is not known: got {right[bad[0]]}")
-    return right.astype(np.int64)

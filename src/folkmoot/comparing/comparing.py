@@ -23,7 +23,7 @@ from folkmoot.aggregation import (
     TrimmedMean,
     Weighted,
 )
-from folkmoot.aggregation.aggregating import check_aggregation, check_known_truth
+from folkmoot.aggregation.aggregating import check_aggregation
 from folkmoot.aggregation.gold import gold_known
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
 from folkmoot.comparing.how_sure.certainty import Certainty
@@ -36,7 +36,7 @@ from folkmoot.files.vote_files import VoteTable, named_votes
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol, protocols_in_words
 from folkmoot.simulation import deliberate
-from folkmoot.votes import UNCOLOURED, Missing
+from folkmoot.votes import UNCOLOURED, Missing, check_truth
 
 MEAN, BEST, FINAL = "mean participant", "best participant", "mean final vote"
 _NAMES_TAKEN: Final = (MEAN, BEST, FINAL, "majority", "Dawid-Skene", "weighted", "stacking")
@@ -364,7 +364,7 @@ def _judged(truth: Any, said: Array, known: Known | None, classes: int) -> tuple
     if truth is None:
         return None, np.zeros(inputs, dtype=np.bool_)
     if classes:
-        right: Array = check_known_truth(truth, inputs)
+        right: Array = check_truth(truth, inputs, complete=False)
         there = right != UNCOLOURED
         if known is not None and known.truth is not None:
             there &= known.truth == UNCOLOURED

@@ -147,12 +147,12 @@ def _checked(
         return cast, None, classes
     right = np.asarray(truth)
     if right.shape != cast.shape[1:]:
-        raise ValueError(f"truth must hold one colour per input ({cast.shape[1]}): got shape {right.shape}")
+        raise ValueError(f"truth must hold one class per input ({cast.shape[1]}): got shape {right.shape}")
     if right.dtype.kind not in "iu":
         raise TypeError(f"truth must be integers: got an array of {right.dtype}")
     bad = np.flatnonzero((right < UNCOLOURED) | (right >= classes))
     if bad.size:
-        raise ValueError(f"truth[{bad[0]}] must satisfy -1 <= colour < {classes}: got {right[bad[0]]}")
+        raise ValueError(f"truth[{bad[0]}] must satisfy -1 <= class < {classes}: got {right[bad[0]]}")
     return cast, right.astype(np.int64), classes
 
 

@@ -19,7 +19,7 @@ from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.baselines import vote_shares
 from folkmoot.theory import poisson_binomial
 from folkmoot.theory.votes_law import log_votes_law
-from folkmoot.votes import UNCOLOURED, Votes, check_votes
+from folkmoot.votes import UNCOLOURED, Votes, check_truth, check_votes
 
 
 class Start(NamedTuple):
@@ -145,13 +145,7 @@ class Observed(Crowd):
         count = chances.shape[1]
         known = np.ones(cast.shape[1], dtype=np.bool_)
         if truth is not None:
-            right = np.asarray(truth)
-            if right.shape != known.shape:
-                raise ValueError(
-                    f"truth must hold one colour per input ({known.size}): got shape {right.shape}"
-                )
-            if right.dtype.kind not in "iu" or right.max() >= count or right.min() < UNCOLOURED:
-                raise ValueError(f"truth must be colours from -1 to {count - 1}: got {truth!r}")
+            right = check_truth(truth, known.size, count, complete=False)
             known = right != UNCOLOURED
             chances = np.eye(count)[right]
         known &= (cast != UNCOLOURED).any(axis=0)

@@ -90,7 +90,7 @@ class Anchor:
         told = said != UNCOLOURED
         bad = [x for x in (said[told], true[told]) if x.size and (x.min() < 0 or x.max() >= classes)]
         if bad:
-            raise ValueError(f"answers and truth must satisfy 0 <= colour < {classes}: got {bad[0].max()}")
+            raise ValueError(f"answers and truth must satisfy 0 <= class < {classes}: got {bad[0].max()}")
         np.add.at(table, (true[told].astype(np.int64), said[told].astype(np.int64)), 1)
         return cls.of_confusion(table)
 

@@ -153,7 +153,7 @@ def check_answers(
     >>> check_answers([[0, 1], [1, 1]], truth=[0, 2], classes=2)
     Traceback (most recent call last):
     ...
-    ValueError: truth[1] must satisfy 0 <= colour < 2: got 2
+    ValueError: truth[1] must satisfy 0 <= class < 2: got 2
     """
     checks.integer("classes", classes, least=2)
     cast = check_ballots(votes, classes)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Array, Floats, Ints
-from folkmoot.votes import UNCOLOURED
+from folkmoot.votes import UNCOLOURED, known_inputs
 
 BALANCED: Final = "balanced_accuracy"  # scikit-learn's names
 MACRO_F1: Final = "f1_macro"
@@ -58,9 +58,7 @@ def balanced_scores(
     {'balanced_accuracy': 0.5, 'f1_macro': 0.487...}
     """
     right = np.asarray(truth)
-    known = right != UNCOLOURED
-    if not known.any():
-        raise ValueError("truth must be known (not -1) for at least one input")
+    known = known_inputs(right)
     told = np.atleast_2d(np.asarray(decisions))[:, known]
     answered = told[..., None] == np.arange(classes)
     shares = answered.astype(np.float64)
