@@ -48,6 +48,15 @@ def key_of(certificate: bytes) -> Ed25519PublicKey:
     return key
 
 
+def holds(key: Ed25519PublicKey, signature: bytes, words: bytes) -> bool:
+    """Whether the key has signed these words."""
+    try:
+        key.verify(signature, words)
+    except InvalidSignature:
+        return False
+    return True
+
+
 def check_certificate(data: bytes, name: str) -> None:
     """A certificate must serve as its own trust anchor, beside those of all others.
 
