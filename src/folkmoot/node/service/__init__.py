@@ -1,0 +1,1 @@
+"""The service of a node: many motions, a model, peers, and whoever asks."""
