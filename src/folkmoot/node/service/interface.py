@@ -394,7 +394,7 @@ class Service(Archive, Protocol):
         """What this node makes of inputs and terms; nothing is put, and nobody else is told."""
 
     async def reload(self) -> ModelFacts:
-        """Load the model that ``node.toml`` names now; if it cannot be, a ValueError, and the old one stays."""
+        """Load the model that ``node.toml`` names now; ValueError if it cannot: the old one stays."""
 
     def counts(self) -> Mapping[str, int]:
         """What is counted since the start, by name, such as ``frames_received`` and ``refused_token``."""
