@@ -1,1 +1,1 @@
-"""The service of a node: many motions, a model, peers, and whoever asks."""
+"""A running node: what it offers to those who talk to it, and what does the work."""
