@@ -11,8 +11,10 @@ from typing import Annotated, Final, Protocol, TypeAlias, TypeVar
 import msgspec
 
 from folkmoot.node.wire.messages import MOST_BYTES as MOST_BYTES
-from folkmoot.node.wire.messages import MOST_OLDER, Hello, Message
+from folkmoot.node.wire.messages import MOST_OLDER as MOST_OLDER
 from folkmoot.node.wire.messages import VERSION as VERSION
+from folkmoot.node.wire.messages import Hello as Hello
+from folkmoot.node.wire.messages import Message as Message
 
 Digest: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Signature: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=64, max_length=64)]
