@@ -9,10 +9,8 @@ from typing import Annotated, Final
 
 import msgspec
 
-from folkmoot.node.session.frames import MOST_BYTES
+from folkmoot.node.session.frames import MOST_BYTES as MOST_BYTES
 from folkmoot.node.session.statement import Digest
-
-__all__ = ["MOST_BYTES", "MOST_OLDER", "VERSION", "Hello", "Message", "encode", "read_hello"]
 
 VERSION: Final = "folkmoot/3"  # negotiated in the TLS handshake (ALPN)
 MOST_OLDER: Final = 15  # earlier rosters that a greeting names
