@@ -28,7 +28,7 @@ from folkmoot.learning.participants import ParticipantWarning
 MODELS = [LogisticRegression(max_iter=200), KNeighborsClassifier(3), GaussianNB()]
 
 
-class Says(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Says(ClassifierMixin, BaseEstimator):
     """A fitted model that looks its answers up, by the row's only number."""
 
     def __init__(self, answers: Any, classes: Any = ("a", "b", "c")) -> None:

@@ -17,7 +17,7 @@ from folkmoot.learning import ConsensusRegressor
 from folkmoot.learning.participants import ParticipantWarning
 
 
-class Says(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class Says(RegressorMixin, BaseEstimator):
     """A fitted model that looks its numbers up, by the row's only number."""
 
     def __init__(self, numbers: Any) -> None:
