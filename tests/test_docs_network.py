@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.account import account, find
 from folkmoot.network.wire.motion import Motion
+from folkmoot.node.membership.roster import Roster
 from support.network.moot_in_memory import Moot
 
 ROOT = Path(__file__).parents[1]

@@ -13,9 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.identity import CERTIFICATE, KEY, Identity
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service import assembly as assemblies
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.loop_delay import LoopDelay
@@ -32,6 +29,9 @@ from folkmoot.network.transports.places import Places
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.succession import Succession
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.identity import CERTIFICATE, KEY, Identity
+from folkmoot.node.membership.roster import Roster
 from folkmoot.runs.held_ports import HeldPorts
 from support.network.hostile_peer import eventually
 from support.network.moot_in_memory import ChunkVotes, InMemory

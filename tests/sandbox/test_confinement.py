@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.network.membership import identity
 from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.voter import Voter
+from folkmoot.node.membership import identity
 from folkmoot.sandbox.confinement import Confinement, possible
 from folkmoot.sandbox.loading import load_sandboxed
 from folkmoot.sandbox.process import Limits, WorkerError

@@ -20,9 +20,6 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Colours
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.identity import CERTIFICATE, KEY
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.operation import seat_of
 from folkmoot.network.service.parts import Parts
@@ -36,6 +33,9 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion, motion_name
 from folkmoot.network.wire.packing import pack
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.identity import CERTIFICATE, KEY
+from folkmoot.node.membership.roster import Roster
 from folkmoot.runs.held_ports import HeldPorts
 from support.network.moot_in_memory import ChunkVotes, InMemory
 

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Colours
-from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.parts import Lasting, Parts
@@ -28,6 +27,7 @@ from folkmoot.network.transports.places import Places
 from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.succession import Succession
+from folkmoot.node.membership.roster import Member, Roster
 from support.network.blank_storage import blank_storage
 from support.network.epochs import key_of, member
 from support.network.moot_in_memory import ChunkVotes, InMemory

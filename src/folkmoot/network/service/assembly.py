@@ -18,7 +18,6 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.access import Limits
 from folkmoot.network.service.driver import Observer
 from folkmoot.network.service.interfaces import Inputs
@@ -36,6 +35,7 @@ from folkmoot.network.transports.transport import Transport, Way
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name, read_header
+from folkmoot.node.membership.roster import Roster
 
 GRACE: Final = 60.0  # seconds in which motions under a roster that was replaced are still begun
 NEWS: Final = (5.0, 300.0)  # successors that a peer may tell of: a second, and at once

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.access import DAY, Limits
 from folkmoot.network.service.admission import (
     ANNOUNCEMENTS,
@@ -40,6 +39,7 @@ from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.messages import Answer, Ask
 from folkmoot.network.wire.motion import Motion, motion_name
+from folkmoot.node.membership.roster import Roster
 
 
 class Node:

@@ -20,10 +20,6 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from folkmoot.files.tabular import shortened
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.fields import parse_address
-from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
-from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
 from folkmoot.network.service.holdout import Holdout, read_holdout
@@ -43,6 +39,10 @@ from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.transports.places import Places
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.fields import parse_address
+from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
+from folkmoot.node.membership.roster import Member, Roster
 
 LOCK: Final = "lock"
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.check_rows import Contributor, LabelledRows
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.interfaces import AnyVoter, Inputs
@@ -21,6 +20,7 @@ from folkmoot.network.storage.storage import Storage
 from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import Motion
+from folkmoot.node.membership.roster import Roster
 
 
 @dataclass

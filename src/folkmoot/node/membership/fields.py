@@ -87,7 +87,7 @@ def parse_address(text: object, *, any_port: bool = False) -> tuple[str, int]:
 
     Examples
     --------
-    >>> from folkmoot.network.membership.identity import parse_address
+    >>> from folkmoot.node.membership.identity import parse_address
     >>> parse_address("north.example:7654")
     ('north.example', 7654)
     >>> parse_address("[::1]:7654")

@@ -18,8 +18,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from folkmoot.files.durable import replace_file
-from folkmoot.network.membership.certificates import check_certificate, fingerprint_of, key_of
-from folkmoot.network.membership.fields import (
+from folkmoot.node.membership.certificates import check_certificate, fingerprint_of, key_of
+from folkmoot.node.membership.fields import (
     check_addresses,
     check_keys,
     check_name,

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from folkmoot.network.membership.fields import read_toml, toml_string
+from folkmoot.node.membership.fields import read_toml, toml_string
 
 EXPORTED: Final = "exported.toml"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.membership.exported import read_exported
-from folkmoot.network.membership.identity import create
 from folkmoot.network.service.node_file import read_node_file
+from folkmoot.node.membership.exported import read_exported
+from folkmoot.node.membership.identity import create
 from support.command import assert_refused, run, run_json
 
 GOOD = (

@@ -20,14 +20,14 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from folkmoot.network.membership.certificates import (
+from folkmoot.node.membership.certificates import (
     check_certificate,
     fingerprint_of,
     key_of,
     make_certificate,
 )
-from folkmoot.network.membership.exported import exported_lines, read_exported
-from folkmoot.network.membership.fields import (
+from folkmoot.node.membership.exported import exported_lines, read_exported
+from folkmoot.node.membership.fields import (
     check_addresses,
     check_keys,
     check_name,
@@ -38,7 +38,7 @@ from folkmoot.network.membership.fields import (
     toml_string,
     toml_strings,
 )
-from folkmoot.network.membership.roster import Member
+from folkmoot.node.membership.roster import Member
 
 __all__ = ["DEFAULT_LISTEN", "Identity", "create", "load", "parse_address"]
 
@@ -79,7 +79,7 @@ class Identity:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot.network.membership.identity import create
+    >>> from folkmoot.node.membership.identity import create
     >>> with TemporaryDirectory() as folder:
     ...     node = create(f"{folder}/north", name="north", organisation="Northern clinic")
     >>> node.member().name, node.member().addresses
@@ -138,7 +138,7 @@ def create(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot.network.membership.identity import create
+    >>> from folkmoot.node.membership.identity import create
     >>> with TemporaryDirectory() as folder:
     ...     node = create(f"{folder}/north", name="north", listen="127.0.0.1:8000")
     >>> node.addresses
@@ -186,7 +186,7 @@ def load(folder: Path | str) -> Identity:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from folkmoot.network.membership.identity import create, load
+    >>> from folkmoot.node.membership.identity import create, load
     >>> with TemporaryDirectory() as folder:
     ...     made = create(f"{folder}/north", name="north")
     ...     print(load(f"{folder}/north") == made)

@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from folkmoot.network.membership.identity import Identity, create, load, parse_address
+from folkmoot.node.membership.identity import Identity, create, load, parse_address
 
 
 def context(folder: Path, trusted: list[Identity], side: int) -> ssl.SSLContext:

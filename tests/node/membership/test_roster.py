@@ -23,8 +23,8 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from folkmoot.network.membership.certificates import fingerprint_of, make_certificate
-from folkmoot.network.membership.roster import Member, Roster, examine, faults, quorum
+from folkmoot.node.membership.certificates import fingerprint_of, make_certificate
+from folkmoot.node.membership.roster import Member, Roster, examine, faults, quorum
 
 KEYS = [Ed25519PrivateKey.from_private_bytes(bytes([i]) * 32) for i in range(4)]
 
