@@ -20,14 +20,14 @@ from folkmoot import ConsensusClassifier, ConsensusRegressor, Slush, deliberate
 from folkmoot.learning.exporting import folder_names
 from folkmoot.network import Asker, Terms
 from folkmoot.network.service.holdout import read_holdout
-from folkmoot.network.service.models import load_model
 from folkmoot.network.service.node_file import read_node_file
 from folkmoot.network.service.operation import Settings
 from folkmoot.network.service.voter import Voter
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.number_verdict import NumberVerdict
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.roster import Roster
+from folkmoot.node.service.models import load_model
+from folkmoot.node.wire.batch import Batch
 from folkmoot.runs.held_ports import HeldPorts
 from folkmoot.runs.processes import Nodes
 from support.command import run

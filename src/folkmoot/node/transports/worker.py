@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from folkmoot.network.transports.transport import Result
+from folkmoot.node.transports.transport import Result
 
 
 class Worker:

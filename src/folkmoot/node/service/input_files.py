@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from folkmoot.files.tabular import Table, open_table, text_table
-from folkmoot.network.service.schema_files import read_schema
-from folkmoot.network.wire.batch import Batch
-from folkmoot.network.wire.schema import Column, Schema, described
+from folkmoot.node.service.schema_files import read_schema
+from folkmoot.node.wire.batch import Batch
+from folkmoot.node.wire.schema import Column, Schema, described
 
 
 def read_inputs(path: Path, schema: Path | None = None) -> Batch:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final, Generic
 
-from folkmoot.network.transports.transport import Peer, Receiver, Result
+from folkmoot.node.transports.transport import Peer, Receiver, Result
 
 _TWO: Final = struct.Struct(">QQ")
 _TIME: Final = struct.Struct(">d")

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from folkmoot.network.transports.budget import Budget
+from folkmoot.node.transports.budget import Budget
 
 
 @pytest.mark.parametrize("seed", range(20))

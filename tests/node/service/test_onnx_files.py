@@ -12,8 +12,8 @@ import pytest
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from onnx import ModelProto, SparseTensorProto, TensorProto, helper
 
-from folkmoot.network.service.models import load_model
 from folkmoot.node.membership import identity
+from folkmoot.node.service.models import load_model
 from folkmoot.sandbox.onnx_files import _PARTS, check_self_contained
 from support.onnx_files import write_onnx
 

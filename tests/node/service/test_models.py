@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from folkmoot.network.service.models import Model, load_model
+from folkmoot.node.service.models import Model, load_model
 from support.onnx_files import write_onnx
 
 RNG = np.random.default_rng(0)
@@ -202,7 +202,7 @@ def test_the_command_s_folder_is_importable_without_python_m(here: Path) -> None
     (here / "mine.py").write_text("def f(X): return [row.sum() > 0 for row in X]")
     script = here / "scripts" / "command.py"
     script.write_text(
-        "import sys\nfrom folkmoot.network.service.models import load_model\n"
+        "import sys\nfrom folkmoot.node.service.models import load_model\n"
         "print(*load_model('mine:f').predict([[1.0], [-1.0]]))\n"
         "assert not {'sklearn', 'skops', 'joblib', 'onnxruntime'} & set(sys.modules)\n"
     )

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from folkmoot.network.transports.memory import Network, Weather
+from folkmoot.node.transports.memory import Network, Weather
 
 
 class Ear:

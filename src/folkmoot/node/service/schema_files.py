@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from folkmoot.network.wire.schema import Column, Schema, check_schema
 from folkmoot.node.membership.fields import check_keys, read_toml
+from folkmoot.node.wire.schema import Column, Schema, check_schema
 
 SUFFIX: Final = ".schema.toml"
 _KEYS: Final = ("name", "unit", "low", "high")

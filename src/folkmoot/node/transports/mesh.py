@@ -20,14 +20,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from folkmoot.network.storage.journal import Journal
-from folkmoot.network.transports.budget import Budget
-from folkmoot.network.transports.tls import Connection, Limits, contexts
-from folkmoot.network.transports.transport import Receiver, Result, Way
-from folkmoot.network.transports.worker import Worker
-from folkmoot.network.wire import messages as m
+from folkmoot.node.log import Journal
 from folkmoot.node.membership.fields import parse_address
 from folkmoot.node.membership.roster import Member, Roster
+from folkmoot.node.transports.budget import Budget
+from folkmoot.node.transports.tls import Connection, Limits, contexts
+from folkmoot.node.transports.transport import Receiver, Result, Way
+from folkmoot.node.transports.worker import Worker
+from folkmoot.node.wire import messages as m
 
 DIAL_SECONDS: Final = 5.0
 SHORTEST, LONGEST = 0.25, 30.0  # seconds until a peer is dialled again

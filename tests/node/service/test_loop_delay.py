@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from folkmoot.network.service.loop_delay import KEPT, TICK, LoopDelay
+from folkmoot.node.service.loop_delay import KEPT, TICK, LoopDelay
 from folkmoot.protocols import machine
 from folkmoot.protocols.machine import tabulate
 from support.network.one_session import Table, colours

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from folkmoot.network.transports.transport import Connected, Receiver, Result, Transport, Way
 from folkmoot.node.membership.roster import Roster
+from folkmoot.node.transports.transport import Connected, Receiver, Result, Transport, Way
 
 
 class Places:

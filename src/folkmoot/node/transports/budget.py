@@ -20,7 +20,7 @@ class Allowances:
 
     Examples
     --------
-    >>> from folkmoot.network.transports.budget import Allowances
+    >>> from folkmoot.node.transports.budget import Allowances
     >>> allowances = Allowances(askers=2, most=8000)
     >>> allowances.pay(0, now=0.0, cost=3000, until=60.0)
     True

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from folkmoot.network.transports.mesh import Mesh
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.identity import CERTIFICATE, KEY
 from folkmoot.node.membership.roster import Roster
+from folkmoot.node.transports.mesh import Mesh
 
 
 def test_a_dialled_connection_is_closed_though_its_handshake_is_not_over(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ class LoopDelay:
 
     Examples
     --------
-    >>> from folkmoot.network.service.loop_delay import LoopDelay
+    >>> from folkmoot.node.service.loop_delay import LoopDelay
     >>> delay = LoopDelay()
     >>> delay.late(0.2)
     >>> [round(delay.quantile(share), 2) for share in (0.0, 0.5, 1.0)]

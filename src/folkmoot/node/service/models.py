@@ -25,9 +25,9 @@ from folkmoot.aggregation import LARGEST
 from folkmoot.arrays import Array
 from folkmoot.files.skops_files import told
 from folkmoot.files.tabular import shortened
-from folkmoot.network.service.schema_files import read_schema, schema_beside
-from folkmoot.network.wire.forms import Answers
-from folkmoot.network.wire.schema import (
+from folkmoot.node.service.schema_files import read_schema, schema_beside
+from folkmoot.node.session.header import Answers
+from folkmoot.node.wire.schema import (
     Alignment,
     Column,
     MismatchError,

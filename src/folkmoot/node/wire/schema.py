@@ -37,7 +37,7 @@ class Column(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
     Examples
     --------
-    >>> from folkmoot.network import Column
+    >>> from folkmoot.node.wire.schema import Column
     >>> Column("age", unit="years", low=0, high=120)
     Column(name='age', unit='years', low=0.0, high=120.0)
     >>> Column("age", low=5, high=1)

@@ -24,8 +24,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, cast
 
-from folkmoot.network.transports.budget import Budget
-from folkmoot.network.wire import messages as m
+from folkmoot.node.transports.budget import Budget
+from folkmoot.node.wire import messages as m
 
 _HELLO_BYTES: Final = 1024
 _HANDSHAKE_BYTES: Final = 64 * 1024
@@ -237,12 +237,11 @@ class Connection(asyncio.Protocol):
 
     def _greet(self, frame: bytes) -> None:
         try:
-            hello = m.decode(frame)
+            hello = m.read_hello(frame)
         except ValueError:
-            hello = None
-        if not isinstance(hello, m.Hello):
             self.drop("did not say hello")
-        elif self._hub.greeted(self, hello):
+            return
+        if self._hub.greeted(self, hello):
             self._tell()
         else:
             self.drop("has another roster")
