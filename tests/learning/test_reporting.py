@@ -14,8 +14,8 @@ from sklearn.naive_bayes import GaussianNB
 from folkmoot import Slush
 from folkmoot.aggregation import Median, PeerReview
 from folkmoot.datasets import MootData, load_digits_moot
-from folkmoot.moot import ConsensusClassifier, ConsensusRegressor
-from folkmoot.moot.reporting import reports
+from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
+from folkmoot.learning.reporting import reports
 
 
 @pytest.fixture(scope="module")
