@@ -18,7 +18,7 @@ from support.network.moot_in_memory import Moot
 ROOT = Path(__file__).parents[1]
 CODE = {
     path: path.read_text()
-    for part in ("network", "web")  # a node, and what shows it
+    for part in ("network", "node", "web")  # a node, and what shows it
     for path in (ROOT / "src" / "folkmoot" / part).rglob("*.py")
 }
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()

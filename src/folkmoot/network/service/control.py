@@ -35,9 +35,9 @@ from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.messages import decoded
 from folkmoot.network.wire.motion import CHUNK_BYTES, LOCAL, MOST_ASKED, Motion
 from folkmoot.network.wire.review import Review, to_be_invited
-from folkmoot.network.wire.schema import Schema
 from folkmoot.node.membership.fields import parse_address
 from folkmoot.node.membership.roster import faults
+from folkmoot.node.wire.schema import Schema
 
 TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
 _MOST: Final = 2 << 20  # a motion must fit into a frame of the network, which is shorter

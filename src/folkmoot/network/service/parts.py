@@ -17,10 +17,10 @@ from folkmoot.network.session.opening import ShownRows
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.storage import Storage
-from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import Motion
 from folkmoot.node.membership.roster import Roster
+from folkmoot.node.transports.transport import Transport
 
 
 @dataclass
