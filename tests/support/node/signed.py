@@ -17,11 +17,13 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from folkmoot.node.answer import ballots_of
+from folkmoot.node.certificate import certificate_of
 from folkmoot.node.membership.certificates import fingerprint_of, holds
 from folkmoot.node.membership.roster import Member, Roster
+from folkmoot.node.session.frames import Told, encoded, read
 from folkmoot.node.session.header import Terms, motion_of
 from folkmoot.node.session.motion import Motion
-from folkmoot.node.session.statement import Members
+from folkmoot.node.session.statement import Kind, Members, Said, asked
 from support.node.world import Node, Weather, World
 
 NAMES = ("north", "south", "west", "east", "centre", "coast", "hills")
@@ -129,3 +131,28 @@ def decided(world: SignedWorld, place: int = 0) -> Motion:
     assert motion is not None
     assert motion.answer is not None
     return motion
+
+
+class Twice(SignedNode):
+    """A member that signs a second commitment in its first poll: it is struck."""
+
+    def send(self, peer: int, frame: bytes) -> None:
+        """With the second one beside the first."""
+        message = read(frame)
+        if isinstance(message, Told):
+            others = [self._other(said) for said in message.said if self._is_own(said)]
+            frame = encoded(msgspec.structs.replace(message, said=(*message.said, *others)))
+        super().send(peer, frame)
+
+    def _is_own(self, said: Said) -> bool:
+        return (said.member, said.kind, said.poll) == (self.me, Kind.COMMIT, 0)
+
+    def _other(self, said: Said) -> Said:
+        other = msgspec.structs.replace(said, value=hashlib.sha256(said.value).digest())
+        signature = self.world.keys[self.me].sign(other.words(self.world.motion))
+        return msgspec.structs.replace(other, signature=signature)
+
+
+def certificate(world: SignedWorld, place: int = 0) -> bytes:
+    """As the node at a place writes it."""
+    return certificate_of(decided(world, place), world.keys[0].sign(asked(world.motion)))

@@ -28,9 +28,10 @@ from folkmoot.node.membership.fields import (
     toml_string,
     toml_strings,
 )
+from folkmoot.node.session.statement import most_faults
 
 # What may stand in a file: the last two say who let it replace the one before (``wire/succession_file.py``).
-KEYS = ("epoch", "previous", "participants", "replaced", "signatures")
+KEYS = ("faults", "epoch", "previous", "participants", "replaced", "signatures")
 HEADER = """\
 # Who takes part in this moot; the same for all of them. Each line is what `folkmoot node init` printed.
 # `folkmoot roster add`, `remove` and `check` look after it; they keep no comments but these.
@@ -110,11 +111,20 @@ class Roster:
     participants: tuple[Member, ...]
     epoch: int = 0  # how many rosters came before it
     previous: str = ""  # the digest of the one before it, in hex; the first has none
+    tolerated: int | None = None  # how many may lie, if the members agreed on fewer than n allows
 
-    def __init__(self, participants: Iterable[Member], *, epoch: int = 0, previous: str = "") -> None:
+    def __init__(
+        self,
+        participants: Iterable[Member],
+        *,
+        epoch: int = 0,
+        previous: str = "",
+        tolerated: int | None = None,
+    ) -> None:
         found = tuple(sorted(participants, key=lambda each: each.name))
-        for problem in _lineage(epoch, previous):
+        for problem in (*_lineage(epoch, previous), *_tolerance(tolerated, len(found))):
             raise ValueError(problem)
+        object.__setattr__(self, "tolerated", tolerated)
         object.__setattr__(self, "epoch", epoch)
         object.__setattr__(self, "previous", previous)
         if not found:
@@ -132,7 +142,10 @@ class Roster:
                 f" (and {len(problems) - 1} more: run folkmoot roster check {path})" if problems[1:] else ""
             )
             raise ValueError(f"{path}: {problems[0]}{more}")
-        return cls(participants, epoch=table.get("epoch", 0), previous=table.get("previous", ""))
+        return cls(
+            participants, epoch=table.get("epoch", 0), previous=table.get("previous", ""),
+            tolerated=table.get("faults"),
+        )  # fmt: skip
 
     def write(self, path: Path | str) -> None:
         """Put the roster into a file, which at any moment holds the old one or the new one whole."""
@@ -142,11 +155,13 @@ class Roster:
         """The roster as it stands in a file, below the comments."""
         lines = "".join(f"  {each.line()},\n" for each in self.participants)
         lineage = f'epoch = {self.epoch}\nprevious = "{self.previous}"\n' if self.epoch else ""
+        if self.tolerated is not None:
+            lineage = f"faults = {self.tolerated}\n{lineage}"
         return f"{lineage}participants = [\n{lines}]\n"
 
     def add(self, participant: Member) -> Roster:
         """The roster with one more: by hand, so the first of another moot."""
-        return Roster((*self.participants, participant))
+        return Roster((*self.participants, participant), tolerated=self.tolerated)
 
     def remove(self, name: str) -> Roster:
         """The roster without the one of that name: by hand, so the first of another moot."""
@@ -156,18 +171,26 @@ class Roster:
             raise ValueError(f"name must be one of {names}: got {name!r}")
         if not left:
             raise ValueError(f"a roster must have at least one participant: {name!r} is the last")
-        return Roster(left)
+        return Roster(left, tolerated=self.tolerated)
+
+    @property
+    def faults(self) -> int:
+        """How many members may lie: the largest f with 3 f < n, or fewer if the roster says so."""
+        return most_faults(len(self)) if self.tolerated is None else self.tolerated
 
     @cached_property
     def digest(self) -> str:
         """What a moot is known by: SHA-256 of names, organisations and fingerprints in order, in hex.
 
         Addresses are left out, so that a participant can move house without making another moot. Every
-        field is its length in four bytes, then its UTF-8. With an epoch, it and the digest before come first.
+        field is its length in four bytes, then its UTF-8. With an epoch, it and the digest before come first;
+        before these, if the roster says how many may lie, that number.
         """
         told = hashlib.sha256(b"folkmoot roster 1\n")
-        if self.epoch:
-            lineage = self.epoch.to_bytes(8, "big") + bytes.fromhex(self.previous)
+        lineage = self.epoch.to_bytes(8, "big") + bytes.fromhex(self.previous)
+        if self.tolerated is not None:
+            told = hashlib.sha256(b"folkmoot roster 3\n" + self.tolerated.to_bytes(4, "big") + lineage)
+        elif self.epoch:
             told = hashlib.sha256(b"folkmoot roster 2\n" + lineage)
         for each in self.participants:
             for text in (each.name, each.organisation, each.fingerprint):
@@ -210,6 +233,7 @@ def _examined(path: Path | str) -> tuple[list[Member], list[str], dict[str, Any]
     ]
     problems += _lineage(table.get("epoch", 0), table.get("previous", ""))
     entries = table.get("participants", [])
+    problems += _tolerance(table.get("faults"), len(entries) if isinstance(entries, list) else 0)
     if not isinstance(entries, list):
         return [], [*problems, f"participants must be a list of tables: got {_start(repr(entries))}"], table
     if not entries:
@@ -238,6 +262,16 @@ def _lineage(epoch: object, previous: object) -> list[str]:
     if not epoch and previous != "":
         return [f"previous must not be given with epoch 0, which has none before it: got {previous!r}"]
     return []
+
+
+def _tolerance(tolerated: object, n: int) -> list[str]:
+    """What is wrong with how many of n members may lie, if anything is said of it."""
+    if tolerated is None or n == 0:
+        return []
+    most = most_faults(n)
+    if isinstance(tolerated, int) and not isinstance(tolerated, bool) and 0 <= tolerated <= most:
+        return []
+    return [f"faults must be a whole number from 0 to {most} with {n} participants: got {tolerated!r}"]
 
 
 def _entry(entry: object) -> tuple[Member | None, list[str], dict[str, Any]]:

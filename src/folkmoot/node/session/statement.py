@@ -84,6 +84,11 @@ def words(motion: bytes, member: int, slot: Slot, just: int, value: bytes) -> by
     return _PREFIX + motion + _FIELDS.pack(member, kind, poll, stage, number, just) + value
 
 
+def asked(motion: bytes) -> bytes:
+    """What its asker signs of a motion; the header that the name is a hash of says who that is."""
+    return b"folkmoot/3 asked\n" + motion
+
+
 @dataclass(frozen=True)
 class Members:
     """How many take part, how many of them may lie, and how their signatures are verified."""

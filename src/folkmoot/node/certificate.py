@@ -1,0 +1,297 @@
+"""The certificate of a motion: anybody with the roster checks it, and computes the answer again.
+
+It is JSON with sorted keys, no spaces and one newline at the end; bytes are in base64. There is one way to
+write a certificate, and every part is fixed by a signature or by a hash, so no bit can be changed: the header
+by its hash and the asker's signature, a set by a quorum of precommits to its hash, votes by the commitments
+in the set.
+
+A certificate shows what was decided, and from which votes. It cannot show that a member it leaves out had
+nothing to say, nor that no evidence exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+import msgspec
+
+from folkmoot.node.answer import answer_of, ballots_of
+from folkmoot.node.membership.certificates import holds
+from folkmoot.node.membership.members import members_of
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.session.agreement import Agreement
+from folkmoot.node.session.frames import Salt, Votes
+from folkmoot.node.session.header import Header, motion_of, read_header
+from folkmoot.node.session.motion import Motion
+from folkmoot.node.session.sets import (
+    COMMITMENTS,
+    REVEALS,
+    Commitments,
+    Revealed,
+    read_commitments,
+    read_revealed,
+    value_of,
+)
+from folkmoot.node.session.statement import (
+    MOST_MEMBERS,
+    NIL,
+    NO_ROUND,
+    Kind,
+    Members,
+    Place,
+    Round,
+    Signature,
+    asked,
+    commitment,
+    words,
+)
+
+MOST_BYTES: Final = 1 << 28  # of a certificate
+_MOST_POLLS: Final = 2
+_MOST_HEADER: Final = 1 << 23  # bytes
+_MOST_ENTRY: Final = 210  # bytes of a member's two commitments in a set
+_MANY: Final = msgspec.Meta(max_length=MOST_MEMBERS)
+CAVEAT: Final = (
+    "a certificate cannot show that no evidence exists, nor what a member that it leaves out would have said"
+)
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Any of the parts below."""
+
+
+class Agreed(_Part, frozen=True):
+    """A set, and the precommits of a quorum to it, all of one round."""
+
+    set: bytes
+    round: Round
+    precommits: Annotated[tuple[tuple[Place, Signature], ...], _MANY]  # by place
+
+
+class Opened(_Part, frozen=True):
+    """What a member revealed."""
+
+    salt: Salt
+    votes: Votes
+
+
+class PollProof(_Part, frozen=True):
+    """What a poll agreed on; ``opened`` are those who revealed, by place."""
+
+    commitments: Agreed
+    reveals: Agreed
+    opened: Annotated[tuple[Opened, ...], _MANY]
+
+
+class Certificate(_Part, frozen=True):
+    """The parts of a certificate."""
+
+    format: Literal["folkmoot certificate 2"]
+    motion: str  # the hash of the header, in hexadecimal
+    header: bytes
+    signature: Signature  # of the asker
+    polls: Annotated[tuple[PollProof, ...], msgspec.Meta(min_length=1, max_length=_MOST_POLLS)]
+
+
+_DECODER: Final = msgspec.json.Decoder(Certificate)
+_ENCODER: Final = msgspec.json.Encoder(order="sorted")
+
+
+@dataclass(frozen=True, eq=False)
+class Poll:
+    """A poll that was checked: who is in the set, and the votes of those who revealed."""
+
+    agreed: Commitments
+    votes: dict[int, bytes]
+
+    @property
+    def withheld(self) -> list[int]:
+        """Members that committed, and whose votes are not in the set of reveals."""
+        return [i for i in self.agreed.members if i not in self.votes]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a certificate shows."""
+
+    motion: bytes
+    header: Header
+    n: int
+    faults: int
+    polls: tuple[Poll, ...]
+    answer: bytes
+
+
+def certificate_of(motion: Motion, signature: bytes) -> bytes:
+    """The certificate of a motion whose answer is known; ``signature`` is the asker's."""
+    if motion.answer is None:
+        raise ValueError("a motion has a certificate once it is decided: this one is not")
+    polls = []
+    for poll in motion.polls:
+        agreed = [_agreed(stage, motion.members) for stage in poll.agreements]
+        shown = [poll.reveals[i] for i in sorted(poll.table or {})]
+        polls.append(PollProof(agreed[0], agreed[1], tuple(Opened(each.salt, each.votes) for each in shown)))
+    found = Certificate(
+        "folkmoot certificate 2", motion.name.hex(), motion.header.encoded(), signature, tuple(polls)
+    )
+    return encoded(found)
+
+
+def _agreed(stage: Agreement, members: Members) -> Agreed:
+    if stage.decided is None:
+        raise ValueError("a poll must be decided")
+    quorum = sorted(stage.certificate, key=lambda said: said.member)[: members.quorum]
+    signed = tuple((said.member, said.signature) for said in quorum)
+    return Agreed(stage.bodies[stage.decided], quorum[0].round, signed)
+
+
+def encoded(certificate: Certificate) -> bytes:
+    """The one way to write it."""
+    return _ENCODER.encode(certificate) + b"\n"
+
+
+def read_certificate(data: bytes) -> Certificate:
+    """The parts of a certificate, none of which is checked yet; ValueError if these are not all of one."""
+    if len(data) > MOST_BYTES:
+        raise ValueError(f"a certificate must have at most {MOST_BYTES:,} bytes: got {len(data):,}")
+    try:
+        found = _DECODER.decode(data)
+    except (ValueError, RecursionError) as error:  # a DecodeError is a ValueError
+        raise ValueError(f"it is not a certificate that folkmoot wrote ({error})") from None
+    if encoded(found) != data:
+        raise ValueError(
+            "it is not to the byte as folkmoot writes a certificate: something in it was changed"
+        )
+    return found
+
+
+def verify(data: bytes, roster: Roster) -> Outcome:
+    """What a certificate shows, all of it checked and the answer computed from the votes.
+
+    Parameters
+    ----------
+    data : bytes
+        A certificate, to the last byte as it was written.
+    roster : Roster
+        The members whose keys must have signed it.
+
+    Returns
+    -------
+    Outcome
+        The motion, its votes and its answer.
+
+    Raises
+    ------
+    ValueError
+        If anything in it does not hold; the message says what.
+    """
+    found = read_certificate(data)
+    motion, header = _asked(found, roster)
+    members = members_of(roster)
+    if len(found.polls) != header.terms.polls:
+        raise ValueError(
+            f"a motion on its terms has {header.terms.polls} polls, and the certificate {len(found.polls)}"
+        )
+    polls, before = [], NIL
+    for number, proof in enumerate(found.polls):
+        place = _Where(motion, header, number, before, members, roster)
+        poll, before = place.poll(proof)
+        polls.append(poll)
+    coin = value_of(motion, 0, COMMITMENTS, found.polls[0].commitments.set)
+    tables = [poll.votes for poll in polls]
+    answer = answer_of(header.terms, header.inputs, tables, coin, members.n, members.faults)
+    return Outcome(motion, header, members.n, members.faults, tuple(polls), answer)
+
+
+def opened(data: bytes, n: int, faults: int, answer: bytes) -> Outcome:
+    """What a certificate shows that this node wrote itself: nothing is checked, nothing computed."""
+    found = _DECODER.decode(data)
+    polls = []
+    for proof in found.polls:
+        agreed, shown = read_commitments(proof.commitments.set), read_revealed(proof.reveals.set)
+        votes = {i: each.votes for i, each in zip(shown.members, proof.opened, strict=True)}
+        polls.append(Poll(agreed, votes))
+    return Outcome(bytes.fromhex(found.motion), read_header(found.header, n), n, faults, tuple(polls), answer)
+
+
+def _asked(found: Certificate, roster: Roster) -> tuple[bytes, Header]:
+    """The header's hash is the motion, and its asker signed it."""
+    motion = motion_of(found.header)
+    if motion.hex() != found.motion:
+        raise ValueError("its header is not that of the motion which it names")
+    if len(found.header) > _MOST_HEADER:
+        raise ValueError(f"its header must have at most {_MOST_HEADER:,} bytes: got {len(found.header):,}")
+    try:
+        header = read_header(found.header, len(roster))
+    except (ValueError, RecursionError) as error:  # an asker may sign what it likes
+        raise ValueError(f"its header cannot be read: {error}") from None
+    if header.moot.hex() != roster.digest:
+        raise ValueError(
+            f"it is of another moot, with the digest {header.moot.hex()[:16]}: the roster has "
+            f"{roster.digest[:16]}; give the roster under which the motion was put"
+        )
+    if not holds(roster[header.asker].public_key, found.signature, asked(motion)):
+        raise ValueError(f"its motion was not signed by its asker, {roster[header.asker].name}")
+    return motion, header
+
+
+@dataclass(frozen=True)
+class _Where:
+    """A poll of a motion, and what its votes are checked by."""
+
+    motion: bytes
+    header: Header
+    number: int
+    before: bytes  # what the poll before decided
+    members: Members
+    roster: Roster
+
+    def poll(self, proof: PollProof) -> tuple[Poll, bytes]:
+        """The poll, and the value that it decided."""
+        name = ("first", "final")[self.number]
+        first = self._quorum(COMMITMENTS, proof.commitments, f"the commitments to {name} votes")
+        agreed = read_commitments(proof.commitments.set)
+        agreed.check(self.motion, self.number, self.members)
+        second = self._quorum(REVEALS, proof.reveals, f"the reveals of {name} votes")
+        shown = read_revealed(proof.reveals.set)
+        shown.check(first, agreed, self.members)
+        return Poll(agreed, self._votes(agreed, shown, proof.opened)), second
+
+    def _quorum(self, stage: int, agreed: Agreed, what: str) -> bytes:
+        """Precommits of just a quorum of different members to one set in one round; the set's hash."""
+        if len(agreed.set) > self.members.n * _MOST_ENTRY + 64:
+            raise ValueError(f"the set of {what} has too many bytes for {self.members.n} members")
+        places = [place for place, _ in agreed.precommits]
+        if len(places) != self.members.quorum or places != sorted(set(places)):
+            raise ValueError(
+                f"{what} must have the precommits of {self.members.quorum} different members in order: "
+                f"got {len(places)}"
+            )
+        if places[-1] >= self.members.n:
+            raise ValueError(f"{what} were precommitted by member {places[-1]} of {self.members.n}")
+        value = value_of(self.motion, self.number, stage, agreed.set)
+        slot = Kind.PRECOMMIT, self.number, stage, agreed.round
+        for place, signature in agreed.precommits:
+            said = words(self.motion, place, slot, NO_ROUND, value)
+            if not self.members.verify(place, said, signature):
+                raise ValueError(f"{what} were not precommitted by {self.roster[place].name}, as it says")
+        return value
+
+    def _votes(self, agreed: Commitments, shown: Revealed, opened: Sequence[Opened]) -> dict[int, bytes]:
+        """The votes of members that revealed: each opens its commitment, and is a ballot."""
+        if len(opened) != len(shown.members):
+            raise ValueError(
+                f"{len(shown.members)} members revealed, and the votes of {len(opened)} are there"
+            )
+        form = ballots_of(self.header.terms, self.number, self.header.inputs)
+        votes = {}
+        for member, each in zip(shown.members, opened, strict=True):
+            value = commitment(self.motion, self.number, self.before, member, each.salt, each.votes)
+            if value != agreed.entries[member][0][0]:
+                raise ValueError(f"the votes of {self.roster[member].name} are not those it had committed to")
+            if not form.is_ballot(each.votes):
+                raise ValueError(f"the votes of {self.roster[member].name} are no ballot of this motion")
+            votes[member] = each.votes
+        return votes
