@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.identity import CERTIFICATE, KEY
 from folkmoot.network.service.door import connect, door_of
 from folkmoot.network.service.operation import Settings, run
 from folkmoot.network.session.patience import Health, Patience
-from folkmoot.network.transports.mesh import Mesh
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name
-from folkmoot.network.wire.schema import Column
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.identity import CERTIFICATE, KEY
+from folkmoot.node.transports.mesh import Mesh
+from folkmoot.node.wire.schema import Column
 
 IDLE: Final = 1100  # connections to the door; a process may have 1,024 files by default
 BIG_HEADER: Final = 1250  # columns with names of 200 characters: 256,000 bytes, and 262,144 are played

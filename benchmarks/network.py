@@ -33,14 +33,14 @@ import numpy as np
 
 from folkmoot.network import Terms
 from folkmoot.network import ask as put
-from folkmoot.network.membership.identity import CERTIFICATE, KEY
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.door import DOOR
 from folkmoot.network.service.operation import loop_factory
-from folkmoot.network.transports.budget import Budget
-from folkmoot.network.transports.mesh import Mesh
-from folkmoot.network.transports.tls import Connection, Limits
 from folkmoot.network.wire import messages as m
+from folkmoot.node.membership.identity import CERTIFICATE, KEY
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.transports.budget import Budget
+from folkmoot.node.transports.mesh import Mesh
+from folkmoot.node.transports.tls import Connection, Limits
 from folkmoot.runs.processes import Nodes, prepare
 from timing import report
 

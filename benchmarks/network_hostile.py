@@ -24,13 +24,13 @@ import numpy as np
 
 from attackers import ATTACKS, Line, Target, attacked, context_of, slow_member
 from folkmoot.network import Account, Asker, Terms
-from folkmoot.network.membership import identity
 from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.storage.storage import DATABASE
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.packing import pack
+from folkmoot.node.membership import identity
 from folkmoot.runs.processes import Nodes, prepare
 from timing import report
 

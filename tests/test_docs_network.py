@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.account import account, find
 from folkmoot.network.wire.motion import Motion
+from folkmoot.node.membership.roster import Roster
 from support.network.moot_in_memory import Moot
 
 ROOT = Path(__file__).parents[1]
 CODE = {
     path: path.read_text()
-    for part in ("network", "web")  # a node, and what shows it
+    for part in ("network", "node", "web")  # a node, and what shows it
     for path in (ROOT / "src" / "folkmoot" / part).rglob("*.py")
 }
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()

@@ -152,10 +152,10 @@ def rows(section: str) -> set[str]:
 
 
 def test_file_formats_are_those_of_the_code(tmp_path: Path) -> None:
-    from folkmoot.network.membership import identity
-    from folkmoot.network.membership.roster import Member, Roster
     from folkmoot.network.storage.certificate import Certificate
     from folkmoot.network.storage.database import Database
+    from folkmoot.node.membership import identity
+    from folkmoot.node.membership.roster import Member, Roster
 
     assert rows("Certificate") == set(Certificate.__struct_fields__)
     settings = {name.strip("[]") for name in rows("node.toml")}

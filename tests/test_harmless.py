@@ -43,7 +43,7 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from folkmoot.files.harmless import HARMLESS, check_buffers
-from folkmoot.network.service.models import load_model
+from folkmoot.node.service.models import load_model
 
 X = np.random.default_rng(0).random((60, 4))
 Y = np.where(X[:, 0] + X[:, 1] > 1, "yes", "no")

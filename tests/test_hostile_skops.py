@@ -37,8 +37,8 @@ from sklearn.svm import SVC
 
 import folkmoot.files.harmless
 from folkmoot.files.skops_files import read_skops
-from folkmoot.network.membership import identity
-from folkmoot.network.service.models import load_model
+from folkmoot.node.membership import identity
+from folkmoot.node.service.models import load_model
 from support.hostile_skops import attribute, dumped, key_speller, text
 
 sparse: Any = scipy_sparse  # whose stubs know formats by their names alone

@@ -21,11 +21,11 @@ import folkmoot
 from folkmoot.cli.output import print_json, print_table, say
 from folkmoot.files.tabular import open_table, write_table
 from folkmoot.files.terminal import printable
-from folkmoot.network.membership.identity import create
-from folkmoot.network.membership.roster import Roster
-from folkmoot.network.storage.journal import Journal
 from folkmoot.network.wire.messages import Commit
 from folkmoot.network.wire.statements import TwoCommits, write_evidence
+from folkmoot.node.log import Journal
+from folkmoot.node.membership.identity import create
+from folkmoot.node.membership.roster import Roster
 from support.command import assert_refused, run, run_json
 
 # Bidirectional controls by the Unicode standard (annex 9), C0 and C1 controls, and what ends lines elsewhere.

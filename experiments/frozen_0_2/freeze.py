@@ -933,8 +933,8 @@ def _estimator(work: Work, name: str, of: Small, seed: int) -> None:
         return moot.fit(rows.X, rows.y, groups=rows.groups)
 
     def base() -> Arrays:
-        from folkmoot.learning.ballot import anchors_of
         from folkmoot.levels import to_levels
+        from folkmoot.old.ballot import anchors_of
 
         moot, rows = fitted("all"), table()
         labels = moot.classes_

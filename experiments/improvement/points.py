@@ -14,9 +14,9 @@ from experiments.trust.attacks import CLIQUE, NOBODY, STEALTHY, WRONG, liars_ord
 from folkmoot.adversaries import colluding_votes, stealthy_votes
 from folkmoot.arrays import Bools, Floats, Ints
 from folkmoot.learning.check_rows import shown_places
-from folkmoot.learning.improving import refit
 from folkmoot.learning.participants import Participant, learnt_on
 from folkmoot.learning.probabilities import chances_of
+from folkmoot.learning.refitting import refit
 from folkmoot.trust import OwnRows, agree_on_labels
 from folkmoot.trust.own_rows import FIRM, Footing, speaks_against
 from folkmoot.trust.pool_review import RULE, Recipe

@@ -18,7 +18,7 @@ from experiments.peer_review.points import VOTINGS, Place, Point, ballots, hear,
 from experiments.peer_review.shown_rows import ALL, Sample, Shown, forest_says, written
 from experiments.trust.attacks import NOBODY, liars_order
 from folkmoot.accuracy import share_right
-from folkmoot.learning.expert import ExpertModel, Fitted
+from folkmoot.old.expert import ExpertModel, Fitted
 from folkmoot.trust import Anchor, decide, listen_all, review_all
 
 

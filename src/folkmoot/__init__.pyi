@@ -35,9 +35,9 @@ from .files.vote_files import PartitionTable as PartitionTable
 from .files.vote_files import VoteTable as VoteTable
 from .files.vote_files import read_partitions as read_partitions
 from .files.vote_files import read_votes as read_votes
-from .learning import ConsensusClassifier as ConsensusClassifier
 from .learning import ConsensusClusterer as ConsensusClusterer
-from .learning import ConsensusRegressor as ConsensusRegressor
+from .old import ConsensusClassifier as ConsensusClassifier
+from .old import ConsensusRegressor as ConsensusRegressor
 from .outcome import Outcome as Outcome
 from .planning import Plan as Plan
 from .planning import plan as plan

@@ -63,6 +63,8 @@ def check_truth(
     values = np.asarray(truth)
     if values.shape != (inputs,):
         raise ValueError(f"truth must hold one class per input ({inputs}): got shape {values.shape}")
+    if values.dtype.kind == "f" and (np.abs(values) < 2.0**53).all() and (values == np.rint(values)).all():
+        values = values.astype(np.int64)  # np.ones(inputs) is a truth
     if values.dtype.kind not in "iu":
         raise TypeError(f"truth must be integers: got an array of {values.dtype}")
     least = 0 if complete else UNCOLOURED

@@ -21,12 +21,12 @@ import pytest
 from folkmoot import __version__
 from folkmoot.cli.network.motions import print_account
 from folkmoot.network import Asker, Terms
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.door import DOOR
-from folkmoot.network.service.input_files import read_inputs
 from folkmoot.network.storage.account import Account
 from folkmoot.network.storage.storage import DATABASE
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.service.input_files import read_inputs
 from folkmoot.runs.processes import Nodes, prepare
 from support.command import assert_refused, run, run_json
 from support.network.hostile_peer import Hall, within

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from folkmoot.network.membership.identity import create
+from folkmoot.node.membership.identity import create
 from support.command import assert_refused
 
 

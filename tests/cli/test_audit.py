@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.storage import DATABASE, Storage
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion, motion_name
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.wire.batch import Batch
 from support.command import assert_refused, run, run_json
 
 

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from folkmoot.cli.network.evidence import _MEANING
-from folkmoot.network.membership.identity import Identity, create
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.messages import Commit
 from folkmoot.network.wire.statements import TwoCommits, write_evidence
+from folkmoot.node.membership.identity import Identity, create
+from folkmoot.node.membership.roster import Roster
 from support.command import assert_refused, run, run_json
 
 MOTION = b"m" * 32

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from folkmoot.cli.network.motions import write_decisions
-from folkmoot.network.membership.identity import create
 from folkmoot.network.storage.account import Account
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.wire.motion import Motion, motion_name
+from folkmoot.node.membership.identity import create
 from support.command import assert_refused, run, run_json
 from support.network.moot_in_memory import Moot
 from support.network.stored_motion import folder_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
-from folkmoot.network.membership.identity import load
-from folkmoot.network.membership.roster import Member
+from folkmoot.node.membership.identity import load
+from folkmoot.node.membership.roster import Member
 from support.command import assert_refused, run, run_json
 
 

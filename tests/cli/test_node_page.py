@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.membership.identity import create
-from folkmoot.network.membership.roster import Roster
+from folkmoot.node.membership.identity import create
+from folkmoot.node.membership.roster import Roster
 from support.command import assert_refused, run, run_json
 from support.network.real_moot import until
 

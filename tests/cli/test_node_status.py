@@ -11,8 +11,8 @@ import pytest
 
 from folkmoot import __version__
 from folkmoot.network import Account, Asker, Terms
-from folkmoot.network.membership.identity import create
 from folkmoot.network.service.door import write_door
+from folkmoot.node.membership.identity import create
 from support.command import assert_refused, run, run_json
 from support.network.real_moot import real_moot, until
 from support.process import assert_control_c_says_interrupted

@@ -193,8 +193,8 @@ def entry(schema: Any, key: str) -> Any:
          "is damaged: ValueError: expected that every column is numbers, words or texts"),
         (lambda s: entry(s, "moot").update(__class__="Popen", __module__="subprocess"),
          "must hold allowed types only: it has subprocess.Popen"),
-        (lambda s: entry(s, "moot").update(__class__="Nothing", __module__="folkmoot.learning.classifier"),
-         "allowed types only: it has folkmoot.learning.classifier.Nothing; folkmoot learn makes no such"),
+        (lambda s: entry(s, "moot").update(__class__="Nothing", __module__="folkmoot.old.classifier"),
+         "allowed types only: it has folkmoot.old.classifier.Nothing; folkmoot learn makes no such"),
         (lambda s: s.clear(), "must be a file that skops wrote"),
     ],
 )  # fmt: skip

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.membership.identity import create
-from folkmoot.network.membership.roster import Roster
+from folkmoot.node.membership.identity import create
+from folkmoot.node.membership.roster import Roster
 from support.command import run
 from support.process import assert_control_c_says_interrupted, run_process
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.membership.identity import Identity, create
-from folkmoot.network.membership.roster import Roster
+from folkmoot.node.membership.identity import Identity, create
+from folkmoot.node.membership.roster import Roster
 from support.command import assert_refused, run, run_json
 
 

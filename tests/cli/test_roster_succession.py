@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from folkmoot.network.membership.identity import create, load
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.chronicle import Chronicle, Proposal
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.wire.succession import Succession
 from folkmoot.network.wire.succession_file import read_succession
+from folkmoot.node.membership.identity import create, load
+from folkmoot.node.membership.roster import Roster
 from support.command import assert_refused, run, run_json
 
 NAMES = ["a", "b", "c", "d", "e", "f"]  # f = 1, q = 4

@@ -19,9 +19,9 @@ from subprocess import CompletedProcess
 import pytest
 
 from folkmoot.doctor.node_folder import node_folder
-from folkmoot.network.membership.identity import load
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.motion import MOST_SECONDS
+from folkmoot.node.membership.identity import load
 from folkmoot.runs.processes import Nodes
 from support.command import run_json, run_script
 from support.network.ports import held_port

@@ -212,7 +212,7 @@ print("yes" if len(read_votes(Path("votes.parquet")).workers) == 2 else "no")
     "gpu12": _CUDA,
     "onnx": """
 import numpy as np
-from folkmoot.network.service.models import load_model
+from folkmoot.node.service.models import load_model
 print("yes" if len(load_model("model.onnx").predict(np.eye(3))) == 3 else "no")
 """,
     "page": """

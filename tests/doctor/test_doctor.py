@@ -24,9 +24,9 @@ from folkmoot.doctor.examining import examine
 from folkmoot.doctor.finding import Finding
 from folkmoot.doctor.node_folder import node_folder
 from folkmoot.extras import EXTRAS, to_install
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.storage import DATABASE, Storage
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.roster import Roster
 from support.command import assert_refused, run
 from support.network.ports import held_port
 

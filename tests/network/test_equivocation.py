@@ -11,8 +11,8 @@ import pytest
 
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.storage.account import account
-from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire.statements import Evidence, kind, proves, write_evidence
+from folkmoot.node.transports.memory import Weather
 from support.command import assert_refused, run, run_json
 from support.network.hostile_members import ClaimsMarks, Equivocating
 from support.network.moot_in_memory import Moot

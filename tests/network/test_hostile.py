@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.membership import identity
 from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH
 from folkmoot.network.service.driver import MOST_KEPT
-from folkmoot.network.transports.tls import Limits
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import motion_name
+from folkmoot.node.membership import identity
+from folkmoot.node.transports.tls import Limits
 from support.network.hostile_peer import Hall, RawPeer, ended, eventually, within
 
 BRISK = Limits(handshake_seconds=0.5, frame_seconds=0.5)

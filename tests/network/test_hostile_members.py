@@ -14,11 +14,11 @@ from folkmoot.network.service.admission import ANNOUNCEMENTS, FETCHES, MOST_OPEN
 from folkmoot.network.service.driver import MOST_KEPT, Driver
 from folkmoot.network.service.parts import Running
 from folkmoot.network.session.phases import Phase
-from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name, read_header
-from folkmoot.network.wire.schema import Column
+from folkmoot.node.transports.memory import Weather
+from folkmoot.node.wire.schema import Column
 from support.network.moot_in_memory import Moot
 
 INPUTS = 12

@@ -22,14 +22,14 @@ from folkmoot.network.storage.account import Account, account
 from folkmoot.network.storage.invitations import LOST, MOST, Invitations
 from folkmoot.network.storage.records import TrackRecords
 from folkmoot.network.storage.storage import Storage
-from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion, motion_name
 from folkmoot.network.wire.packing import pack, unpack
 from folkmoot.network.wire.review import Review
 from folkmoot.network.wire.statements import proves
+from folkmoot.node.transports.memory import Weather
+from folkmoot.node.wire.batch import Batch
 from folkmoot.trust import check_answers, review_all
 from support.network.moot_in_memory import InMemory
 from support.network.review_moot import LABELS, ReviewMoot

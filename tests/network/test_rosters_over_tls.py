@@ -13,12 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.identity import CERTIFICATE, KEY, Identity
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service import assembly as assemblies
 from folkmoot.network.service.assembly import Assembly
-from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import metrics
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.operation import seat_of
@@ -27,11 +23,15 @@ from folkmoot.network.service.status import status
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.chronicle import Chronicle
 from folkmoot.network.storage.storage import DATABASE, Storage
-from folkmoot.network.transports.mesh import Mesh
-from folkmoot.network.transports.places import Places
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.succession import Succession
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.identity import CERTIFICATE, KEY, Identity
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.service.loop_delay import LoopDelay
+from folkmoot.node.transports.mesh import Mesh
+from folkmoot.node.transports.places import Places
+from folkmoot.node.wire.batch import Batch
 from folkmoot.runs.held_ports import HeldPorts
 from support.network.hostile_peer import eventually
 from support.network.moot_in_memory import ChunkVotes, InMemory

@@ -17,17 +17,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from folkmoot.network import Batch, Column
-from folkmoot.network.membership.identity import create
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.holdout import read_holdout
-from folkmoot.network.service.input_files import read_inputs
-from folkmoot.network.service.models import load_model
 from folkmoot.network.service.voter import Voter
 from folkmoot.network.storage.account import Account, account, find
-from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.schema import MismatchError, align
+from folkmoot.node.membership.identity import create
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.service.input_files import read_inputs
+from folkmoot.node.service.models import load_model
+from folkmoot.node.transports.memory import Weather
+from folkmoot.node.wire.schema import MismatchError, align
 from support.command import assert_refused, run
 from support.network.moot_in_memory import Moot
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from folkmoot.network.session.phases import Phase
-from folkmoot.network.transports.memory import Weather
+from folkmoot.node.transports.memory import Weather
 from support.network import storms
 from support.network.moot_in_memory import Moot
 from support.network.storms import (

@@ -10,8 +10,8 @@ import pytest
 
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
-from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
+from folkmoot.node.transports.memory import Weather
 from support.network.moot_in_memory import Moot
 
 INPUTS = 60

@@ -10,11 +10,11 @@ import pytest
 
 from folkmoot.adversaries import ATTACKS
 from folkmoot.network.service.holdout import Holdout, read_holdout
-from folkmoot.network.service.models import Model
 from folkmoot.network.session.judgement import judge
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.storage.account import account
-from folkmoot.network.transports.memory import Weather
+from folkmoot.node.service.models import Model
+from folkmoot.node.transports.memory import Weather
 from folkmoot.trust import Anchor, decide, listen
 from support.network.moot_in_memory import Moot
 

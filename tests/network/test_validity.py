@@ -10,7 +10,7 @@ import pytest
 from folkmoot.adversaries import PerfectlyMalicious
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.storage.account import Account, account, outcome_of
-from folkmoot.network.transports.memory import Weather
+from folkmoot.node.transports.memory import Weather
 from support.network.moot_in_memory import Moot
 from support.network.storms import assert_promises_hold
 

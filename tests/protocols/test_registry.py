@@ -14,8 +14,8 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from folkmoot import Slush, Snowball, Snowflake, deliberate
-from folkmoot.learning import ConsensusClassifier
 from folkmoot.network.wire.packing import unpack
+from folkmoot.old import ConsensusClassifier
 from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol
 from folkmoot.votes import UNCOLOURED, Colour, Votes
 from support.command import run, run_json

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from folkmoot import Slush
 from folkmoot.datasets import MootData, load_digits_moot
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.old import ConsensusClassifier
 from folkmoot.report.study_page import accuracy_by_liars, page, pictures, table
 from folkmoot.runs.study import liar_counts, study, with_peer_review
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.network.membership import identity
-from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.voter import Voter
+from folkmoot.node.membership import identity
+from folkmoot.node.service.models import Model, load_model
 from folkmoot.sandbox.confinement import Confinement, possible
 from folkmoot.sandbox.loading import load_sandboxed
 from folkmoot.sandbox.process import Limits, WorkerError
@@ -177,7 +177,7 @@ def test_it_dies_with_its_parent(node: Path) -> None:
     saved("sleep_on_ones")
     text = (
         "import os, sys, time; from pathlib import Path\n"
-        "from folkmoot.network.service.models import load_model\n"
+        "from folkmoot.node.service.models import load_model\n"
         "model = load_model('model.pkl', trust_pickle=True, hidden=Path(sys.argv[1]))\n"
         "print(model.worker._child._process.pid, flush=True)\n"
         "time.sleep(600)"

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from folkmoot.adversaries import FarAway, Stalling
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.operation import is_running
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.roster import Roster
 from folkmoot.testing.node import LyingContributor, attack_called, main, number_attack_called
 from support.network.moot_in_memory import Moot
 from support.network.real_moot import until

@@ -83,7 +83,7 @@ def test_whom_to_ask() -> None:
 def test_votes_of_others_are_refused() -> None:
     with pytest.raises(ValueError, match=r"a row per participant \(3\): got 2"):
         decide(np.zeros((2, 5), dtype=np.int64), make([1.0, 1.0, 1.0]))
-    with pytest.raises(ValueError, match="colour < 2"):
+    with pytest.raises(ValueError, match="class < 2"):
         decide(np.full((3, 5), 2), replace(make([1.0, 1.0, 1.0], classes=2)))
 
 

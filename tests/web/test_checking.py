@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from folkmoot.files.tabular import table_text, write_table
-from folkmoot.network.service.models import Model
-from folkmoot.network.storage.journal import Journal
-from folkmoot.network.wire.schema import Column
+from folkmoot.node.log import Journal
+from folkmoot.node.service.models import Model
+from folkmoot.node.wire.schema import Column
 from folkmoot.web.putting import Putting, asked_in_text
 from folkmoot.web.refusals import RefusalError
 from folkmoot.web.shapes import Checked

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from folkmoot.client import Client
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.roster import Roster
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.roster import Roster
 from folkmoot.runs.processes import Nodes
 from support.command import assert_refused
 from support.network.paged import Paged

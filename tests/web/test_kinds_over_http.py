@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from folkmoot.network.storage.chronicle import Chronicle, Proposal
-from folkmoot.network.storage.journal import Journal
 from folkmoot.network.wire.succession import Succession
+from folkmoot.node.log import Journal
 from folkmoot.web.page import Page
 from support.command import run, run_json
 from support.network.moot_in_memory import Moot

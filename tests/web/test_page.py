@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from folkmoot.network.membership import identity
 from folkmoot.network.storage.chronicle import Chronicle, Proposal
 from folkmoot.network.storage.storage import DATABASE, Storage
 from folkmoot.network.wire.succession import Succession
+from folkmoot.node.membership import identity
 from support.browser import opened
 from support.command import run
 from support.live_page import LIVE, column, dropped, ready, table

@@ -41,7 +41,7 @@ from folkmoot.cli.output import collected_warnings, print_json, progress_bars, s
 
 if TYPE_CHECKING:
     from folkmoot.datasets import MootData
-    from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
+    from folkmoot.old import ConsensusClassifier, ConsensusRegressor
     from folkmoot.protocols import SnowProtocol
     from folkmoot.runs.number_study import NumberStudy
     from folkmoot.runs.study import Pool, Study
@@ -298,7 +298,7 @@ def _expert(table: MootData, name: str) -> Any:
 
 
 def _moot_of_classes(table: MootData, model: str, **settings: Any) -> ConsensusClassifier:
-    from folkmoot.learning import ConsensusClassifier
+    from folkmoot.old import ConsensusClassifier
 
     return ConsensusClassifier(_models(table, model), **settings)
 
@@ -314,7 +314,7 @@ def _moot_of_numbers(
     jobs: int | None,
     seed: int,
 ) -> ConsensusRegressor:
-    from folkmoot.learning import ConsensusRegressor
+    from folkmoot.old import ConsensusRegressor
 
     participants = len(table.participants)
     if k is not None:
@@ -346,7 +346,7 @@ def _study(
     pool: Pool | None,
 ) -> None:
     """Fit the moot, compare it, write everything and print what came of it."""
-    from folkmoot.learning import ConsensusClassifier
+    from folkmoot.old import ConsensusClassifier
     from folkmoot.runs.learned import LearnedMoot
     from folkmoot.runs.number_study import number_study
     from folkmoot.runs.study import study

@@ -2,6 +2,7 @@
 
 from folkmoot.comparing.comparing import compare, report_on
 from folkmoot.comparing.independence import Independence
+from folkmoot.comparing.joining import JoinedRow, Joining, compare_alone
 from folkmoot.comparing.metric import ACCURACY, ERROR, Metric
 from folkmoot.comparing.participants import ParticipantRow, ParticipantTable
 from folkmoot.comparing.report import CONSENSUS, Line, Report
@@ -11,11 +12,14 @@ __all__ = [
     "CONSENSUS",
     "ERROR",
     "Independence",
+    "JoinedRow",
+    "Joining",
     "Line",
     "Metric",
     "ParticipantRow",
     "ParticipantTable",
     "Report",
     "compare",
+    "compare_alone",
     "report_on",
 ]

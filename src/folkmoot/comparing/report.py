@@ -10,6 +10,7 @@ from folkmoot.arrays import Array, Floats
 from folkmoot.comparing.bars import draw_agreement, draw_bars
 from folkmoot.comparing.how_sure.certainty import Certainty
 from folkmoot.comparing.independence import Independence
+from folkmoot.comparing.joining import Joining
 from folkmoot.comparing.metric import Metric
 from folkmoot.comparing.participants import ParticipantTable
 from folkmoot.comparing.printing import as_text, plus_minus
@@ -118,7 +119,7 @@ class Report:
         What the classes are called.
     certainty : Certainty, optional
         How likely each class was found, where the truth is known.
-    joining : object, optional
+    joining : Joining, optional
         Each group alone and together on its own inputs.
 
     Examples
@@ -158,7 +159,7 @@ class Report:
     outcomes: Mapping[str, Outcome] = field(default_factory=dict, compare=False, repr=False)
     labels: Any = field(default=None, compare=False, repr=False)
     certainty: Certainty | None = field(default=None, compare=False, repr=False)
-    joining: Any = field(default=None, compare=False, repr=False)
+    joining: Joining | None = field(default=None, compare=False, repr=False)
 
     header: ClassVar = "who answers"
 

@@ -92,7 +92,7 @@ def examine(folders: Sequence[Path] = (), listen: Sequence[str] = ()) -> Examina
     """
     from folkmoot.doctor.machine import machine
     from folkmoot.doctor.node_folder import node_folder
-    from folkmoot.network.membership.fields import parse_address
+    from folkmoot.node.membership.fields import parse_address
 
     for folder in folders:
         if not folder.is_dir():

@@ -149,7 +149,7 @@ def _compiler_cache() -> Finding:
 
 def _clock() -> Finding:
     """Wall clock and monotonic clock side by side, and whether a service keeps the former right."""
-    from folkmoot.network.transports.mesh import SKEW_SECONDS
+    from folkmoot.node.transports.mesh import SKEW_SECONDS
 
     wall, steady = time.time(), time.monotonic()
     time.sleep(0.05)
@@ -183,7 +183,7 @@ def _kept_right() -> bool | None:
 
 
 def _open_files() -> Finding:
-    from folkmoot.network.transports.mesh import MOST_CONNECTIONS_EACH
+    from folkmoot.node.transports.mesh import MOST_CONNECTIONS_EACH
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
@@ -222,7 +222,7 @@ def descriptors(participants: int) -> int:
     int
         Connections to peers, visitors at each door, its files.
     """
-    from folkmoot.network.transports.mesh import MOST_CONNECTIONS_EACH
+    from folkmoot.node.transports.mesh import MOST_CONNECTIONS_EACH
 
     return MOST_CONNECTIONS_EACH * (participants - 1) + _beside_peers()
 

@@ -14,14 +14,14 @@ from typing import Final
 
 from folkmoot.doctor.finding import Finding
 from folkmoot.doctor.machine import descriptors, is_mine, owner_of, port, room
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.door import DOOR, TOKEN
-from folkmoot.network.service.models import is_function
 from folkmoot.network.service.node_file import read_node_file
 from folkmoot.network.service.operation import LEAST_FREE, LOCK, is_running
 from folkmoot.network.storage.storage import DATABASE
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.service.models import is_function
 
 # Whoever can read one of these can act as this node or learn its open first votes.
 _SECRET: Final = (KEY, TOKEN, f"{TOKEN}.*", DOOR, "page.json", f"{DATABASE}*")
@@ -166,7 +166,7 @@ def _database(path: Path) -> Finding:
 def _peers_clocks(folder: Path) -> Finding:
     """What the running node knows of its peers' clocks."""
     from folkmoot.network.service.asking import Asker
-    from folkmoot.network.transports.mesh import SKEW_SECONDS
+    from folkmoot.node.transports.mesh import SKEW_SECONDS
 
     try:
         peers = Asker(folder).status().peers

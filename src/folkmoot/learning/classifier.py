@@ -1,199 +1,150 @@
-"""``ConsensusClassifier``: private models, one agreed answer, the methods scikit-learn users know."""
+"""``ConsensusClassifier``: private models, one agreed label, the methods scikit-learn users know."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
+from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from folkmoot import watching
-from folkmoot.adversaries import Adversary, NumberAdversary, PerfectlyMalicious
-from folkmoot.arrays import Array, Progress
-from folkmoot.learning.composition import has_names
-from folkmoot.learning.consensus_estimator import (
-    ProtocolWarning,
-    check_weights,
-    rows_by_group,
+from folkmoot import checks, explanation
+from folkmoot.adversaries import Adversary, PerfectlyMalicious
+from folkmoot.aggregation import Aggregation, Answers, FinalVotes, OwnAggregation, Plurality, Pool, Rows
+from folkmoot.arrays import Array, Floats, Ints, Progress
+from folkmoot.council import Council
+from folkmoot.explanation import Explanation
+from folkmoot.learning.abstaining import check_abstaining, withheld
+from folkmoot.learning.check_rows import check_showing, label_kept, own_answers, published
+from folkmoot.learning.exporting import Exported, of_labels
+from folkmoot.learning.first_votes import (
+    FirstVotes,
+    labels_cast,
+    places,
+    probabilities_cast,
+    say_chances,
 )
-from folkmoot.learning.deliberation import SELF_ANCHORED
-from folkmoot.learning.exporting import ExportingClassifier
-from folkmoot.learning.improving import ImprovingClassifier
-from folkmoot.learning.labels import (
-    as_truth,
-    check_class_count,
-    check_labels,
-    known_classes,
-    same_kind,
-)
+from folkmoot.learning.improving import improve_labels
+from folkmoot.learning.labels import check_labels, known_classes, same_kind
+from folkmoot.learning.moot import Moot
+from folkmoot.learning.own_site import answers_of_sites
 from folkmoot.learning.participants import (
+    Participant,
     Task,
-    check_holdout,
-    cross_validated,
     fit_classifier,
     held_out_rows,
     measured,
     tell,
 )
 from folkmoot.learning.probabilities import has_probabilities
-from folkmoot.learning.tables import check_inputs, rows_of
+from folkmoot.learning.shown_rows import held_rows
+from folkmoot.learning.tables import check_inputs
+from folkmoot.learning.talk import Talk
+from folkmoot.outcome import Outcome
 from folkmoot.protocols import SnowProtocol
-from folkmoot.sampling import Sampling
-from folkmoot.thresholds import StrongConfidence
-from folkmoot.trust import PUBLIC
+from folkmoot.votes import UNCOLOURED
 
-if TYPE_CHECKING:
-    from folkmoot.player import Player
+_PROBABILITIES: Final = "probabilities"
 
 
-class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
-    """Participants that each fit their own model on their own rows, then talk until they agree.
+class ConsensusClassifier(ClassifierMixin, Moot):
+    """Participants that each have a model of their own, and agree on one label per input.
 
-    ``protocol``, ``trust``, ``sampling``, ``adversaries``, ``rounds``, ``voting``, ``pool``, ``trim``,
-    ``abstain_below`` and ``reject_label`` concern only the talk and its answers: they can be set anew after
-    ``fit``.
+    Everybody's first votes are one table, and ``aggregation`` makes answers of it. ``protocol``,
+    ``aggregation``, ``voting``, ``abstain_below`` and ``reject_label`` can be set anew after ``fit``; an
+    aggregation that learns from shown rows needs ``fit`` again.
 
     Parameters
     ----------
     estimators : list of models, or list of (str, model)
         One model per participant, with or without its name; with ``groups`` a list of one model serves every
         group.
-    protocol : Slush, Snowflake or Snowball, optional
-        How they talk. ``protocol__alpha`` and the like can be searched over. ``alpha=StrongConfidence()``
-        gives each participant the threshold that its accuracy asks for: what its holdout shows, as far as its
-        agreement with the others on the batch bears it out (docs/learning.md). Default: Slush that asks 10
-        others (all, if there are fewer) and needs the least majority, so Slush(k=10, alpha=6) from 11
-        participants on; ``protocol__alpha`` then changes that.
-    trust : {"self-anchored", "peer-review"} or None, default None
-        With None everybody is asked alike. With "self-anchored" each participant learns whom to believe from
-        its own holdout and all first votes on the batch, decides by that, and asks in proportion to it
-        (docs/trust.md). A participant anchors if its holdout shows it better than chance; one that does not
-        has no say. An answer then depends on the batch it is asked in, which needs 50 inputs.
-        With "peer-review" everybody shows some of its labelled rows (``check_rows``), and each learns from
-        all votes on them, and on a ``reference`` set, whom to believe on what: the most accurate way, and the
-        only one that shows rows (docs/peer-review.md).
-    sampling : Others, Everyone, Neighbours or Trusting, optional
-        Whom each may ask, participants numbered as in ``estimators``. Default: ``Others()``. Not together
-        with ``trust``.
-    holdout : float or None, default 0.2
-        The share of its rows that each participant keeps back to learn its own accuracy. With trust and no
-        holdout (None or 0) it fits all its rows and learns that by five-fold cross-validation.
-    refit : bool, default True
-        Whether each model is fitted again on all its rows, once those held out have told how good it is. The
-        accuracy, and with it trust and thresholds, stays that of the model that had not seen them. With False
-        the rows held out are never learnt from.
+    protocol : Council, Slush, Snowflake or Snowball, optional
+        How votes are exchanged. By ``Council()`` all agree on one table of first votes. By the protocols of
+        the Snow family each repeatedly asks some others (the paper); they are for plain votes, without an
+        ``aggregation``. ``alpha=StrongConfidence()`` gives each participant the threshold that its accuracy
+        asks for. Default: ``Council()``.
+    aggregation : Aggregation, optional
+        How answers are made of the table, such as ``DawidSkene()``, ``PeerReview(rows=10)`` or, with
+        ``voting="probabilities"``, ``Pool("log")``. Its fields can be searched over, as in
+        ``aggregation__rows``. Default: ``Plurality()``, of probabilities ``Pool()``.
+    voting : {"labels", "probabilities"}, default "labels"
+        What participants vote with: their label, or how likely they find each class. A model without
+        ``predict_proba`` finds its label as likely as its holdout was often right.
     prefit : bool, default False
         Whether the models are fitted already, of any family. Rows given to ``fit`` then only measure them:
         they are the holdout, everybody's or by ``groups`` each one's own.
+    holdout : float or None, default 0.2
+        The share of its rows that each participant holds back to learn its own accuracy. With an own
+        aggregation and no holdout (None or 0) it fits all its rows and learns that by five-fold
+        cross-validation.
+    refit : bool, default True
+        Whether each model is fitted again on all its rows, once those held back have told how good it is.
     columns : list or mapping, optional
         What each participant sees of an input: a list with one entry per participant, or a mapping by name.
         Entries are lists of column names or numbers, or None for all. Default: all see everything.
-    adversaries : int or mapping of str or int to Adversary, optional
-        Byzantine participants: how many (drawn by ``random_state``, perfectly malicious), or which, by name
-        or number. Those that must know the truth cannot take part in ``predict``: use ``score(X, y)``,
-        ``report(X, y)`` or ``deliberate(X, y)``.
-    rounds : int, default 50
-        The most rounds to talk; in a round each honest participant asks once, on average.
-    voting : {"labels", "probabilities"}, default "labels"
-        What participants hand in and talk about: their label; or how likely they find each class, rounded to
-        8 bits, on which they agree as on any numbers, all asking all others (docs/learning.md); that is
-        without ``protocol`` and ``sampling``. With "peer-review" the probabilities are what each weighs, and
-        the talk is about labels. A model without ``predict_proba`` hands in its
-        label, as likely as its holdout was often right.
-    pool : {"mean", "log"}, default "mean"
-        With ``voting="probabilities"``: whether they agree on the probabilities or on their logarithms, each
-        class by itself.
-    trim : int, optional
-        With ``voting="probabilities"``: how many liars to withstand. So many of the lowest and of the highest
-        numbers do not count; 0 is a plain mean, which one liar can move. Default: the most that is always
-        safe, fewer than a third of those who answer.
-    check_rows : int or "all", default 10
-        With ``trust="peer-review"``: how many of its rows each participant shows, inputs and labels, but no
-        more than half of them; "all" shows every one. 0 shows none, and needs a ``reference``.
-    privacy : float, optional
-        With ``trust="peer-review"``: the epsilon of randomised response by which labels of shown rows are
-        published. It protects labels only: inputs are shown as they are. Default: labels as they are.
-    liars_publish : {"wrong", "right", "backing"}, default "wrong"
-        Which labels adversaries publish for the rows they show: wrong ones, right ones, or those that back
-        their own votes.
-    expert : model, optional
-        With ``trust="peer-review"``: a model to be fitted to the rows that are shown, by each participant to
-        those of the publishers that it accepts, and heard as one more voter. It costs six fits for every set
-        of accepted publishers. Default: there is none.
     abstain_below : float, optional
         ``predict`` withholds an answer whose probability, by ``predict_proba``, is below this, and ``score``
-        counts it as wrong; the report says how many inputs are answered and how well (docs/learning.md).
-        Default: every input is answered.
+        counts it as wrong. Default: every input is answered.
     reject_label : label, optional
         What ``predict`` gives instead: text beside classes that are text, a number beside numbers, and none
         of the classes. It must be there if ``abstain_below`` is.
     n_jobs : int, optional
-        Processes for fitting and predicting, through joblib (and so Ray, with its backend). Default: 1.
+        Processes for fitting and predicting, through joblib. Default: 1.
     random_state : int, RandomState or None, default None
-        Seeds the shards, the holdouts, models without a seed of their own, and the talk.
+        Seeds the shards, the holdouts, models without a seed of their own, and protocols that draw.
 
     Attributes
     ----------
     classes_ : ndarray, shape (class,)
-        The labels; a colour is a place in this array.
+        The labels, in order.
     participants_ : list of Participant
-        Who takes part, with name, model and holdout accuracy.
+        The participants, each with name, model and holdout accuracy.
     estimators_ : list of models
         The fitted models, one per participant.
     named_estimators_ : dict of str to model
         The same by the participants' names.
     accuracies_ : ndarray of float, shape (participant,)
         Holdout accuracies, nan where there is no holdout.
-    checked_ : CheckedAnswers
-        With ``trust="peer-review"``: everybody's votes on shown rows, their labels, and whose they are.
-    protocol_ : Slush, Snowflake or Snowball
-        The protocol as it is played: with the highest local thresholds that the holdouts allow, or scaled to
-        few participants. ``protocol_for(X)`` has the thresholds for a batch.
+    shown_ : Rows or None
+        With peer review: everybody's votes on the rows that were shown, their labels, and whose they are.
 
     Examples
     --------
-    >>> from folkmoot import ConsensusClassifier
     >>> from folkmoot.datasets import load_digits_moot
+    >>> from folkmoot.learning import ConsensusClassifier
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> data = load_digits_moot(n_participants=20)  # each knows few digits well
     >>> moot = ConsensusClassifier([DecisionTreeClassifier()], random_state=0)
     >>> moot = moot.fit(data.X, data.y, groups=data.groups)
-    >>> report = moot.report(data.X_test, data.y_test, stacking=False)
-    >>> round(report.accuracy("mean participant"), 2), round(moot.score(data.X_test, data.y_test), 2)
-    (0.49, 0.88)
-    >>> moot.predict(data.X_test[:5])
-    array([0, 0, 4, 9, 4])
+    >>> alone = [model.score(data.X_test, data.y_test) for model in moot.estimators_]
+    >>> round(sum(alone) / 20, 1), round(moot.score(data.X_test, data.y_test), 1)
+    (0.5, 0.9)
     """
 
     # Sample weights are taken in fit's keywords: shards make an integer weight differ from repeated rows,
     # which a ``sample_weight`` in the signature would promise. Metadata routing should know it all the same.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
 
+    classes_: Array
+
     def __init__(
         self,
         estimators: Any,
         *,
-        protocol: SnowProtocol[Any] | None = None,
-        trust: Literal["self-anchored", "peer-review"] | None = None,
-        sampling: Sampling | None = None,
+        protocol: Any = None,
+        aggregation: Aggregation | None = None,
+        voting: Literal["labels", "probabilities"] = "labels",
+        prefit: bool = False,
         holdout: float | None = 0.2,
         refit: bool = True,
-        prefit: bool = False,
         columns: Any = None,
-        adversaries: Any = None,
-        rounds: int = 50,
-        voting: Literal["labels", "probabilities"] = "labels",
-        pool: Literal["mean", "log"] = "mean",
-        trim: int | None = None,
-        check_rows: int | Literal["all"] = 10,
-        privacy: float | None = None,
-        liars_publish: Literal["wrong", "right", "backing"] = "wrong",
-        expert: Any = None,
         abstain_below: float | None = None,
         reject_label: Any = None,
         n_jobs: int | None = None,
@@ -201,21 +152,12 @@ class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
     ) -> None:
         self.estimators = estimators
         self.protocol = protocol
-        self.trust = trust
-        self.sampling = sampling
+        self.aggregation = aggregation
+        self.voting = voting
+        self.prefit = prefit
         self.holdout = holdout
         self.refit = refit
-        self.prefit = prefit
         self.columns = columns
-        self.adversaries = adversaries
-        self.rounds = rounds
-        self.voting = voting
-        self.pool = pool
-        self.trim = trim
-        self.check_rows = check_rows
-        self.privacy = privacy
-        self.liars_publish = liars_publish
-        self.expert = expert
         self.abstain_below = abstain_below
         self.reject_label = reject_label
         self.n_jobs = n_jobs
@@ -248,7 +190,7 @@ class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
         groups : array-like, shape (row,), optional
             Whose each row is. Default: rows are dealt into disjoint stratified shards.
         reference : (X, y), optional
-            With ``trust="peer-review"``: public rows and their labels, which everybody takes for right.
+            With peer review: public rows and their labels, which everybody takes for right.
         progress : callable, optional
             Called with (done, all) whenever a participant is fitted.
         **fit_params : dict
@@ -262,51 +204,74 @@ class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
         Raises
         ------
         ValueError
-            If what is given does not fit together, such as fewer than two participants or classes, or trust
-            of prefit models without rows.
+            If what is given does not fit together, such as fewer than two participants or classes, or an own
+            aggregation of prefit models without rows.
 
         Warns
         -----
         ParticipantWarning
             About single participants, such as one whose rows are all of one class.
-        ProtocolWarning
-            If there are too few participants to ask k others, as ``protocol`` wants.
         """
-        weights = self._weights(fit_params)
-        self._check_parameters()
-        self._check_reference(reference)
-        draw = self._start()
-        self._own_rows = None
-        if self.prefit:
-            self._fit_prefit(X, y, groups, draw)
-        else:
-            X, y = self._check_rows(X, y)
-            self.classes_ = np.unique(y)
-            check_class_count(self.classes_)
-            share = check_holdout(self.holdout)
-            hold_out = partial(held_out_rows, share=share, rng=draw)
-            tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, hold_out, self.refit)
-            if self.trust is not None and not share:
-                tasks = cross_validated(tasks, draw)
-            self.participants_ = self._fit_all(fit_classifier, tasks, progress)
-            self._own_rows = tasks
-            if self._reviewed:
-                self._show(X, y, tasks, draw)
-        self._refer(reference)
+        self._fit(X, y, groups, reference, progress, fit_params)
         self._check_abstaining()
-        check_class_count(self.classes_)
-        self._tell_if_scaled(self.protocol_)
-        kinds = (Adversary, NumberAdversary) if self._soft else Adversary
-        self._liars(self.adversaries, kinds, PerfectlyMalicious)  # complains about strangers
         if self._soft:
             unsure = [p.name for p in self.participants_ if not (p.constant or has_probabilities(p))]
             tell(unsure, "the model has no predict_proba, so its label is handed in instead")
-        if isinstance(self.protocol, SnowProtocol) and self.protocol.alpha == StrongConfidence():
-            unknown = [p.name for p in self.participants_ if np.isnan(p.accuracy)]
-            tell(unknown, "accuracy not known, so this participant has the least threshold")
+        self._talk()  # complains about a protocol that these participants cannot follow
         return self
 
-    def _check_rows(self, X: Any, y: Any) -> tuple[Any, Array]:
+    def learn_truth(self, X: Any, y: Any) -> Self:
+        """Learn from inputs whose truth became known: with peer review all can check each other by them.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs, which everybody votes on again.
+        y : array-like, shape (input,)
+            Their right labels, of ``classes_``.
+
+        Returns
+        -------
+        ConsensusClassifier
+            Itself, wiser.
+
+        Raises
+        ------
+        ValueError
+            If the aggregation shows no rows, or a label is none of ``classes_``.
+        """
+        check_is_fitted(self, "participants_")
+        self._refer((X, y))
+        return self
+
+    def _aggregation(self) -> Aggregation:
+        if self.aggregation is not None:
+            return self.aggregation
+        return Pool() if self._soft else Plurality()
+
+    @property
+    def _soft(self) -> bool:
+        return isinstance(self.voting, str) and self.voting == _PROBABILITIES
+
+    def _check_parameters(self) -> None:
+        checks.one_of("voting", self.voting, ("labels", _PROBABILITIES))
+        rule = self._aggregation()
+        if not isinstance(rule, Aggregation):
+            raise TypeError(
+                f"aggregation must be one of folkmoot.aggregation, such as DawidSkene(): got {rule!r}"
+            )
+        if self.voting not in rule.takes:
+            other = "numbers" if rule.takes == ("numbers",) else rule.takes[0]
+            way = "is for ConsensusRegressor" if other == "numbers" else f"needs voting={other!r}"
+            raise ValueError(f"{type(rule).__name__} takes {other}, not {self.voting}: it {way}")
+        if self._shows:
+            check_showing(vars(rule)["rows"], vars(rule).get("label_epsilon"))
+        Talk.check(self.protocol, self.aggregation, self.voting)
+
+    def _check_abstaining(self) -> None:
+        check_abstaining(self.abstain_below, self.reject_label, self.classes_)
+
+    def _targets(self, X: Any, y: Any) -> tuple[Any, Array]:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: "
@@ -319,59 +284,469 @@ class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
         check_classification_targets(labels)
         return X, labels
 
-    def _fit_prefit(self, X: Any, y: Any, groups: Any, draw: np.random.Generator) -> None:
-        self.participants_ = self._prefit()
-        known = known_classes(self.participants_)
-        if X is None:
-            if self.trust is not None and not self._reviewed:
-                raise ValueError(
-                    f"trust={SELF_ANCHORED!r} needs rows that the models were not fitted on: "
-                    "fit(X, y), or fit(X, y, groups) with some for each"
-                )
-            if known is None:
-                raise ValueError(
-                    "the models do not say what classes there are (they have no classes_): "
-                    "fit(X, y) with some rows of every class"
-                )
-            self.classes_ = known
-            return
-        X, y = self._check_rows(X, y)
-        if known is None:
-            self.classes_ = np.unique(y)
-        else:
-            same_kind(known, np.unique(y), "the models say", "y says")
-            self.classes_ = np.union1d(known, y)
-        X = self._check_again(X)
-        names = [participant.name for participant in self.participants_]
-        rows = (
-            [np.arange(len(y))] * len(names)
-            if groups is None
-            else rows_by_group(groups, names, len(y), has_names(self.estimators))
-        )
-        self.participants_ = [
-            measured(participant, rows_of(X, own), y[own])
-            for participant, own in zip(self.participants_, rows, strict=True)
-        ]
-        tell([p.name for p in self.participants_ if p.fault], "cannot predict the rows given to fit")
-        self._own_rows = [
-            Task(each.name, each.model, each.columns, rows_of(X, own), y[own], None, own[:0], None)
-            for each, own in zip(self.participants_, rows, strict=True)
-        ]
-        if self._reviewed:  # rows that no model has seen: everybody's, or by groups each one's own
-            places = np.arange(len(y)) if groups is None else np.concatenate(rows)
-            sizes = [len(y)] if groups is None else [len(own) for own in rows]
-            who = [PUBLIC] if groups is None else np.arange(len(rows))
-            self._publish(rows_of(X, places), y[places], np.repeat(who, sizes), draw)
-
-    def _tell_if_scaled(self, protocol: SnowProtocol[Any]) -> None:
-        if self.protocol is not None and protocol.k != self.protocol.k:
-            alpha = f", alpha={protocol.alpha}" if isinstance(protocol.alpha, int) else ""
-            warnings.warn(
-                f"{len(self.participants_)} participants are too few to ask k={self.protocol.k} others: "
-                f"playing with k={protocol.k}{alpha}",
-                ProtocolWarning,
-                stacklevel=3,
+    def _learn_answers(self, y: Array | None) -> None:
+        known = known_classes(self.participants_) if self.prefit else None
+        if known is None and y is None:
+            raise ValueError(
+                "the models do not say what classes there are (they have no classes_): "
+                "fit(X, y) with some rows of every class"
             )
+        if known is not None and y is not None:
+            same_kind(known, np.unique(y), "the models say", "y says")
+        found = [each for each in (known, y) if each is not None]
+        self.classes_ = np.unique(np.concatenate(found))
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y must hold at least two classes: got one class, {self.classes_.tolist()[0]!r}"
+            )
+
+    def _fit_one(self) -> Callable[[Task], Participant]:
+        return fit_classifier
+
+    def _held_out(self, share: float, draw: np.random.Generator) -> Callable[[Array], Ints]:
+        return partial(held_out_rows, share=share, rng=draw)
+
+    def _measured(self, participant: Participant, X: Any, y: Array) -> Participant:
+        return measured(participant, X, y)
+
+    def _votes_on(self, X: Any, labels: Array | None = None) -> FirstVotes:
+        known = self.classes_ if labels is None else labels
+        if self._soft:
+            said = self._ask(X, say_chances, self.classes_)
+            return probabilities_cast(said, known, self._names, X)
+        return labels_cast(self._ask(X), known, self._names, X)
+
+    def _own_votes(self) -> Callable[[Task, Participant, Ints], Array | None]:
+        return partial(own_answers, classes=self.classes_, soft=self._soft)
+
+    def _as_votes(self, y: Any) -> Array:
+        return self._truth(y, self.classes_)
+
+    def _truth(self, y: Any, labels: Array) -> Ints:
+        values = check_labels(y)
+        same_kind(labels, values, "the moot says", "y says")
+        truth = places(values, labels)
+        if isinstance(truth, str):
+            raise TypeError(f"y must hold labels: {truth}")
+        unknown = np.flatnonzero(truth == UNCOLOURED)
+        if unknown.size:
+            label = values.tolist()[unknown[0]]
+            raise ValueError(f"y must hold classes of the moot: got {str(label)!r}, which nobody has learnt")
+        return truth
+
+    def _told(self, truth: Array, draw: np.random.Generator) -> Array:
+        return published(truth, self._label_epsilon, len(self.classes_), draw)
+
+    def _kept(self) -> float:
+        return label_kept(self._label_epsilon, len(self.classes_))
+
+    @property
+    def _label_epsilon(self) -> float | None:
+        return getattr(self._aggregation(), "label_epsilon", None)
+
+    def _held_rows(self) -> Rows:
+        return held_rows(self.participants_, self.classes_)
+
+    # ---- answers -----------------------------------------------------------------------------
+
+    def votes(self, X: Any) -> Array:
+        """Ask every participant by itself.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray of int, shape (participant, input)
+            The place of each label in ``classes_``, -1 for no answer. With ``voting="probabilities"``: how
+            likely each finds each class, shape (participant, input, class), NaN for no answer.
+
+        Warns
+        -----
+        ParticipantWarning
+            If a participant's model fails, which then has no votes.
+        """
+        check_is_fitted(self, "participants_")
+        return self._first_votes(X).table
+
+    def transform(self, X: Any) -> Array:
+        """Make the votes columns, as features for another model.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+
+        Returns
+        -------
+        ndarray or data frame, shape (input, participant), or (input, participant x class)
+            The votes; after ``set_output`` a data frame whose columns are named after the participants.
+        """
+        table = self.votes(X)
+        return table.T if table.ndim == 2 else table.transpose(1, 0, 2).reshape(table.shape[1], -1)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
+        """Name the columns of ``transform``.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Not used; scikit-learn passes it.
+
+        Returns
+        -------
+        ndarray of str
+            The participants' names; with probabilities one per class, numbered.
+        """
+        check_is_fitted(self, "participants_")
+        names = self._names
+        if self._soft:
+            names = [f"{name}_{label}" for name in names for label in self.classes_.tolist()]
+        return np.array(names, dtype=object)
+
+    def predict(self, X: Any, groups: Any = None) -> Array:
+        """Answer each row with the label that the moot agrees on.
+
+        A tie goes to the first of the tied labels, as in scikit-learn's ``VotingClassifier``; an input that
+        nobody answers, or that a Snow protocol leaves undecided, to the label with the most first votes. With
+        ``abstain_below`` an answer whose probability, by ``predict_proba``, is lower is withheld, and
+        ``reject_label`` given instead. An own aggregation learns from the whole batch, so an answer then
+        depends on the other rows of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        groups : array-like, shape (input,), optional
+            Whose each input is, by the names of participants. Each input then has the answer of its own
+            participant, helped by the others: with an own aggregation its final vote, else its own vote,
+            weighed by its holdout accuracy, beside the votes of the others.
+
+        Returns
+        -------
+        ndarray, shape (input,)
+            A label of ``classes_`` for each, or ``reject_label``.
+
+        Raises
+        ------
+        ValueError
+            If no participant can answer, or ``groups`` names somebody who takes no part.
+
+        Warns
+        -----
+        ParticipantWarning
+            If a participant's model fails; the others go on without it.
+        """
+        check_is_fitted(self, "participants_")
+        self._check_parameters()
+        self._check_abstaining()
+        votes = self._first_votes(X)
+        if groups is not None:
+            likely = self._likely_of_sites(votes, groups)
+            return self._given(likely.argmax(axis=1), likely)
+        answers = self._answers(votes)
+        chosen = first_choice(answers)
+        return self._given(chosen, None if self.abstain_below is None else self._likely(votes, answers))
+
+    def _given(self, chosen: Ints, likely: Floats | None) -> Array:
+        labels = np.asarray(self.classes_[chosen])
+        if self.abstain_below is None or likely is None:
+            return labels
+        sure = np.take_along_axis(likely, chosen[:, None], axis=1)[:, 0]
+        return withheld(labels, np.asarray(sure >= self.abstain_below), self.reject_label)
+
+    def predict_proba(self, X: Any, groups: Any = None) -> Floats:
+        """Estimate how likely each class is to be the right one.
+
+        By plurality it is (count + 1/C) / (n + 1) for a class that ``count`` of the n participants who
+        answered a row voted for, of C classes. Other aggregations have probabilities of their own; with an
+        own one it is the mean of what the participants find.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        groups : array-like, shape (input,), optional
+            Whose each input is, as in ``predict``.
+
+        Returns
+        -------
+        ndarray of float, shape (input, class)
+            The probabilities, in the order of ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            If no participant can answer.
+        """
+        check_is_fitted(self, "participants_")
+        self._check_parameters()
+        votes = self._first_votes(X)
+        if groups is not None:
+            return self._likely_of_sites(votes, groups)
+        return self._likely(votes, self._answers(votes))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Measure the accuracy of what ``predict`` answers.
+
+        An input whose answer is withheld (``abstain_below``) counts as wrong.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,)
+            Their right labels.
+        sample_weight : array-like of float, shape (input,), optional
+            How much each input counts. Default: all alike.
+
+        Returns
+        -------
+        float
+            The share of inputs that are answered right.
+        """
+        answers = self.predict(X)
+        right = check_labels(y)
+        same_kind(self.classes_, right, "the moot says", "y says")
+        return float(accuracy_score(right, answers, sample_weight=sample_weight))
+
+    def deliberate(
+        self, X: Any, y: Any = None, *, adversaries: Any = None, repeats: int = 1, record: bool = True
+    ) -> Outcome:
+        """Let the participants come to their answers, and tell who held what.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        y : array-like, shape (input,), optional
+            Their right labels, for adversaries that must know them.
+        adversaries : int or mapping of str or int to Adversary, optional
+            An experiment: how many lie (drawn by ``random_state``, always wrong), or which and how.
+        repeats : int, default 1
+            How many times to play a protocol that draws, each time with randomness of its own.
+        record : bool, default True
+            Whether to keep every query of such a protocol, for ``Outcome.plot``, ``turns`` and ``why``.
+
+        Returns
+        -------
+        Outcome
+            First votes, what each holds in the end, and the decision; classes are places in ``classes_``.
+        """
+        check_is_fitted(self, "participants_")
+        self._check_parameters()
+        votes = self._first_votes(X)
+        truth = None if y is None else self._as_votes(y)
+        liars = self._liars(adversaries, Adversary, PerfectlyMalicious)
+        return self._deliberated(votes, truth, liars, repeats, record)
+
+    def _deliberated(
+        self,
+        votes: FirstVotes,
+        truth: Ints | None,
+        liars: dict[int, Adversary],
+        repeats: int = 1,
+        record: bool = True,
+    ) -> Outcome:
+        classes = len(self.classes_)
+        outcome: Outcome
+        if isinstance(self.protocol, SnowProtocol):
+            talk = self._talk()
+            outcome = talk.outcome(
+                votes, classes, adversaries=liars, truth=truth, repeats=repeats, record=record
+            )
+        else:
+            outcome = Council().run(
+                votes.table,
+                aggregation=self._aggregation(),
+                known=self._known(votes),
+                adversaries=liars,
+                truth=truth,
+                classes=classes,
+                seed=self.seed_,
+                missing="uncoloured",
+                repeats=repeats,
+            )
+        return replace(outcome, labels=self.classes_, names=tuple(self._names), faults=votes.faults)
+
+    def why(self, X: Any, i: int = 0) -> Explanation:
+        """Explain the answer to one row: who voted what, what that counted for, and how close it was.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs. With an own aggregation or ``StrongConfidence()`` the answer depends on all of them.
+        i : int, default 0
+            The row of X that is explained.
+
+        Returns
+        -------
+        Explanation
+            ``print`` it, show it in a notebook, or ``plot`` it.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        ValueError
+            If there is no row i.
+
+        Examples
+        --------
+        >>> from folkmoot.learning import ConsensusClassifier
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> moot = ConsensusClassifier([LogisticRegression(max_iter=5000)], random_state=0)
+        >>> why = moot.fit(X, y, groups=[i % 7 for i in range(len(y))]).why(X[:20], 3)
+        >>> bool(why.answer == moot.predict(X[:20])[3])
+        True
+        """
+        found = explanation.explain(self.deliberate(X), i)
+        if found.answer is not None and self.abstain_below is None:
+            return found
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # told by deliberate already
+            said = np.asarray(self.predict(X), dtype=object)[i]
+        if self.abstain_below is not None and said not in self.classes_.tolist():
+            note = (
+                f"predict withholds its answer and says {said}: the probability, by predict_proba, is below "
+                f"abstain_below={self.abstain_below:g}."
+            )
+        elif found.answer is None:
+            note = f"predict names {said} all the same, the first of the labels with the most votes."
+        else:
+            return found
+        return replace(found, missing=(*found.missing, note))
+
+    def _talk(self) -> Talk:
+        return Talk(self.protocol, self.participants_, self.seed_)
+
+    def _answers(self, votes: FirstVotes) -> Answers:
+        """What the moot says; the final votes are counted where the aggregation is own."""
+        if isinstance(self.protocol, SnowProtocol):
+            return self._talk().answers(votes, len(self.classes_))
+        rule, known = self._aggregation(), self._known(votes, classes=len(self.classes_))
+        if not isinstance(rule, OwnAggregation):
+            return rule.aggregate(votes.table, known)
+        final = rule.final_votes(votes.table, known)
+        return self._counted(final)
+
+    def _counted(self, final: FinalVotes) -> Answers:
+        """The plurality of final votes, with the mean of what the participants find as shares."""
+        counted = Plurality().aggregate(final.votes)
+        if final.probabilities is None:
+            return counted
+        judges = ~np.isnan(final.probabilities).any(axis=(1, 2))
+        likely = final.probabilities[judges].mean(axis=0)
+        choices = np.tile(np.arange(likely.shape[1]), (len(likely), 1))
+        tied = counted.level(likely.shape[1])
+        return Answers(counted.decision, choices, likely, tied)
+
+    def _likely(self, votes: FirstVotes, answers: Answers) -> Floats:
+        likely = answers.probabilities(len(self.classes_))
+        if isinstance(self._aggregation(), Plurality):
+            there = votes.cast.sum(axis=0)[:, None]
+            return np.asarray((likely * there + 1 / len(self.classes_)) / (there + 1))
+        return np.where(likely.any(axis=1, keepdims=True), likely, 1 / len(self.classes_))
+
+    def _likely_of_sites(self, votes: FirstVotes, groups: Any) -> Floats:
+        rule, known = self._aggregation(), self._known(votes, classes=len(self.classes_))
+        return answers_of_sites(votes, self.participants_, groups, rule, known)
+
+    # ---- improving ---------------------------------------------------------------------------
+
+    def improve(
+        self,
+        X_unlabelled: Any,
+        rows: int | Literal["all"] = 10,
+        safe: bool = False,
+        *,
+        adversaries: Any = None,
+        y: Any = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Agree on labels for unlabelled inputs, and refit every model on its own rows and these.
+
+        Each participant shows some of its labelled inputs, without their labels, mixed into the pool. All
+        hand in probabilities for all of these, and each weighs its peers by its own rows (docs/improve.md).
+        Then each fits a fresh clone of its model to its own rows and the agreed ones. ``participants_`` have
+        the new models, ``improvement_`` the old ones and what changed. A participant keeps its old model if
+        it cannot tell who is right, as with rows of one class only.
+
+        If anything fails, the estimator stays as it was.
+
+        Parameters
+        ----------
+        X_unlabelled : array-like, sparse matrix or data frame, shape (input, feature)
+            The pool: inputs of the kind that was fitted on, without labels. Several hundred are a good start.
+        rows : int or "all", default 10
+            How many of its labelled inputs each shows, at most half of its rows; "all" shows every one, 0
+            none, and then everybody counts alike. Labels are not shown.
+        safe : bool, default False
+            Whether a participant keeps its old model unless its own rows bear out the new one.
+        adversaries : int or mapping of str or int to Adversary, optional
+            An experiment: how many lie (drawn by ``random_state``, always wrong), or which and how.
+        y : array-like, shape (input,), optional
+            The right labels of the pool, for adversaries that must know them; nobody else is told.
+        progress : callable, optional
+            Called with (done, all) whenever a participant has fitted its new model.
+
+        Returns
+        -------
+        ConsensusClassifier
+            Itself, with new models.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
+        ValueError
+            If there are no rows of the participants (prefit models, or a moot read from a file), or the pool
+            is empty or has other columns.
+
+        Examples
+        --------
+        >>> from folkmoot.datasets import load_digits_moot
+        >>> from folkmoot.learning import ConsensusClassifier
+        >>> from sklearn.naive_bayes import GaussianNB
+        >>> data = load_digits_moot(n_participants=20)
+        >>> moot = ConsensusClassifier([GaussianNB()], random_state=0)
+        >>> moot = moot.fit(data.X, data.y, groups=data.groups)
+        >>> X, y = data.X_test[300:], data.y_test[300:]
+        >>> before = [each.score(X, y) for each in moot.estimators_]
+        >>> moot = moot.improve(data.X_test[:300])
+        >>> after = [each.score(X, y) for each in moot.estimators_]
+        >>> round(sum(before) / 20, 2), round(sum(after) / 20, 2)
+        (0.47, 0.78)
+        """
+        tasks = self._rows_kept()
+        X = self._pool(X_unlabelled, tasks)
+        truth = None
+        if y is not None:
+            truth = self._as_votes(y)
+            check_consistent_length(X, truth)
+        done = improve_labels(
+            self.participants_,
+            tasks,
+            X,
+            self.classes_,
+            self._everybody,
+            rows=rows,
+            safe=safe,
+            seed=self.seed_,
+            prefit=self.prefit,
+            adversaries=self._liars(adversaries, Adversary, PerfectlyMalicious),
+            truth=truth,
+            progress=progress,
+        )
+        return self._adopt(done)
+
+    def _exported(self) -> list[Exported]:
+        width = getattr(self, "n_features_in_", None)
+        return [of_labels(each, self.classes_, width) for each in self.participants_]
 
     # ---- scikit-learn's tags -----------------------------------------------------------------
 
@@ -381,43 +756,13 @@ class ConsensusClassifier(ExportingClassifier, ImprovingClassifier):
         self._inherit_tags(tags)
         return tags
 
-    # ---- watching ----------------------------------------------------------------------------
 
-    @overload
-    def play(self, X: Any, y: Any = None, path: None = None, **options: Any) -> Player: ...
-
-    @overload
-    def play(self, X: Any, y: Any, path: str | PathLike[str], **options: Any) -> Path: ...
-
-    def play(
-        self, X: Any, y: Any = None, path: str | PathLike[str] | None = None, **options: Any
-    ) -> Player | Path:
-        """Let the participants talk about every row of X, and make a page that plays it turn by turn.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs; the page shows their columns.
-        y : array-like, shape (input,), optional
-            Their right labels.
-        path : str or path, optional
-            The file to write, such as ``"talk.html"``. Default: none; the page is returned, and shows itself
-            in a notebook.
-        **options : dict
-            ``images``, ``inputs``, ``input_names``, ``title`` and ``about``, as ``folkmoot.play`` takes them.
-
-        Returns
-        -------
-        Player or Path
-            The page; with ``path`` the file that was written.
-
-        Raises
-        ------
-        ValueError
-            If the talk is about probabilities, or the options do not fit the inputs.
-        """
-        if self._soft:
-            raise ValueError("play shows talks about labels: set voting='labels'")
-        outcome = self.deliberate(X, y, record=True)
-        truth = None if y is None else as_truth(y, self.classes_)
-        return watching.play(outcome, path, **({"truth": truth, "rows": X} | options))
+def first_choice(answers: Answers) -> Ints:
+    """The decision; where there is none, the first of the choices with the largest share."""
+    if answers.choices is None or answers.shares is None:
+        raise ValueError("numbers have no first choice")
+    shares = np.where(answers.choices == UNCOLOURED, -1.0, answers.shares)
+    if answers.tied is not None:  # shares that differ in rounding alone are tied
+        shares = np.where(answers.tied, 2.0, shares)
+    first = np.take_along_axis(answers.choices, shares.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return np.where(answers.decision == UNCOLOURED, np.maximum(first, 0), answers.decision)

@@ -35,7 +35,8 @@ class ProtocolWarning(UserWarning):
     --------
     >>> import warnings
     >>> from folkmoot import Slush
-    >>> from folkmoot.learning import ConsensusClassifier, ProtocolWarning
+    >>> from folkmoot.learning import ProtocolWarning
+    >>> from folkmoot.old import ConsensusClassifier
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = [[i] for i in range(12)], [0, 1] * 6
     >>> with warnings.catch_warnings(record=True) as said:

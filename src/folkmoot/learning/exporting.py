@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final
@@ -24,167 +24,111 @@ EXPORTED: Final = "exported.toml"  # lines that ``folkmoot node init`` takes ove
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]")
 
 
-class Exporting(ABC):
-    """Adds ``export`` to an estimator with ``participants_``."""
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """What goes into one participant's folder.
 
-    participants_: list[Participant]
+    Parameters
+    ----------
+    participant : Participant
+        Whose folder it is.
+    model : object
+        The model, as its node is to have it.
+    unseen : (truths, answers) or None
+        What it said of rows that it had not seen.
+    comment : str
+        A sentence about its answers.
+    lines : list of str
+        Lines of ``exported.toml`` about them.
+    """
 
-    def export(self, folder: str | PathLike[str]) -> list[Path]:
-        """Write what each participant's node needs, in a folder of its own directly below ``folder``.
-
-        Each holds ``model.skops``; ``model.schema.toml`` with the names of its columns, if they have names;
-        ``holdout.npz`` with what its model said to rows that it had not seen, if it kept any; and
-        ``exported.toml`` with the names of these files and its labels, if it has labels.
-        ``folkmoot node init FOLDER/NAME --name NAME`` makes a node of it, which finds all of that. Liars,
-        weights and privacy are of the estimator, and are not exported; nor is the rule by which numbers are
-        agreed on: over the network it is the trimmed mean.
-
-        Parameters
-        ----------
-        folder : str or path
-            Where the folders are made; it may be new, but its parent must exist.
-
-        Returns
-        -------
-        list of Path
-            The folder of each participant, in their order.
-
-        Raises
-        ------
-        ValueError
-            If a folder is there already, a participant sees only some columns and these have no names, a
-            model cannot be written, or models give several numbers for an input.
-
-        Examples
-        --------
-        >>> from tempfile import TemporaryDirectory
-        >>> from sklearn.naive_bayes import GaussianNB
-        >>> from folkmoot import ConsensusClassifier, Slush
-        >>> X, y = [[i] for i in range(60)], [0] * 30 + [1] * 30
-        >>> moot = ConsensusClassifier([GaussianNB()] * 3, protocol=Slush(2, 2), random_state=0).fit(X, y)
-        >>> with TemporaryDirectory() as folder:
-        ...     made = moot.export(folder)
-        ...     print([each.name for each in made], sorted(each.name for each in made[0].iterdir()))
-        ['gaussiannb-1', 'gaussiannb-2', 'gaussiannb-3'] ['exported.toml', 'holdout.npz', 'model.skops']
-        """
-        from sklearn.utils.validation import check_is_fitted
-
-        check_is_fitted(self, "participants_")
-        self._check_exportable()
-        above = Path(folder)
-        if not above.parent.is_dir():
-            raise ValueError(f"folder must be in a folder that exists: there is no {above.parent}")
-        names = [str(each) for each in getattr(self, "feature_names_in_", ())]
-        places = [above / name for name in folder_names([each.name for each in self.participants_])]
-        taken = next((place for place in places if place.exists()), None)
-        if taken is not None:
-            raise ValueError(f"{taken} is there already: export into another folder, or take it away")
-        for participant in self.participants_:
-            if participant.columns is not None and not names:
-                raise ValueError(
-                    f"participant {participant.name!r} sees only some columns, and they have no names by "
-                    "which its node could find them: fit on a data frame"
-                )
-        above.mkdir(exist_ok=True)
-        for number, place in enumerate(places):
-            self._write(number, place, names)
-        return places
-
-    def _check_exportable(self) -> None:  # noqa: B027 (labels can always be)
-        """ValueError if no node could answer as its participant does."""
-
-    def _model(self, participant: Participant) -> Any:
-        """The model of a participant, as its node is to have it."""
-        return participant.model
-
-    @abstractmethod
-    def _unseen(self, number: int) -> tuple[Array, Array] | None:
-        """Truths of rows that a participant kept back, and what a model said that had not seen them."""
-
-    @abstractmethod
-    def _about(self, model: Any) -> tuple[str, list[str]]:
-        """A comment on the answers of a model, and lines of ``node.toml`` about them."""
-
-    def _write(self, number: int, place: Path, names: Sequence[str]) -> None:
-        participant = self.participants_[number]
-        place.mkdir(mode=0o700)
-        model = self._model(participant)
-        try:
-            write_skops(place / MODEL, model)
-        except Exception as error:  # any model may be here
-            raise ValueError(f"the model of {participant.name!r} cannot be written: {told(error)}") from error
-        columns = [str(each) for each in participant.columns] if participant.columns is not None else names
-        comment, more = self._about(model)
-        lines = [
-            "# Of an estimator's participant; folkmoot node init takes these lines over into node.toml.",
-            f"# {comment}",
-            f'model = "{MODEL}"',
-        ]
-        if columns:
-            text = "".join(f"[[column]]\nname = {_quoted(name)}\n\n" for name in columns)
-            replace_file(place / SCHEMA, text.rstrip("\n").encode() + b"\n")
-            lines.append(f'schema = "{SCHEMA}"')
-        unseen = self._unseen(number)
-        if unseen is not None:
-            np.savez(place / HOLDOUT, y=unseen[0], answers=unseen[1])
-            lines.append(f'holdout = "{HOLDOUT}"')
-        replace_file(place / EXPORTED, "\n".join([*lines, *more, ""]).encode())
+    participant: Participant
+    model: Any
+    unseen: tuple[Array, Array] | None
+    comment: str
+    lines: list[str] = field(default_factory=list)
 
 
-class ExportingClassifier(Exporting):
-    """Labels: a participant that knows one class has a model that says so of any row."""
+def write_folders(
+    folder: str | PathLike[str], exported: Sequence[Exported], columns: Sequence[str]
+) -> list[Path]:
+    """Write the folder of each participant; ``columns`` are the names of all columns, if they have names."""
+    above = Path(folder)
+    if not above.parent.is_dir():
+        raise ValueError(f"folder must be in a folder that exists: there is no {above.parent}")
+    names = [each.participant.name for each in exported]
+    places = [above / name for name in folder_names(names)]
+    taken = next((place for place in places if place.exists()), None)
+    if taken is not None:
+        raise ValueError(f"{taken} is there already: export into another folder, or take it away")
+    for each in exported:
+        if each.participant.columns is not None and not columns:
+            raise ValueError(
+                f"participant {each.participant.name!r} sees only some columns, and they have no names by "
+                "which its node could find them: fit on a data frame"
+            )
+    above.mkdir(exist_ok=True)
+    for each, place in zip(exported, places, strict=True):
+        _write(each, place, columns)
+    return places
 
-    classes_: Array
 
-    def _model(self, participant: Participant) -> Any:
-        width = getattr(self, "n_features_in_", None)
-        if not participant.constant or width is None:
-            return participant.model
+def _write(each: Exported, place: Path, names: Sequence[str]) -> None:
+    participant = each.participant
+    place.mkdir(mode=0o700)
+    try:
+        write_skops(place / MODEL, each.model)
+    except Exception as error:  # any model may be here
+        raise ValueError(f"the model of {participant.name!r} cannot be written: {told(error)}") from error
+    columns = [str(one) for one in participant.columns] if participant.columns is not None else names
+    lines = [
+        "# Of an estimator's participant; folkmoot node init takes these lines over into node.toml.",
+        f"# {each.comment}",
+        f'model = "{MODEL}"',
+    ]
+    if columns:
+        text = "".join(f"[[column]]\nname = {_quoted(name)}\n\n" for name in columns)
+        replace_file(place / SCHEMA, text.rstrip("\n").encode() + b"\n")
+        lines.append(f'schema = "{SCHEMA}"')
+    if each.unseen is not None:
+        np.savez(place / HOLDOUT, y=each.unseen[0], answers=each.unseen[1])
+        lines.append(f'holdout = "{HOLDOUT}"')
+    replace_file(place / EXPORTED, "\n".join([*lines, *each.lines, ""]).encode())
+
+
+def of_labels(participant: Participant, classes: Array, width: int | None) -> Exported:
+    """A participant that knows one class has a model that says so of any row."""
+    model = participant.model
+    if participant.constant and width is not None:
         # It was made for any number of columns, without saying so.
         seen = width if participant.columns is None else len(participant.columns)
-        only = participant.model.classes_[:1]
-        return DummyClassifier(strategy="most_frequent").fit(np.zeros((1, seen)), only)
+        model = DummyClassifier(strategy="most_frequent").fit(np.zeros((1, seen)), model.classes_[:1])
+    unseen = None
+    if participant.confusion:
+        true, said, times = zip(*participant.confusion, strict=True)
+        unseen = np.repeat(true, times), np.repeat(said, times)
+    every = ",".join(map(str, classes.tolist()))
+    known = getattr(model, "classes_", classes)
+    labels = [f"labels = [{', '.join(map(_value, known))}]"] if len(known) > 1 else []
+    return Exported(
+        participant,
+        model,
+        unseen,
+        f"The labels of the whole moot, for folkmoot ask --labels: {every}",
+        labels,
+    )
 
-    def _unseen(self, number: int) -> tuple[Array, Array] | None:
-        confusion = self.participants_[number].confusion
-        if not confusion:
-            return None
-        true, said, times = zip(*confusion, strict=True)
-        return np.repeat(true, times), np.repeat(said, times)
 
-    def _about(self, model: Any) -> tuple[str, list[str]]:
-        every = ",".join(map(str, self.classes_.tolist()))
-        known = getattr(model, "classes_", self.classes_)
-        labels = [f"labels = [{', '.join(map(_value, known))}]"] if len(known) > 1 else []
-        return f"The labels of the whole moot, for folkmoot ask --labels: {every}", labels
-
-
-class ExportingRegressor(Exporting):
-    """Numbers, one an input; rows kept back are answered once more, as ``fit`` does not keep the answers."""
-
-    n_outputs_: int
-    _own_rows: list[Task] | None
-
-    def _check_exportable(self) -> None:
-        if self.n_outputs_ > 1:
-            raise ValueError(
-                f"nodes agree on one number an input: these models give {self.n_outputs_}; "
-                "fit a moot for each"
-            )
-
-    def _unseen(self, number: int) -> tuple[Array, Array] | None:
-        tasks, participant = getattr(self, "_own_rows", None), self.participants_[number]
-        if tasks is None or not participant.held_out:
-            return None
-        found = unseen_answers(tasks[number], participant)
+def of_numbers(participant: Participant, task: Task | None) -> Exported:
+    """Rows held back are answered once more, as ``fit`` does not keep the answers."""
+    unseen = None
+    if task is not None and participant.held_out:
+        found = unseen_answers(task, participant)
         # A model that was improved since was measured otherwise: its old answers would say nothing of it.
-        if isinstance(found, str) or float(squares(*found).mean()) != participant.squared_error:
-            return None
-        return found
-
-    def _about(self, model: Any) -> tuple[str, list[str]]:
-        del model
-        return "It gives numbers: ask with folkmoot ask --regression --tol WIDTH.", []
+        if not isinstance(found, str) and float(squares(*found).mean()) == participant.squared_error:
+            unseen = found
+    comment = "It gives numbers: ask with folkmoot ask --regression --tol WIDTH."
+    return Exported(participant, participant.model, unseen, comment)
 
 
 def folder_names(names: Sequence[str]) -> list[str]:

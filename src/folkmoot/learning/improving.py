@@ -1,301 +1,185 @@
-"""Models that improve each other: the participants agree on labels for a pool, and each refits its own model.
+"""Models that improve each other: participants agree on answers for a pool, and each refits its own model.
 
-The rule is that of ``folkmoot.trust.improvement``, on arrays; here are models and rows (docs/improve.md).
+For labels the rule is that of ``folkmoot.trust.improvement``, on arrays; here are models and rows
+(docs/improve.md). Numbers are those that the moot agrees on in ``predict``, or each one's final ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from scipy import sparse
 
-from folkmoot.adversaries import Adversary, PerfectlyMalicious, handed_in
+from folkmoot.adversaries import Adversary, Knows, handed_in
+from folkmoot.aggregation import Known, OwnAggregation
 from folkmoot.arrays import Array, Bools, Floats, Ints, Progress
-from folkmoot.learning.check_rows import ShownRows, check_showing, own_answers, shown_places
-from folkmoot.learning.explaining import ExplainingEstimator
-from folkmoot.learning.improvement import Change, Improvement
-from folkmoot.learning.kept_rows import KeepingEstimator, both_rows, check_safe
-from folkmoot.learning.labels import as_colours, as_truth
-from folkmoot.learning.participants import (
-    Participant,
-    Task,
-    first_sentence,
-    learnt_on,
-    measured,
-    tell,
-)
-from folkmoot.learning.probabilities import chances_of, soft_ballot_of
+from folkmoot.learning.check_rows import check_showing, own_answers, shown_places
+from folkmoot.learning.improvement import Change, Improvement, NumberChange, NumberImprovement
+from folkmoot.learning.labels import as_colours
+from folkmoot.learning.participants import Participant, Task, cross_validated, tell
+from folkmoot.learning.probabilities import chances_of
+from folkmoot.learning.refitting import Refitted, refit, refit_numbers
 from folkmoot.learning.tables import rows_in, rows_of, stacked
 from folkmoot.trust import AgreedLabels, OwnRows, agree_on_labels
-from folkmoot.trust.own_rows import Footing, speaks_against
-from folkmoot.trust.panel import FEW_PARTICIPANTS
+from folkmoot.trust.own_rows import Footing, numbers_speak_against, speaks_against
 from folkmoot.votes import UNCOLOURED, Votes, in_levels
 
-_STREAM: Final = 19  # of the random numbers that choose check rows
+_STREAM: Final = 19  # of the random numbers that choose rows to show
+_FOLDS_STREAM: Final = 20  # of those that cut own rows into folds
 
-
-class ImprovingClassifier(KeepingEstimator, ExplainingEstimator):
-    """Base whose participants improve their models by a pool of unlabelled inputs."""
-
-    improvement_: Improvement
-
-    def improve(
-        self,
-        X_unlabelled: Any,
-        check_rows: int | Literal["all"] = 10,
-        safe: bool = False,
-        *,
-        y: Any = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Agree on labels for unlabelled inputs, and refit every model on its own rows and these.
-
-        Each participant shows some of its labelled inputs, without their labels, mixed into the pool; all
-        hand in probabilities for all of these, and each weighs its peers by its own rows (docs/improve.md).
-        Then each fits a fresh clone of its model to its own rows and the agreed ones. ``participants_`` have
-        the new models, ``improvement_`` the old ones and what changed. A participant keeps its old model if
-        it cannot tell who is right, as with rows of one class only.
-
-        If anything fails, the estimator stays as it was.
-
-        Parameters
-        ----------
-        X_unlabelled : array-like, sparse matrix or data frame, shape (input, feature)
-            The pool: inputs of the kind that was fitted on, without labels. Several hundred are a good start.
-        check_rows : int or "all", default 10
-            How many of its labelled inputs each shows, at most half of its rows; "all" shows every one, 0
-            none, and then everybody counts alike. Labels are not shown.
-        safe : bool, default False
-            Whether a participant keeps its old model unless its own rows bear out the new one: this must be
-            right on them more often than chance, a sign test must not speak against it, either half of the
-            check rows must come to nearly the same labels, so must those that count for the participant, and
-            the labels must promise a gain that a few rows can bear out.
-        y : array-like, shape (input,), optional
-            The right labels of the pool, for ``adversaries`` that must know them; nobody else is told.
-        progress : callable, optional
-            Called with (done, all) whenever a participant has fitted its new model.
-
-        Returns
-        -------
-        ConsensusClassifier
-            Itself, with new models.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            If the estimator is not fitted.
-        ValueError
-            If there are no rows of the participants (prefit models, or a moot read from a file), or the pool
-            is empty or has other columns.
-
-        Examples
-        --------
-        >>> from folkmoot import ConsensusClassifier
-        >>> from folkmoot.datasets import load_digits_moot
-        >>> from sklearn.naive_bayes import GaussianNB
-        >>> data = load_digits_moot(n_participants=20)
-        >>> moot = ConsensusClassifier([GaussianNB()], random_state=0)
-        >>> moot = moot.fit(data.X, data.y, groups=data.groups)
-        >>> X, y = data.X_test[300:], data.y_test[300:]
-        >>> before = [each.score(X, y) for each in moot.estimators_]
-        >>> moot = moot.improve(data.X_test[:300])
-        >>> after = [each.score(X, y) for each in moot.estimators_]
-        >>> round(sum(before) / 20, 2), round(sum(after) / 20, 2)
-        (0.47, 0.78)
-        """
-        check_is_fitted(self, "participants_")
-        tasks = self._rows_kept()
-        check_showing(check_rows, None)
-        check_safe(safe)
-        X = self._check_pool(X_unlabelled, tasks[0].X)
-        truth = None if y is None else self._truth_of_pool(y, rows_in(X))
-        liars = self._liars(self.adversaries, Adversary, PerfectlyMalicious)
-        if truth is None:
-            self._check_seers(liars, truth)
-        draw = np.random.default_rng([self.seed_, _STREAM])
-        shown = [shown_places(task.y, check_rows, draw) for task in tasks]
-        unseen = self._unseen_answers(tasks)
-        votes, faults = self._handed_in(X, tasks, shown, unseen)
-        agreed = self._agreed(votes, tasks, shown, truth, liars, rows_in(X), safe)
-        why_not: list[str | None] = [
-            f"its model cannot answer: {faults[i]}"
-            if i in faults
-            else too_few(unseen[i], tasks[i]) or agreed.why_not[i]
-            for i in range(len(tasks))
-        ]
-        refitted = self._everybody(
-            refit,
-            [
-                (task, person, X, None if why else self.classes_[labels])
-                for task, person, labels, why in zip(
-                    tasks, self.participants_, agreed.labels, why_not, strict=True
-                )
-            ],
-            progress,
-        )
-        changes, people = [], []
-        for i, done in enumerate(refitted):
-            old, before = self.participants_[i], _right(unseen[i], tasks[i].y, self.classes_)
-            footing = agreed.footing(i) if safe else None
-            why, right = judged(why_not[i], done, before, len(self.classes_), footing)
-            changes.append(
-                Change(
-                    old.name, len(tasks[i].y), len(shown[i]), int(before.sum()),
-                    None if right is None else int(right.sum()), why, old.model,
-                )
-            )  # fmt: skip
-            people.append(done.participant if why is None else old)
-        reviewed = self._votes_again(people, refitted, [each.why for each in changes])
-        self.participants_ = people
-        if reviewed is not None:
-            self.shown_ = reviewed
-        self.improvement_ = Improvement(tuple(changes), rows_in(X), self.classes_[agreed.labels])
-        tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
-        return self
-
-    def _truth_of_pool(self, y: Any, inputs: int) -> Votes:
-        truth = as_truth(y, self.classes_)
-        if len(truth) != inputs:
-            raise ValueError(f"y must hold one label for each input of the pool ({inputs}): got {len(truth)}")
-        return truth
-
-    def _unseen_answers(self, tasks: Sequence[Task]) -> list[Floats | None]:
-        """(row, class): what models that have not seen its own rows say of them; None for failures."""
-        if self.prefit:  # then the rows given to fit are new to the models
-            given = self._everybody(
-                chances_of,
-                [
-                    (person, task.X, self.classes_)
-                    for person, task in zip(self.participants_, tasks, strict=True)
-                ],
-                None,
-            )
-            return [None if isinstance(each, str) else each for each in given]
-        arguments = [
-            (task, person, np.arange(len(task.y)), self.classes_, True)
-            for task, person in zip(tasks, self.participants_, strict=True)
-        ]
-        found: list[Floats | None] = self._everybody(own_answers, arguments, None)
-        return found
-
-    def _handed_in(
-        self, X: Any, tasks: Sequence[Task], shown: Sequence[Ints], unseen: Sequence[Floats | None]
-    ) -> tuple[Floats, dict[int, str]]:
-        """(participant, check row and then input, class): honest answers, 0 for who fails; and faults."""
-        rows = [rows_of(task.X, own) for task, own in zip(tasks, shown, strict=True) if len(own)]
-        asked = stacked([*rows, X])
-        names = [person.name for person in self.participants_]
-        ballot = soft_ballot_of(self._ask(asked, chances_of, self.classes_), self.classes_, names)
-        votes = np.zeros((len(tasks), rows_in(asked), len(self.classes_)))
-        votes[ballot.there] = ballot.chances
-        for i, places in enumerate(_places(shown)):
-            own = unseen[i]
-            votes[i, places] = 0.0 if own is None or i in ballot.faults else in_levels(own[shown[i]])
-        return votes, ballot.faults
-
-    def _agreed(
-        self,
-        votes: Floats,
-        tasks: Sequence[Task],
-        shown: Sequence[Ints],
-        truth: Votes | None,
-        liars: dict[int, Adversary],
-        inputs: int,
-        safe: bool,
-    ) -> AgreedLabels:
-        classes = len(self.classes_)
-        colours = [as_colours(task.y, self.classes_) for task in tasks]
-        own = [
-            OwnRows(places, mine[some], np.bincount(mine, minlength=classes).astype(np.float64))
-            for places, mine, some in zip(_places(shown), colours, shown, strict=True)
-        ]
-        labels = [mine[some] for mine, some in zip(colours, shown, strict=True)]
-        known = np.concatenate([*labels, np.full(inputs, UNCOLOURED) if truth is None else truth])
-
-        def told(answers: Floats) -> Floats:
-            """Liars say one class of each input, as if they were sure of it, or nothing."""
-            if not liars:
-                return answers
-            named = np.where(answers.any(axis=2), answers.argmax(axis=2), UNCOLOURED)
-            said = handed_in(named, liars, known, classes)
-            heard = answers.copy()
-            for i in liars:
-                heard[i] = in_levels(np.eye(classes)[np.maximum(said[i], 0)])
-                heard[i, (said[i] == UNCOLOURED) | (said[i] >= classes)] = 0.0
-            return heard
-
-        pool = np.arange(votes.shape[1] - inputs, votes.shape[1])
-        return agree_on_labels(votes, own, pool, told, steady=bool(safe))
-
-    def _votes_again(
-        self, people: list[Participant], refitted: Sequence[Refitted], why: Sequence[str | None]
-    ) -> ShownRows | None:
-        """The rows shown in peer review, with the votes of the new models on them."""
-        if self.shown_ is None or all(why):
-            return None
-        checked, X = self.shown_.checked, self.shown_.X
-        before, self.participants_ = self.participants_, people
-        try:
-            votes = self._votes_on(X)
-        finally:
-            self.participants_ = before
-        if len(people) <= FEW_PARTICIPANTS:  # a publisher's votes on its own rows are heard: by unseen models
-            for q, done in enumerate(refitted):
-                mine = np.flatnonzero(checked.publisher == q)
-                if why[q] is not None or done.unseen is None:
-                    votes[q, mine] = checked.votes[q, mine]
-                elif len(mine):
-                    votes[q, mine] = self._voted(done.unseen, rows_of(X, mine))
-        return ShownRows(X, replace(checked, votes=votes))
-
-    def _voted(self, person: Participant, X: Any) -> Any:
-        """One participant's votes, of the kind that is handed in."""
-        if self._hands_in_probabilities:
-            chances = chances_of(person, X, self.classes_)
-            return 0.0 if isinstance(chances, str) else in_levels(chances)
-        answers = person.predict(X)
-        return UNCOLOURED if isinstance(answers, str) else as_colours(answers, self.classes_)
+# Asks all participants, or does something else for each: ``Moot._everybody``.
+Everybody = Callable[[Any, Sequence[tuple[Any, ...]], Progress | None], Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Refitted:
-    """A participant with its new model, and what a model fitted to the agreed rows alone says of its own."""
+class Improved:
+    """Participants with new models, or their old ones, and what changed."""
 
-    participant: Participant
-    unseen: Participant | None = None
-    right: Bools | None = None
-    fault: str | None = None
+    participants: list[Participant]
+    improvement: Improvement | NumberImprovement
 
 
-def refit(task: Task, old: Participant, X: Any, labels: Array | None, *, measure: bool = True) -> Refitted:
-    """Fit a clone to own rows and agreed ones; another, to the agreed ones alone, tells how good that is.
-
-    That second one is fitted if ``measure``.
-    """
-    if labels is None:
-        return Refitted(old)
-    pool, own = rows_in(X), len(task.y)
-    both = both_rows(task, X, labels)
-    try:
-        new = learnt_on(both, np.arange(own + pool))
-        without = learnt_on(both, np.arange(own, own + pool)) if measure else None
-    except (ValueError, TypeError, RuntimeError) as error:
-        return Refitted(old, fault=f"its model cannot be fitted again: {first_sentence(error)}")
-    person = replace(
-        old, model=new.model, rows=own + pool, constant=new.constant, weighted=new.weighted, unrefitted=None
+def improve_labels(
+    participants: Sequence[Participant],
+    tasks: Sequence[Task],
+    X: Any,
+    classes: Array,
+    everybody: Everybody,
+    *,
+    rows: int | Literal["all"],
+    safe: bool,
+    seed: int,
+    prefit: bool,
+    adversaries: Mapping[int, Adversary],
+    truth: Votes | None,
+    progress: Progress | None,
+) -> Improved:
+    """Agree on labels for the pool X, and refit every model on its own rows and these."""
+    check_showing(rows, None)
+    check_safe(safe)
+    seer = next((i for i, liar in adversaries.items() if Knows.TRUTH in liar.knows), None)
+    if truth is None and seer is not None:
+        raise ValueError(
+            f"participant {participants[seer].name!r} is {type(adversaries[seer]).__name__}, which must know "
+            "the truth: give y, the right labels of the pool"
+        )
+    draw = np.random.default_rng([seed, _STREAM])
+    shown = [shown_places(task.y, rows, draw) for task in tasks]
+    unseen = _unseen(participants, tasks, classes, everybody, prefit)
+    votes, faults = _handed_in(participants, tasks, shown, unseen, X, classes, everybody)
+    agreed = _agreed(votes, tasks, shown, classes, truth, adversaries, rows_in(X), safe)
+    why_not: list[str | None] = [
+        f"its model cannot answer: {faults[i]}"
+        if i in faults
+        else too_few(unseen[i], tasks[i]) or agreed.why_not[i]
+        for i in range(len(tasks))
+    ]
+    refitted: list[Refitted] = everybody(
+        refit,
+        [
+            (task, person, X, None if why else classes[labels])
+            for task, person, labels, why in zip(tasks, participants, agreed.labels, why_not, strict=True)
+        ],
+        progress,
     )
-    if without is None:
-        return Refitted(person)
-    seen = measured(without, task.X, task.y)
-    if seen.fault:
-        return Refitted(old, fault=f"its new model cannot answer its own rows: {seen.fault}")
-    right = np.asarray(without.predict(task.X)) == task.y
-    person = replace(person, held_out=seen.held_out, right=seen.right, confusion=seen.confusion)
-    return Refitted(person, without, right)
+    changes, people = [], []
+    for i, done in enumerate(refitted):
+        old, before = participants[i], _right(unseen[i], tasks[i].y, classes)
+        footing = agreed.footing(i) if safe else None
+        why, right = judged(why_not[i], done, before, len(classes), footing)
+        after = None if right is None else int(right.sum())
+        changes.append(
+            Change(old.name, len(tasks[i].y), len(shown[i]), int(before.sum()), after, why, old.model)
+        )
+        people.append(done.participant if why is None else old)
+    tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
+    return Improved(people, Improvement(tuple(changes), rows_in(X), classes[agreed.labels]))
+
+
+def _unseen(
+    participants: Sequence[Participant],
+    tasks: Sequence[Task],
+    classes: Array,
+    everybody: Everybody,
+    prefit: bool,
+) -> list[Floats | None]:
+    """(row, class): what models that have not seen its own rows say of them; None for failures."""
+    if prefit:  # then the rows given to fit are new to the models
+        asked = [(person, task.X, classes) for person, task in zip(participants, tasks, strict=True)]
+        given = everybody(chances_of, asked, None)
+        return [None if isinstance(each, str) else each for each in given]
+    whole = [
+        (task, person, np.arange(len(task.y)), classes, True)
+        for task, person in zip(tasks, participants, strict=True)
+    ]
+    found: list[Floats | None] = everybody(own_answers, whole, None)
+    return found
+
+
+def _handed_in(
+    participants: Sequence[Participant],
+    tasks: Sequence[Task],
+    shown: Sequence[Ints],
+    unseen: Sequence[Floats | None],
+    X: Any,
+    classes: Array,
+    everybody: Everybody,
+) -> tuple[Floats, dict[int, str]]:
+    """(participant, shown row and then input, class): honest answers, 0 for one that fails; and faults."""
+    parts = [rows_of(task.X, own) for task, own in zip(tasks, shown, strict=True) if len(own)]
+    asked = stacked([*parts, X])
+    said = everybody(chances_of, [(person, asked, classes) for person in participants], None)
+    faults = {i: each for i, each in enumerate(said) if isinstance(each, str)}
+    if len(faults) == len(said):
+        raise ValueError(f"no participant can answer; the first, {participants[0].name!r}, says {faults[0]}")
+    tell([f"{participants[i].name} ({why})" for i, why in faults.items()], "predict_proba failed")
+    votes = np.zeros((len(tasks), rows_in(asked), len(classes)))
+    for i, each in enumerate(said):
+        if not isinstance(each, str):
+            votes[i] = in_levels(each)
+    for i, at in enumerate(_places(shown)):
+        own = unseen[i]
+        votes[i, at] = 0.0 if own is None or i in faults else in_levels(own[shown[i]])
+    return votes, faults
+
+
+def _agreed(
+    votes: Floats,
+    tasks: Sequence[Task],
+    shown: Sequence[Ints],
+    labels: Array,
+    truth: Votes | None,
+    liars: Mapping[int, Adversary],
+    inputs: int,
+    safe: bool,
+) -> AgreedLabels:
+    classes = len(labels)
+    colours = [as_colours(task.y, labels) for task in tasks]
+    own = [
+        OwnRows(at, mine[some], np.bincount(mine, minlength=classes).astype(np.float64))
+        for at, mine, some in zip(_places(shown), colours, shown, strict=True)
+    ]
+    right = [mine[some] for mine, some in zip(colours, shown, strict=True)]
+    known = np.concatenate([*right, np.full(inputs, UNCOLOURED) if truth is None else truth])
+
+    def told(answers: Floats) -> Floats:
+        """Liars say one class of each input, as if they were sure of it, or nothing."""
+        if not liars:
+            return answers
+        named = np.where(answers.any(axis=2), answers.argmax(axis=2), UNCOLOURED)
+        said = handed_in(named, dict(liars), known, classes)
+        heard = answers.copy()
+        for i in liars:
+            heard[i] = in_levels(np.eye(classes)[np.maximum(said[i], 0)])
+            heard[i, (said[i] == UNCOLOURED) | (said[i] >= classes)] = 0.0
+        return heard
+
+    pool = np.arange(votes.shape[1] - inputs, votes.shape[1])
+    return agree_on_labels(votes, own, pool, told, steady=bool(safe))
 
 
 def judged(
@@ -328,6 +212,94 @@ def _right(unseen: Floats | None, y: Array, classes: Array) -> Bools:
 
 
 def _places(shown: Sequence[Ints]) -> list[Ints]:
-    """Where each one's check rows are among the inputs that all answer."""
+    """Where each one's shown rows are among the inputs that all answer."""
     ends = np.cumsum([0, *(len(own) for own in shown)])
     return [np.arange(start, end) for start, end in pairwise(ends)]
+
+
+def improve_numbers(
+    participants: Sequence[Participant],
+    tasks: Sequence[Task],
+    X: Any,
+    numbers: Floats,
+    faults: Mapping[int, str],
+    everybody: Everybody,
+    *,
+    safe: bool,
+    seed: int,
+    prefit: bool,
+    shown: int,
+    progress: Progress | None,
+) -> Improved:
+    """Refit every model on its own rows and the numbers (participant, input[, output]) of the pool X."""
+    check_safe(safe)
+    folded = cross_validated(tasks, np.random.default_rng([seed, _FOLDS_STREAM]))
+    why_not = [
+        f"its model cannot answer: {faults[i]}"
+        if i in faults
+        else ("it has one row only" if len(task.y) < 2 else None)
+        for i, task in enumerate(tasks)
+    ]
+    refitted = everybody(
+        refit_numbers,
+        [
+            (task, person, X, None if why else mine, prefit)
+            for task, person, mine, why in zip(folded, participants, numbers, why_not, strict=True)
+        ],
+        progress,
+    )
+    changes, people = [], []
+    for i, done in enumerate(refitted):
+        old, y = participants[i], tasks[i].y
+        why = why_not[i] or done.fault
+        if safe and why is None:
+            # An old model that cannot be measured is no reason to keep it.
+            before = done.before if len(done.before) else np.full(len(y), np.inf)
+            why = numbers_speak_against(before, done.after, by_mean(y))
+        after = root(done.after) if len(done.after) else None
+        changes.append(NumberChange(old.name, len(y), shown, root(done.before), after, why, old.model))
+        people.append(done.participant if why is None else old)
+    tell([f"{each.name} ({each.why})" for each in changes if each.why], "keeps its old model")
+    return Improved(people, NumberImprovement(tuple(changes), rows_in(X), numbers))
+
+
+def agreed_numbers(table: Floats, rule: Any, known: Known) -> Floats:
+    """(participant, input[, output]): the numbers that each fits its model to."""
+    if isinstance(rule, OwnAggregation):
+        return np.asarray(rule.final_votes(table, known).votes)
+    decision = rule.aggregate(table, known).decision
+    return np.broadcast_to(decision, (len(table), *decision.shape)).copy()
+
+
+def by_mean(y: Array) -> Floats:
+    """(row,): squared errors of the mean of all other rows, added up over outputs."""
+    values = y.reshape(len(y), -1)
+    apart = (values - values.mean(axis=0)) * len(y) / max(len(y) - 1, 1)
+    return np.asarray((apart**2).sum(axis=1))
+
+
+def root(squares: Floats) -> float:
+    """The root of the mean of squared errors; nan of none."""
+    return float(np.sqrt(squares.mean())) if len(squares) else float("nan")
+
+
+def check_safe(safe: object) -> None:
+    """Complain about what is neither yes nor no."""
+    if not isinstance(safe, (bool, np.bool_)):
+        raise TypeError(f"safe must be True or False: got {safe!r}")
+
+
+def check_pool(X: Any, own: Any) -> None:
+    """Complain about a pool that is empty, or of another kind than what was fitted on."""
+    if hasattr(X, "__len__") and not sparse.issparse(X) and len(X) == 0:
+        raise ValueError("X_unlabelled must hold at least one input to agree on: got none")
+    if own is not None and _kind(X) != _kind(own):
+        raise ValueError(f"X_unlabelled must be of the kind that was fitted on, {_kind(own)}: got {_kind(X)}")
+
+
+def _kind(X: Any) -> str:
+    if sparse.issparse(X):
+        return "a sparse matrix"
+    if isinstance(X, np.ndarray):
+        return "an array"
+    return f"a {type(X).__module__.partition('.')[0]} {type(X).__name__}".replace("builtins ", "")

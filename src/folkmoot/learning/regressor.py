@@ -2,140 +2,115 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
-from folkmoot import checks
-from folkmoot.adversaries import FarAway, NumberAdversary, numbers_handed_in
-from folkmoot.aggregation import LARGEST, RULES, Rule, Trimming
+from folkmoot import explanation
+from folkmoot.adversaries import FarAway, NumberAdversary
+from folkmoot.aggregation import Aggregation, Answers, OwnAggregation, Rows, TrimmedMean
 from folkmoot.arrays import Array, Floats, Ints, Progress
-from folkmoot.learning.consensus_estimator import ProtocolWarning, check_weights
-from folkmoot.learning.exporting import ExportingRegressor
-from folkmoot.learning.improving_numbers import ImprovingRegressor
-from folkmoot.learning.participants import check_holdout, cross_validated, fit_regressor, some_rows, tell
-from folkmoot.learning.tables import check_inputs
-from folkmoot.simulation import Agreement, agree
+from folkmoot.council import Council
+from folkmoot.explanation import Explanation
+from folkmoot.learning.exporting import Exported, of_numbers
+from folkmoot.learning.first_votes import FirstVotes, numbers_cast
+from folkmoot.learning.improving import agreed_numbers, improve_numbers
+from folkmoot.learning.moot import Moot
+from folkmoot.learning.participants import (
+    Participant,
+    Task,
+    fit_regressor,
+    learnt_numbers,
+    numbers_like,
+    some_rows,
+    squared_errors,
+    stratified_shards,
+)
+from folkmoot.learning.tables import check_inputs, rows_of
+from folkmoot.outcome import Outcome
 
-if TYPE_CHECKING:
-    from folkmoot.comparison import NumberReport
-
+_FOLDS = 5
 _NOBODY: Ints = np.empty(0, dtype=np.int64)
 
 
-class ConsensusRegressor(ExportingRegressor, TransformerMixin, RegressorMixin, ImprovingRegressor):
-    """Participants that each fit their own model on their own rows, then draw nearer until they agree.
+class ConsensusRegressor(RegressorMixin, Moot):
+    """Participants that each have a model of numbers, and agree on one number per input.
 
-    ``rule``, ``k``, ``rounds``, ``trim``, ``tolerance`` and ``adversaries`` concern only the talk: they can
-    be set anew after ``fit``; ``weights`` can be taken away then.
+    All participants agree on one table of first numbers, and ``aggregation`` makes an answer of it.
 
     Parameters
     ----------
     estimators : list of models, or list of (str, model)
         One model per participant, with or without its name; with ``groups`` a list of one model serves every
         group.
-    rule : {"trimmed-mean", "median", "geometric-median", "krum", "mean"}, default "trimmed-mean"
-        What a participant makes of its own number and the answers (docs/regression.md compares them).
-    k : int, optional
-        The number of peers asked in a round. Default: all others, which is what the guarantees are for.
-    rounds : int, default 50
-        The most rounds to talk.
-    trim : int, optional
-        The number of liars among the numbers heard that the rule stands against; for "trimmed-mean" and
-        "krum" only. Default: the most that is always safe, a third of them.
-    tolerance : float, optional
-        An input is settled when the honest numbers are within this. Default: a thousandth of how far apart
-        they were at first.
-    weights : {"holdout", "peer-review"} or None, default None
-        With "holdout" each participant shows its held-out rows, without their numbers, to all others, and
-        opens the talk with a mean of all numbers in which those count for more who were near to its own
-        there. With "peer-review" it shows their numbers, too, and everybody learns from all rows how to read
-        its peers' numbers (docs/regression.md). With None everybody opens with its own number, and shows
-        nothing. For "trimmed-mean" only.
+    aggregation : Aggregation, optional
+        How one number is made of all: ``TrimmedMean(liars=2)``, ``Median()``, ``GeometricMedian()``,
+        ``Krum()``, ``Mean()`` or ``PeerReview()``. Default: ``TrimmedMean()``.
+    prefit : bool, default False
+        Whether the models are fitted already, of any family.
     holdout : float or None, default None
         The share of its rows by which each participant learns how far it is off; the model that predicts is
-        fitted on all of them. With weights and no holdout (None or 0) these are all its rows, answered by
-        five-fold cross-validation.
-    prefit : bool, default False
-        Whether the models are fitted already, of any family; ``fit`` then needs no rows, but with
-        ``weights``. Those are everybody's, or by ``groups`` each one's own.
+        fitted on all of them.
     columns : list or mapping, optional
         What each participant sees of an input, as for ``ConsensusClassifier``.
-    adversaries : int or mapping of str or int to NumberAdversary, optional
-        Byzantine participants: how many (drawn by ``random_state``, ``FarAway``), or which, by name or
-        number.
     n_jobs : int, optional
-        Processes for fitting and predicting, through joblib (and so Ray, with its backend). Default: 1.
+        Processes for fitting and predicting, through joblib. Default: 1.
     random_state : int, RandomState or None, default None
-        Seeds the shards, models without a seed of their own, and the talk.
+        Seeds the shards, and models without a seed of their own.
 
     Attributes
     ----------
     participants_ : list of Participant
-        Who takes part, with name and model.
+        The participants, each with name and model.
     estimators_ : list of models
         The fitted models, one per participant.
     named_estimators_ : dict of str to model
         The same by the participants' names.
     n_outputs_ : int
         How many numbers are predicted for an input.
-    checked_ : Checked
-        With ``weights``: the mean squared error of each on the rows that each has shown, and how many.
+    shown_ : Rows or None
+        With peer review: everybody's numbers on the rows that were shown, what is right, and whose they are.
 
     Examples
     --------
-    >>> from folkmoot import ConsensusRegressor
+    >>> from folkmoot.aggregation import Mean
+    >>> from folkmoot.learning import ConsensusRegressor
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.linear_model import Ridge
     >>> X, y = load_diabetes(return_X_y=True)
     >>> moot = ConsensusRegressor([Ridge(0.1)] * 10, random_state=0).fit(X[:300], y[:300])
     >>> moot.predict(X[300:303]).round()
     array([180., 148., 178.])
-    >>> moot.set_params(adversaries=3).predict(X[300:303]).round()  # three of the ten answer absurd numbers
-    array([189., 149., 184.])
-    >>> moot.set_params(rule="mean").predict(X[300:303]).round()  # which an ordinary mean follows
-    array([300187., 300147., 300182.])
     """
 
     # See ConsensusClassifier.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"sample_weight": None}
 
+    n_outputs_: int
+
     def __init__(
         self,
         estimators: Any,
         *,
-        rule: Literal["trimmed-mean", "median", "geometric-median", "krum", "mean"] = "trimmed-mean",
-        k: int | None = None,
-        rounds: int = 50,
-        trim: int | None = None,
-        tolerance: float | None = None,
-        weights: Literal["holdout", "peer-review"] | None = None,
-        holdout: float | None = None,
+        aggregation: Aggregation | None = None,
         prefit: bool = False,
+        holdout: float | None = None,
         columns: Any = None,
-        adversaries: Any = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.estimators = estimators
-        self.rule = rule
-        self.k = k
-        self.rounds = rounds
-        self.trim = trim
-        self.tolerance = tolerance
-        self.weights = weights
-        self.holdout = holdout
+        self.aggregation = aggregation
         self.prefit = prefit
+        self.holdout = holdout
         self.columns = columns
-        self.adversaries = adversaries
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    # ---- fitting -----------------------------------------------------------------------------
 
     def fit(
         self,
@@ -143,23 +118,25 @@ class ConsensusRegressor(ExportingRegressor, TransformerMixin, RegressorMixin, I
         y: Any = None,
         groups: Any = None,
         *,
+        reference: Any = None,
         progress: Progress | None = None,
         **fit_params: Any,
     ) -> Self:
         """Let every participant fit a clone of its model on its own rows.
 
-        With ``prefit`` nothing is fitted, and X and y are optional: they only say how many features and
-        outputs there are.
+        With ``prefit`` nothing is fitted, and X and y are optional: they only tell each participant how far
+        it is off.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (row, feature), optional
-            The rows; or shape (row,): a list, array or Series of texts, or of other things that the models
-            take, which goes to them as it comes.
+            The rows; or shape (row,): texts, or other things that the models take.
         y : array-like of float, shape (row,) or (row, output), optional
             Their numbers.
         groups : array-like, shape (row,), optional
             Whose each row is. Default: rows are sorted by y and dealt out in turn.
+        reference : (X, y), optional
+            With peer review: public rows and their numbers, which everybody takes for right.
         progress : callable, optional
             Called with (done, all) whenever a participant is fitted.
         **fit_params : dict
@@ -173,175 +150,178 @@ class ConsensusRegressor(ExportingRegressor, TransformerMixin, RegressorMixin, I
         Raises
         ------
         ValueError
-            If what is given does not fit together, such as fewer than two participants, or ``trim`` for a
-            rule that has none.
+            If what is given does not fit together, such as fewer than two participants.
 
         Warns
         -----
         ParticipantWarning
             About single participants, such as one whose model takes no sample weights.
-        ProtocolWarning
-            If there are too few participants to ask k others.
         """
-        weights = self._weights(fit_params)
-        self._rule()
-        if self.k is not None:
-            checks.integer("k", self.k, least=1)
-        draw = self._start()
-        self.n_outputs_ = 1
-        self.__dict__.pop("checked_", None)
-        self._own_rows = None
-        share = check_holdout(self.holdout)
-        if self.prefit:
-            self.participants_ = self._prefit()
-            if y is not None:
-                self.n_outputs_ = np.asarray(y).reshape(len(y), -1).shape[1]
-            if X is not None:
-                self._check_again(check_inputs(self, X, reset=True))
-            if self.weights is not None and (X is None or y is None):
-                raise ValueError(
-                    f"weights={self.weights!r} needs rows that the models were not fitted on: fit(X, y)"
-                )
-            if X is not None and y is not None and (self.weights is not None or groups is not None):
-                self._keep_prefit(*self._check_rows(X, y), groups)
-        else:
-            X, y = self._check_rows(X, y)
-            self.n_outputs_ = 1 if y.ndim == 1 else y.shape[1]
-            hold_out = partial(some_rows, share=share, rng=draw) if share else lambda own: _NOBODY  # noqa: ARG005
-            tasks = self._tasks(X, y, groups, check_weights(weights, len(y)), draw, hold_out)
-            if self.weights is not None and not share:
-                tasks = cross_validated(tasks, draw)
-            self.participants_ = self._fit_all(fit_regressor, tasks, progress)
-            self._own_rows = tasks
-            if self.weights is not None:
-                self._check_each_other(self._shown_by(tasks))
-        self._liars(self.adversaries, NumberAdversary, FarAway)  # complains about strangers
-        n = len(self.participants_)
-        if self.k is not None and self.k > n - 1:
-            warnings.warn(
-                f"{n} participants are too few to ask k={self.k} others: all ask all others",
-                ProtocolWarning,
-                stacklevel=2,
-            )
+        self._fit(X, y, groups, reference, progress, fit_params)
         return self
 
-    def _trimmed(self, n: int) -> int:
-        rule = self._rule()
-        return rule.trimmed(n) if isinstance(rule, Trimming) else 0
+    def _aggregation(self) -> Aggregation:
+        return TrimmedMean() if self.aggregation is None else self.aggregation
 
-    def _rule(self) -> Rule:
-        self._check_weights()
-        if self.rule not in RULES:
-            raise ValueError(f"rule must be one of {', '.join(RULES)}: got {self.rule!r}")
-        kind = RULES[self.rule]
-        if issubclass(kind, Trimming):
-            return kind(self.trim)
-        if self.trim is not None:
-            raise ValueError(f"trim must be None for {self.rule!r}, which has none: got {self.trim!r}")
-        return kind()
+    def _check_parameters(self) -> None:
+        rule = self._aggregation()
+        if not isinstance(rule, Aggregation):
+            raise TypeError(
+                f"aggregation must be one of folkmoot.aggregation, such as TrimmedMean(): got {rule!r}"
+            )
+        if "numbers" not in rule.takes:
+            raise ValueError(
+                f"{type(rule).__name__} takes {rule.takes[0]}, not numbers: it is for ConsensusClassifier"
+            )
 
-    # ---- numbers and talk --------------------------------------------------------------------
+    def _targets(self, X: Any, y: Any) -> tuple[Any, Array]:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "fit(X, y), or prefit=True for models that are fitted already"
+            )
+        X = check_inputs(self, X, reset=True)
+        values = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = column_or_1d(values, warn=True)
+        check_consistent_length(X, values)
+        return X, values
 
-    def _numbers(self, X: Any) -> tuple[Floats, list[int], dict[int, str], bool]:
-        """First numbers (participant, input, output), of whom, who failed and why, and if they are 1-D."""
-        X = self._check_again(X)
-        answers = self._ask(X)
-        faults: dict[int, str] = {}
-        shapes = [a.shape[1:] for a in answers if not isinstance(a, str)]
-        usual = max(set(shapes), key=shapes.count)  # of models that came fitted nobody has said
-        if not self.prefit:
-            usual = () if self.n_outputs_ == 1 else (self.n_outputs_,)
-        for i, answer in enumerate(answers):
-            if isinstance(answer, str):
-                faults[i] = answer
-            elif answer.shape[1:] != usual:
-                faults[i] = f"predict returned the shape {answer.shape}"
-            elif answer.dtype.kind not in "biuf" or not (np.abs(answer) <= LARGEST).all():
-                faults[i] = "predict returned something that is not a finite number"
-        tell(
-            [f"{self.participants_[i].name} ({fault})" for i, fault in faults.items()],
-            "predict failed; faulty, so the others go on without",
-        )
-        there = [i for i in range(len(answers)) if i not in faults]
-        if not there:
-            name = self.participants_[0].name
-            raise ValueError(f"no participant can answer; the first, {name!r}, says {faults[0]}")
-        stacked = np.stack([np.asarray(answers[i], dtype=np.float64) for i in there])
-        return stacked.reshape(*stacked.shape[:2], -1), there, faults, not usual
+    def _learn_answers(self, y: Array | None) -> None:
+        self.n_outputs_ = 1 if y is None or y.ndim == 1 else y.shape[1]
 
-    def _byzantine(self, there: list[int], adversaries: Any = None) -> dict[int, NumberAdversary]:
-        """The adversaries among those who answer, by their place there."""
-        given = self.adversaries if adversaries is None else adversaries
-        adversaries = self._liars(given, NumberAdversary, FarAway)
-        return {there.index(i): liar for i, liar in adversaries.items() if i in there}
+    def _fit_one(self) -> Callable[[Task], Participant]:
+        return fit_regressor
 
-    def _talk(
-        self,
-        values: Floats,
-        there: list[int],
-        adversaries: dict[int, NumberAdversary],
-        *,
-        flat: bool = False,
-        record: bool = False,
-    ) -> Agreement:
-        """The agreement on ``values`` of those who are there, (participant, input, output)."""
-        n = len(values)
-        rule = self._rule()
-        if self.weights is not None and isinstance(rule, Trimming):
-            values = self._opened(values, there, adversaries, rule.trimmed(n))
-        k = None if self.k is None or checks.integer("k", self.k, least=1) >= n - 1 else self.k
-        return agree(
-            values[:, :, 0] if flat else values,
-            rule,
-            adversaries=adversaries,
-            k=k,
-            rounds=self.rounds,
-            tolerance=self.tolerance,
-            seed=self.seed_,
-            record=record,
-        )
+    def _held_out(self, share: float, draw: np.random.Generator) -> Callable[[Array], Ints]:
+        if not share:
+            return lambda own: _NOBODY  # noqa: ARG005
+        return partial(some_rows, share=share, rng=draw)
 
-    def deliberate(self, X: Any, *, record: bool = False) -> Agreement:
-        """Let the participants that can answer draw nearer on every row of X.
+    def _measured(self, participant: Participant, X: Any, y: Array) -> Participant:
+        if not len(y):
+            return participant
+        errors = squared_errors(participant, X, y)
+        if isinstance(errors, str):
+            return replace(participant, fault=errors)
+        return replace(participant, held_out=len(errors), squared_error=float(errors.mean()))
 
-        A participant that fails on one row of X is left out of all of them. Otherwise the outcome of a row
-        depends on the numbers for it and on ``random_state`` alone.
+    def _votes_on(self, X: Any) -> FirstVotes:
+        outputs = None if self.prefit and self.n_outputs_ == 1 else self.n_outputs_
+        return numbers_cast(self._ask(X), outputs, self._names, X)
+
+    def _own_votes(self) -> Callable[[Task, Participant, Ints], Array | None]:
+        return own_numbers
+
+    def _as_votes(self, y: Any) -> Array:
+        return np.asarray(y, dtype=np.float64)
+
+    def _held_rows(self) -> Rows | None:
+        return None
+
+    # ---- answers -----------------------------------------------------------------------------
+
+    def votes(self, X: Any) -> Floats:
+        """Ask every participant by itself.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (input, feature)
             The inputs.
-        record : bool, default False
-            Whether to keep the history for ``Agreement.plot``.
 
         Returns
         -------
-        Agreement
-            What the participants hold at the end. Its rows are the participants that could answer, in their
-            order.
-
-        Warns
-        -----
-        ParticipantWarning
-            If a participant's model fails; the others go on without it.
+        ndarray of float, shape (participant, input) or (participant, input, output)
+            The numbers, NaN for no answer.
         """
-        values, there, _, flat = self._numbers(X)
-        return self._talk(values, there, self._byzantine(there), flat=flat, record=record)
+        check_is_fitted(self, "participants_")
+        return self._first_votes(X).table
 
-    def predict(self, X: Any) -> Floats:
+    def predict(self, X: Any, groups: Any = None) -> Floats:
         """Answer each row with the number that the moot agrees on.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame, shape (input, feature)
             The inputs.
+        groups : array-like, shape (input,), optional
+            With an own aggregation: whose each input is, by the names of participants. Each input then has
+            the final number of its own participant.
 
         Returns
         -------
         ndarray of float, shape (input,) or (input, output)
-            The median of what the honest participants hold at the end.
+            The numbers.
+
+        Warns
+        -----
+        ParticipantWarning
+            If a participant's model fails; the others go on without it.
         """
-        return self.deliberate(X).decision
+        check_is_fitted(self, "participants_")
+        self._check_parameters()
+        votes = self._first_votes(X)
+        if groups is not None:
+            return self._of_sites(votes, groups)
+        answers: Answers = self._aggregation().aggregate(votes.table, self._known(votes))
+        return np.asarray(answers.decision)
+
+    def deliberate(self, X: Any, *, adversaries: Any = None) -> Outcome:
+        """Let the participants come to their answers, and tell who held what.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        adversaries : int or mapping of str or int to NumberAdversary, optional
+            An experiment: how many lie (drawn by ``random_state``, ``FarAway``), or which and how.
+
+        Returns
+        -------
+        Outcome
+            First numbers, what each holds in the end, and the decision.
+        """
+        check_is_fitted(self, "participants_")
+        self._check_parameters()
+        votes = self._first_votes(X)
+        outcome = Council().run(
+            votes.table,
+            aggregation=self._aggregation(),
+            known=self._known(votes),
+            adversaries=self._liars(adversaries, NumberAdversary, FarAway),
+            seed=self.seed_,
+        )
+        return replace(outcome, names=tuple(self._names), faults=votes.faults)
+
+    def why(self, X: Any, i: int = 0) -> Explanation:
+        """Explain the answer to one row: who said what, what that counted for, and the answer.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame, shape (input, feature)
+            The inputs.
+        i : int, default 0
+            The row of X that is explained.
+
+        Returns
+        -------
+        Explanation
+            ``print`` it, or show it in a notebook.
+        """
+        return explanation.explain(self.deliberate(X), i)
+
+    def _of_sites(self, votes: FirstVotes, groups: Any) -> Floats:
+        from folkmoot.learning.own_site import places_of
+
+        rule = self._aggregation()
+        if not isinstance(rule, OwnAggregation):
+            raise ValueError(
+                f"groups needs an own aggregation, such as PeerReview(): {type(rule).__name__} gives all the "
+                "same number"
+            )
+        whose = places_of(groups, self._names, votes.table.shape[1])
+        final = rule.final_votes(votes.table, replace(self._known(votes), judges=np.unique(whose)))
+        return np.asarray(final.votes[whose, np.arange(len(whose))])
 
     def transform(self, X: Any) -> Floats:
         """Make the participants' first numbers columns, as features for another model.
@@ -354,12 +334,10 @@ class ConsensusRegressor(ExportingRegressor, TransformerMixin, RegressorMixin, I
         Returns
         -------
         ndarray of float or data frame, shape (input, participant x output)
-            The numbers, nan for a faulty participant; after ``set_output`` a data frame with names.
+            The numbers, nan for no answer; after ``set_output`` a data frame with names.
         """
-        values, there, _, _ = self._numbers(X)
-        columns = np.full((values.shape[1], len(self.participants_), values.shape[2]), np.nan)
-        columns[:, there] = values.transpose(1, 0, 2)
-        return columns.reshape(len(columns), -1)
+        table = self.votes(X)
+        return table.T if table.ndim == 2 else table.transpose(1, 0, 2).reshape(table.shape[1], -1)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:  # noqa: ARG002
         """Name the columns of ``transform``.
@@ -375,58 +353,69 @@ class ConsensusRegressor(ExportingRegressor, TransformerMixin, RegressorMixin, I
             The participants' names, numbered by output where there are several.
         """
         check_is_fitted(self, "participants_")
-        names = [participant.name for participant in self.participants_]
+        names = self._names
         if self.n_outputs_ > 1:
             names = [f"{name}_{output}" for name in names for output in range(self.n_outputs_)]
         return np.array(names, dtype=object)
 
-    def report(self, X: Any, y: Any, *, groups: Any = None, stacking: bool = True) -> NumberReport:
-        """Put the consensus beside single participants and rules of a centre, by root mean squared error.
+    # ---- improving ---------------------------------------------------------------------------
+
+    def improve(self, X_unlabelled: Any, safe: bool = False, *, progress: Progress | None = None) -> Self:
+        """Agree on numbers for a pool of inputs, and refit every model on its own rows and these.
+
+        The participants agree as in ``predict``, by the same aggregation. Then each fits a fresh clone of its
+        model to its own rows and these numbers. ``participants_`` have the new models, ``improvement_`` the
+        old ones and what changed. If anything fails, the estimator stays as it was.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame, shape (input, feature)
-            The inputs.
-        y : array-like of float, shape (input,) or (input, output)
-            Their right numbers.
-        groups : array-like, shape (input,), optional
-            Whose each input is: ``NumberReport.joining`` has each of them alone and together.
-        stacking : bool, default True
-            Whether to add stacking, which learns from labels at a server, five-fold on these very rows.
+        X_unlabelled : array-like, sparse matrix or data frame, shape (input, feature)
+            The pool: inputs of the kind that was fitted on.
+        safe : bool, default False
+            Whether a participant keeps its old model unless its own rows bear out the new one: this must be
+            nearer to them than their mean, and a sign test must not find it further off than the old one.
+        progress : callable, optional
+            Called with (done, all) whenever a participant has fitted its new model.
 
         Returns
         -------
-        NumberReport
-            A line for each way to answer, and what the talk cost.
+        ConsensusRegressor
+            Itself, with new models.
 
         Raises
         ------
+        sklearn.exceptions.NotFittedError
+            If the estimator is not fitted.
         ValueError
-            If ``y`` has another shape than what is predicted.
+            If there are no rows of the participants (prefit models, or a moot read from a file), or the pool
+            is empty or has other columns.
         """
-        from folkmoot.comparison import compare_numbers
-
-        values, there, faults, _ = self._numbers(X)
-        truth = np.asarray(y, dtype=np.float64).reshape(len(np.asarray(y)), -1)
-        if truth.shape != values.shape[1:]:
-            raise ValueError(
-                f"y must have the shape of the predictions, {values.shape[1:]}: got {truth.shape}"
-            )
-        adversaries = self._byzantine(there)
-        return compare_numbers(
-            self._talk(values, there, adversaries),
-            values,
-            numbers_handed_in(values, adversaries),
-            truth,
-            rule=self.rule,
-            faulty={self.participants_[i].name: fault for i, fault in faults.items()},
-            byzantine=[self.participants_[there[i]].name for i in sorted(adversaries)],
-            stacking=stacking,
+        tasks = self._rows_kept()
+        X = self._pool(X_unlabelled, tasks)
+        votes = self._votes_on(X)
+        done = improve_numbers(
+            self.participants_,
+            tasks,
+            X,
+            agreed_numbers(votes.table, self._aggregation(), self._known(votes)),
+            votes.faults,
+            self._everybody,
+            safe=safe,
             seed=self.seed_,
-            names=[self.participants_[i].name for i in there],
-            people=[self.participants_[i] for i in there],
-            groups=groups,
+            prefit=self.prefit,
+            shown=0 if self.shown_ is None else int((self.shown_.owner >= 0).sum()) // len(tasks),
+            progress=progress,
         )
+        return self._adopt(done)
+
+    def _exported(self) -> list[Exported]:
+        if self.n_outputs_ > 1:
+            raise ValueError(
+                f"nodes agree on one number per input: these models give {self.n_outputs_}; fit a "
+                "moot for each"
+            )
+        tasks: list[Task | None] = list(getattr(self, "_own_rows", None) or [None] * len(self.participants_))
+        return [of_numbers(each, task) for each, task in zip(self.participants_, tasks, strict=True)]
 
     # ---- scikit-learn's tags -----------------------------------------------------------------
 
@@ -435,3 +424,23 @@ class ConsensusRegressor(ExportingRegressor, TransformerMixin, RegressorMixin, I
         tags.transformer_tags.preserves_dtype = []
         self._inherit_tags(tags)
         return tags
+
+
+def own_numbers(task: Task, participant: Participant, places: Ints) -> Array | None:
+    """A participant's numbers for its shown rows, by models that have not seen them; None if one fails."""
+    whole = np.arange(len(task.y))
+    said = np.full(task.y.shape, np.nan)
+    rng = np.random.default_rng(task.seed or 0)
+    first = task.y.reshape(len(task.y), -1)[:, 0]
+    for part in stratified_shards(first, min(_FOLDS, len(whole)), rng):
+        if not np.isin(part, places).any() or len(part) == len(whole):
+            continue
+        try:
+            unseen = learnt_numbers(task, participant, np.setdiff1d(whole, part))
+        except (ValueError, TypeError, RuntimeError):
+            return None
+        answers = numbers_like(unseen, rows_of(task.X, part), task.y[part])
+        if isinstance(answers, str):
+            return None
+        said[part] = answers
+    return np.asarray(said[places])

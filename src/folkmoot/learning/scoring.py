@@ -19,10 +19,13 @@ from sklearn.metrics import get_scorer, get_scorer_names
 
 from folkmoot import checks
 from folkmoot.arrays import Array, Floats, Ints
+from folkmoot.comparing.comparing import MEAN
 from folkmoot.learning.participants import first_sentence
 from folkmoot.votes import UNCOLOURED, Votes
 
 if TYPE_CHECKING:
+    from folkmoot.comparing import Line as NewLine
+    from folkmoot.comparing import Report as NewReport
     from folkmoot.comparison import Line, Report
 
 Scoring: TypeAlias = str | Sequence[str] | Mapping[str, Any]
@@ -149,6 +152,46 @@ def with_scores(
         return _mean([_by(wanted, one, right, strict=main) for one in told])
 
     return replace(report, lines=tuple(replace(line, scores=scored(line)) for line in report.lines))
+
+
+def with_further_scores(
+    report: NewReport,
+    wanted: Mapping[str, Scorer],
+    truth: Array,
+    honest: Array,
+    *,
+    labels: Array | None,
+    predicted: Array,
+    likely: Floats | None,
+) -> NewReport:
+    """The report with these scores on every line; none where a line has no answers, or no probabilities.
+
+    ``honest`` are the honest participants' own answers; ``predicted`` and ``likely`` those of ``predict`` and
+    ``predict_proba``. Where nobody answers, a wrong label counts, or the mean of the truth.
+    """
+    consensus = report.main.name
+
+    def score(answers: Array, sure: Floats | None = None, *, strict: bool = False) -> dict[str, float | None]:
+        if labels is None or likely is None:
+            filled = np.where(np.isnan(answers), truth.mean(axis=0), answers)
+            return dict(score_numbers(wanted, filled, truth))
+        order = np.argsort(labels)
+        said = labels[np.where(answers == UNCOLOURED, _wrong(truth, len(labels)), answers)]
+        told = _Told(labels[order], said) if sure is None else _ToldAll(labels[order], said, sure[:, order])
+        return _by(wanted, told, labels[truth], strict=strict)
+
+    def scored(line: NewLine) -> dict[str, float | None]:
+        if line.name == MEAN:
+            return _mean([score(own) for own in honest])
+        if line.name == consensus:
+            return score(predicted, likely, strict=True)
+        return {} if line.answers is None else score(np.asarray(line.answers))
+
+    def further(line: NewLine) -> dict[str, float]:
+        found = {name: value for name, value in scored(line).items() if value is not None}
+        return {**line.scores, **found}
+
+    return replace(report, lines=tuple(replace(line, scores=further(line)) for line in report.lines))
 
 
 def _wrong(truth: Votes, classes: int) -> Ints:

@@ -188,8 +188,8 @@ def plan_for(
     >>> found.n, found.settings[0].exact, found.settings[0].standard_error < 0.02
     (11, False, True)
     """
-    from folkmoot.learning import ConsensusClassifier
     from folkmoot.learning.labels import as_truth
+    from folkmoot.old import ConsensusClassifier
 
     if not isinstance(moot, ConsensusClassifier):
         raise TypeError(f"plan_for takes a fitted ConsensusClassifier: got {type(moot).__name__}")

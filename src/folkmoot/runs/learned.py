@@ -17,8 +17,8 @@ from folkmoot import __version__
 from folkmoot.arrays import Array, Bools, Floats
 from folkmoot.datasets.layout import Layout
 from folkmoot.files.skops_files import read_skops, told, write_skops
-from folkmoot.learning import ConsensusClassifier, ConsensusRegressor
 from folkmoot.learning.participants import Participant
+from folkmoot.old import ConsensusClassifier, ConsensusRegressor
 from folkmoot.protocols import PROTOCOLS
 from folkmoot.votes import UNCOLOURED
 
@@ -27,14 +27,14 @@ _WHAT: Final = "a moot of folkmoot learn"
 # What a moot holds besides its models; models of nodes may not.
 _TYPES: Final = (
     "folkmoot.learning.check_rows.ShownRows",
-    "folkmoot.learning.checking.Checked",
-    "folkmoot.learning.classifier.ConsensusClassifier",
+    "folkmoot.old.checking.Checked",
+    "folkmoot.old.classifier.ConsensusClassifier",
     "folkmoot.learning.improvement.Change",
     "folkmoot.learning.improvement.Improvement",
     "folkmoot.learning.improvement.NumberChange",
     "folkmoot.learning.improvement.NumberImprovement",
     "folkmoot.learning.participants.Participant",
-    "folkmoot.learning.regressor.ConsensusRegressor",
+    "folkmoot.old.regressor.ConsensusRegressor",
     *(f"{kind.__module__}.{kind.__qualname__}" for kind in PROTOCOLS.values()),
     "folkmoot.thresholds.StrongConfidence",
     "folkmoot.trust.checked.CheckedAnswers",

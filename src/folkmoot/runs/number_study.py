@@ -12,9 +12,9 @@ from folkmoot.aggregation import TrimmedMean
 from folkmoot.arrays import Array, Floats, PartProgress
 from folkmoot.comparison import CONSENSUS, NumberReport
 from folkmoot.datasets import MootData
-from folkmoot.learning import ConsensusRegressor
 from folkmoot.learning.improvement import NumberImprovement
 from folkmoot.learning.scoring import score_numbers, scorers
+from folkmoot.old import ConsensusRegressor
 from folkmoot.runs.shown_rows import NumbersShown
 from folkmoot.runs.study import Pool, saying
 

@@ -18,14 +18,14 @@ from typing import Any
 from folkmoot import checks
 from folkmoot.arrays import PartProgress
 from folkmoot.network import Account, Asker, Terms
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.control import MotionProgress
 from folkmoot.network.service.door import DOOR, remove_door
 from folkmoot.network.service.operation import Settings, run
 from folkmoot.network.service.policy import Policy
-from folkmoot.network.storage.journal import Journal
 from folkmoot.network.wire.messages import MOST_CHECK_ROWS
+from folkmoot.node.log import Journal
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.roster import Roster
 from folkmoot.runs.held_ports import HeldPorts
 from folkmoot.testing.node import attack_called
 from folkmoot.web.page import Page

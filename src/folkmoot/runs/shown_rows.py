@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from folkmoot.learning import ConsensusClassifier
+from folkmoot.old import ConsensusClassifier
 from folkmoot.trust import PUBLIC
 
 READ_BACKWARDS: Final = "peer review reads those who are always wrong backwards, so that they help it"

@@ -17,12 +17,12 @@ from folkmoot.arrays import Array, PartProgress
 from folkmoot.comparison import Line, Report
 from folkmoot.comparison.lines import talk_line
 from folkmoot.datasets import MootData, load_digits_moot
-from folkmoot.learning import ConsensusClassifier
 from folkmoot.learning.base_learners import MIXED, models_for
-from folkmoot.learning.deliberation import SELF_ANCHORED
 from folkmoot.learning.improvement import Improvement
 from folkmoot.learning.labels import as_truth, check_labels
-from folkmoot.learning.peer_review import PEER_REVIEW
+from folkmoot.old import ConsensusClassifier
+from folkmoot.old.deliberation import SELF_ANCHORED
+from folkmoot.old.peer_review import PEER_REVIEW
 from folkmoot.outcome import Outcome
 from folkmoot.protocols import Slush
 from folkmoot.runs.shown_rows import Shown, shown_by

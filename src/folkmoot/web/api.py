@@ -14,8 +14,6 @@ from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from folkmoot.files.tabular import table_text
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.operation import Shown
 from folkmoot.network.service.status import as_dict
 from folkmoot.network.service.truths import check_truth, records_by_name, records_of, tell, truths_in_text
@@ -27,6 +25,8 @@ from folkmoot.network.storage.certificate import has_certificate, write_certific
 from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.storage import DATABASE, Storage, StoredMotion
 from folkmoot.network.wire import statements
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.roster import Roster
 from folkmoot.protocols import PROTOCOLS
 from folkmoot.web import files, shapes
 from folkmoot.web.exchange import CSV, JSON, MOST_BODY, body_of, file_of, json_of

@@ -18,8 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from folkmoot.network.storage.journal import Journal
-from folkmoot.network.transports.budget import Budget
+from folkmoot.node.log import Journal
+from folkmoot.node.transports.budget import Budget
 from folkmoot.web.files import PATHS
 from folkmoot.web.refusals import RefusalError
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from folkmoot.network.service.asking import Terms, put_of
 from folkmoot.network.service.control import Spool, motion_of, propose, with_check_rows
-from folkmoot.network.service.input_files import inputs_in_text
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.operation import Shown
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
-from folkmoot.network.wire.schema import Column, MismatchError, Schema
+from folkmoot.node.service.input_files import inputs_in_text
+from folkmoot.node.wire.batch import Batch
+from folkmoot.node.wire.schema import Column, MismatchError, Schema
 from folkmoot.web import shapes
 from folkmoot.web.refusals import RefusalError
 

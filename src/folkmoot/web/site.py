@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from folkmoot.extras import to_install
 from folkmoot.files.durable import replace_file
-from folkmoot.network.membership.fields import is_everywhere, parse_address
-from folkmoot.network.storage.journal import Journal
+from folkmoot.node.log import Journal
+from folkmoot.node.membership.fields import is_everywhere, parse_address
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp

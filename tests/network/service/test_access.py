@@ -13,8 +13,8 @@ from folkmoot.network.service.node_file import read_node_file
 from folkmoot.network.service.operation import check_access
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.storage.account import account, find
-from folkmoot.network.wire.batch import Batch
-from folkmoot.network.wire.schema import Column
+from folkmoot.node.wire.batch import Batch
+from folkmoot.node.wire.schema import Column
 from support.network.moot_in_memory import Moot, keys_and_roster
 
 VOTES = np.ones((7, 5), dtype=np.int8)

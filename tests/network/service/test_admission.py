@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.admission import (
     MOST_OPEN,
     MOST_OPEN_EACH,
@@ -24,6 +23,7 @@ from folkmoot.network.storage.retention import stored_bytes
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import OLD, Motion, motion_name
+from folkmoot.node.membership.roster import Roster
 from support.network.moot_in_memory import Moot
 
 CLOCK = 1e9

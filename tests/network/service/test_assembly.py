@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.assembly import GRACE
 from folkmoot.network.storage.records import TrackRecords
-from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.statements import Consent
 from folkmoot.network.wire.succession import Succession
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.transports.memory import Weather
+from folkmoot.node.wire.batch import Batch
 from support.network.epochs import key_of, signatures
 from support.network.moot_in_memory import InMemory
 from support.network.moot_of_epochs import MootOfEpochs, address, joined, left, renewed

@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from folkmoot.network.membership.identity import create
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.check_rows import Contributor, LabelledRows
 from folkmoot.network.service.holdout import read_holdout
 from folkmoot.network.service.inviting import MOST_BYTES, TOO_OFTEN
-from folkmoot.network.service.models import Model
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.invitation import Invitation
-from folkmoot.network.wire.schema import Column, MismatchError
+from folkmoot.node.membership.identity import create
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.service.models import Model
+from folkmoot.node.wire.schema import Column, MismatchError
 from support.command import assert_refused, run
 from support.network.review_moot import ReviewMoot
 

@@ -13,13 +13,13 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Perceptro
 from folkmoot import agree
 from folkmoot.aggregation import TrimmedMean
 from folkmoot.network.service.asking import Terms
-from folkmoot.network.service.models import Model, load_model
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.service.voter import Voter
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.number_verdict import NumberVerdict
-from folkmoot.network.wire.schema import MismatchError
+from folkmoot.node.service.models import Model, load_model
+from folkmoot.node.wire.batch import Batch
+from folkmoot.node.wire.schema import MismatchError
 from folkmoot.votes import in_levels
 from support.network.number_moot import NumberMoot
 

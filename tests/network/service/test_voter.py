@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from folkmoot.arrays import Array
-from folkmoot.network.service.models import Model
 from folkmoot.network.service.voter import MOST_CALLS, ChunkVotes, Voter
 from folkmoot.network.session.phases import Phase
-from folkmoot.network.transports.worker import Worker
+from folkmoot.node.service.models import Model
+from folkmoot.node.transports.worker import Worker
 from support.network.moot_in_memory import Moot
 
 ROWS = 2500

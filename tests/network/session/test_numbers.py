@@ -9,9 +9,9 @@ from folkmoot.adversaries import FarAway, PerfectlyMalicious, Silent, Stalling
 from folkmoot.aggregation import TrimmedMean
 from folkmoot.network.session.numbers import combined
 from folkmoot.network.storage.account import account, find
-from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire.forms import ChanceForm, NumberForm
 from folkmoot.network.wire.number_verdict import NumberVerdict
+from folkmoot.node.transports.memory import Weather
 from folkmoot.testing.number_liars import NumberLies
 from support.network.number_moot import NumberMoot
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.access import Access
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.storage.audit import (
@@ -25,6 +24,7 @@ from folkmoot.network.storage.audit import (
     export_log,
 )
 from folkmoot.network.storage.storage import Storage
+from folkmoot.node.membership.roster import Roster
 from support.network.moot_in_memory import Moot, keys_and_roster
 
 VOTES = np.ones((7, 5), dtype=np.int8)

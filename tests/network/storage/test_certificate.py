@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.session.minutes import MAP
 from folkmoot.network.storage.account import account_of
 from folkmoot.network.storage.certificate import Certificate, read_certificate, write_certificate
@@ -22,6 +21,7 @@ from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name
 from folkmoot.network.wire.packing import pack
+from folkmoot.node.membership.roster import Roster
 from support.network.moot_in_memory import Moot, keys_and_roster
 from support.network.review_moot import ReviewMoot
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.chronicle import Chronicle, Proposal, Renewals
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.succession import Succession
+from folkmoot.node.membership.roster import Roster
 from support.network.epochs import key_of, member, roster_of, signatures
 
 NAMES = ["anna", "bert", "cleo", "dora", "emil", "fred", "gina"]

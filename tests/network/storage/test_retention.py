@@ -15,10 +15,10 @@ from folkmoot.network.session.minutes import Ended
 from folkmoot.network.session.series import series_bytes
 from folkmoot.network.storage.retention import LONGEST_KEPT, Watermarks, stored_bytes
 from folkmoot.network.storage.storage import Storage
-from folkmoot.network.transports.budget import Allowances
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import Motion, motion_name, read_header
 from folkmoot.network.wire.packing import packed_size
+from folkmoot.node.transports.budget import Allowances
 from support.command import assert_refused
 from support.network.moot_in_memory import Moot
 

@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from folkmoot.network.membership.identity import create
 from folkmoot.network.session.minutes import Ended
 from folkmoot.network.storage.account import account, as_dict, find
 from folkmoot.network.storage.database import _VERSION, DamagedError
@@ -20,6 +19,7 @@ from folkmoot.network.storage.storage import Storage
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name
 from folkmoot.network.wire.statements import TwoCloses
+from folkmoot.node.membership.identity import create
 from support.command import assert_refused, run, run_json
 from support.network.moot_in_memory import Moot
 

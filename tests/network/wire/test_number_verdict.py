@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from folkmoot.arrays import Floats
-from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.wire.messages import Close
 from folkmoot.network.wire.number_verdict import NumberVerdict, most_within, narrowest, number_verdict
 from folkmoot.network.wire.verdict import verdict
+from folkmoot.node.membership.roster import faults, quorum
 from support.network.number_moot import NumberMoot
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from folkmoot.network.membership.roster import Member, Roster, faults, quorum
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.statements import Consent, TwoSuccessors
 from folkmoot.network.wire.succession import MOST_CONTENT, Succession, agrees
+from folkmoot.node.membership.roster import Member, Roster, faults, quorum
 from support.network.epochs import key_of, member, roster_of, signatures
 
 NAMES = ["anna", "bert", "cleo", "dora", "emil", "fred", "gina"]

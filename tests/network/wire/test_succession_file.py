@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.wire.succession import Succession
 from folkmoot.network.wire.succession_file import read_succession, write_succession
+from folkmoot.node.membership.roster import Roster
 from support.network.epochs import member, roster_of, signatures
 
 NAMES = ["anna", "bert", "cleo", "dora", "emil", "fred", "gina"]

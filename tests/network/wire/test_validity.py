@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from folkmoot.arrays import Colours
-from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import Motion, read_header
 from folkmoot.network.wire.packing import pack
 from folkmoot.network.wire.verdict import verdict
+from folkmoot.node.membership.roster import faults, quorum
 from support.network.one_session import motion_of
 
 STATES = list(product((-1, 0, 1), repeat=2))  # first vote and close; (-1, -1) is like having no close

@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.packing import pack
 from folkmoot.network.wire.verdict import first_votes, verdict
+from folkmoot.node.membership.roster import faults, quorum
 from support.network.one_session import motion_of
 
 LABELS = ("a", "b", "c")

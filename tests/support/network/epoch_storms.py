@@ -22,14 +22,14 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.storage.account import outcome_in
-from folkmoot.network.transports.memory import Weather, World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.succession import Succession
 from folkmoot.network.wire.verdict import Verdict
+from folkmoot.node.membership.roster import Member, Roster
+from folkmoot.node.transports.memory import Weather, World
 from support.network.epochs import key_of, member
 from support.network.message_faults import Fault, Liar, Meddling, of_family
 from support.network.moot_of_epochs import (

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 
-from folkmoot.network.membership.certificates import fingerprint_of
-from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.wire.succession import Succession
+from folkmoot.node.membership.certificates import fingerprint_of
+from folkmoot.node.membership.roster import Member, Roster
 from support.network.moot_in_memory import certificate_of
 from support.network.signatures import RememberingKey
 

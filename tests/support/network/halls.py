@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.identity import CERTIFICATE, KEY
-from folkmoot.network.membership.roster import Roster
-from folkmoot.network.transports.memory import Network
-from folkmoot.network.transports.mesh import Mesh
-from folkmoot.network.transports.places import Places
-from folkmoot.network.transports.transport import Transport
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.identity import CERTIFICATE, KEY
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.transports.memory import Network
+from folkmoot.node.transports.mesh import Mesh
+from folkmoot.node.transports.places import Places
+from folkmoot.node.transports.transport import Transport
 from folkmoot.runs.held_ports import HeldPorts
 
 

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from folkmoot.network.service.node import Node
 from folkmoot.network.session.patience import Health, Patience
-from folkmoot.network.transports.memory import World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import motion_name
 from folkmoot.network.wire.packing import pack, unpack
+from folkmoot.node.transports.memory import World
 from support.network.moot_in_memory import HostileKind, Moot
 
 

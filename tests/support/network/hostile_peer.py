@@ -20,22 +20,22 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Colours
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.identity import CERTIFICATE, KEY
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.operation import seat_of
 from folkmoot.network.service.parts import Parts
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.storage import DATABASE, Storage
-from folkmoot.network.transports.mesh import Mesh
-from folkmoot.network.transports.places import Places
-from folkmoot.network.transports.tls import Limits
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion, motion_name
 from folkmoot.network.wire.packing import pack
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.identity import CERTIFICATE, KEY
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.transports.mesh import Mesh
+from folkmoot.node.transports.places import Places
+from folkmoot.node.transports.tls import Limits
+from folkmoot.node.wire.batch import Batch
 from folkmoot.runs.held_ports import HeldPorts
 from support.network.moot_in_memory import ChunkVotes, InMemory
 

@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec.structs import replace
 
 from folkmoot.network.service.node import Node
-from folkmoot.network.transports.memory import World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.invitation import read_invitation
+from folkmoot.node.transports.memory import World
 from support.network.moot_in_memory import HostileKind, Moot
 
 Fault: TypeAlias = Literal["forged", "replayed", "oversized", "late", "withheld", "two-faced"]

@@ -21,8 +21,6 @@ from cryptography.x509.oid import NameOID
 
 from folkmoot.adversaries import Adversary, NumberAdversary, Sleeper
 from folkmoot.arrays import Array, Colours
-from folkmoot.network.membership.certificates import fingerprint_of
-from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.interfaces import AnyVoter
@@ -34,12 +32,14 @@ from folkmoot.network.service.voter import ChunkVotes as Voted
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.retention import DISK
-from folkmoot.network.transports.memory import Network, Weather, World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.packing import pack, unpack
+from folkmoot.node.membership.certificates import fingerprint_of
+from folkmoot.node.membership.roster import Member, Roster
+from folkmoot.node.transports.memory import Network, Weather, World
+from folkmoot.node.wire.batch import Batch
 from folkmoot.testing.node import lying
 from support.network.blank_storage import blank_storage
 from support.network.signatures import RememberingKey

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from folkmoot.arrays import Colours
-from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.parts import Lasting, Parts
@@ -22,12 +21,13 @@ from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.chronicle import Chronicle
-from folkmoot.network.storage.journal import Journal
-from folkmoot.network.transports.memory import Network, Weather, World
-from folkmoot.network.transports.places import Places
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.succession import Succession
+from folkmoot.node.log import Journal
+from folkmoot.node.membership.roster import Member, Roster
+from folkmoot.node.transports.memory import Network, Weather, World
+from folkmoot.node.transports.places import Places
+from folkmoot.node.wire.batch import Batch
 from support.network.blank_storage import blank_storage
 from support.network.epochs import key_of, member
 from support.network.moot_in_memory import ChunkVotes, InMemory

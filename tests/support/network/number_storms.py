@@ -22,10 +22,10 @@ from msgspec.structs import replace
 from folkmoot.adversaries import NUMBER_ATTACKS, PerfectlyMalicious
 from folkmoot.network.service.node import Node
 from folkmoot.network.storage.account import outcome_in
-from folkmoot.network.transports.memory import Weather, World
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.number_verdict import NumberVerdict
+from folkmoot.node.transports.memory import Weather, World
 from folkmoot.votes import to_levels
 from support.network.hostile_members import KINDS, WITH_TRUST, made_hostile
 from support.network.message_faults import meddlers, of_family

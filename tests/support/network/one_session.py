@@ -17,9 +17,9 @@ from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.packing import pack
+from folkmoot.node.wire.batch import Batch
 from support.network.moot_in_memory import keys_and_roster
 
 SECONDS = 30.0

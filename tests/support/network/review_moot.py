@@ -10,10 +10,10 @@ from folkmoot.arrays import Array
 from folkmoot.network.service.check_rows import LabelledRows
 from folkmoot.network.service.interfaces import Inputs
 from folkmoot.network.service.policy import Policy
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.review import to_be_invited
+from folkmoot.node.wire.batch import Batch
 from folkmoot.votes import to_levels
 from support.network.moot_in_memory import ChunkVotes, Moot
 

@@ -23,12 +23,12 @@ from msgspec.structs import replace
 from folkmoot.adversaries import ATTACKS
 from folkmoot.network.session.minutes import MAP
 from folkmoot.network.storage.account import outcome_of
-from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.number_verdict import NumberVerdict
 from folkmoot.network.wire.review import claims_form
+from folkmoot.node.transports.memory import Weather
 from support.network.message_faults import BY_ASKER, Meddling, of_family
 from support.network.review_moot import ReviewMoot
 from support.network.signatures import checked_once

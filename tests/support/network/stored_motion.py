@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from folkmoot.network.membership.identity import create
 from folkmoot.network.session.minutes import Ended
 from folkmoot.network.storage.storage import DATABASE, Storage
+from folkmoot.node.membership.identity import create
 from support.network.moot_in_memory import Moot
 
 

@@ -27,15 +27,15 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.adversaries import ATTACKS
-from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.policy import Policy
 from folkmoot.network.storage.account import outcome_in
-from folkmoot.network.transports.memory import Weather
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.number_verdict import NumberVerdict
 from folkmoot.network.wire.statements import proves
 from folkmoot.network.wire.verdict import Verdict
+from folkmoot.node.membership.roster import faults, quorum
+from folkmoot.node.transports.memory import Weather
 from folkmoot.testing.liars import PLAYABLE
 from support.network.hostile_members import KINDS, WITH_TRUST, made_hostile
 from support.network.moot_in_memory import Listened, Moot

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from folkmoot.network.service.node import Node
-from folkmoot.network.transports.memory import World
+from folkmoot.node.transports.memory import World
 from support.network import review_storms, storms
 from support.network.hostile_members import KINDS
 from support.network.message_faults import BY_ASKER, FAULTS, MESSAGES

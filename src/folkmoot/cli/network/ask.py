@@ -153,7 +153,7 @@ def ask(
 ) -> None:
     """Put a motion to the moot: every participant's model votes, they talk, and sign what they agree on."""
     from folkmoot.network import Asker, Terms
-    from folkmoot.network.service.input_files import read_inputs
+    from folkmoot.node.service.input_files import read_inputs
 
     new_file("--out", out)
     terms = Terms(

@@ -15,8 +15,8 @@ from folkmoot.cli.options import Json
 from folkmoot.cli.output import new_file, print_json, say
 
 if TYPE_CHECKING:
-    from folkmoot.network.membership.roster import Roster
     from folkmoot.network.storage.audit import Entry
+    from folkmoot.node.membership.roster import Roster
 
 app = typer.Typer(
     help="The audit log of a node: who asked what and when, what was answered and learnt, in a chain.",
@@ -35,8 +35,8 @@ def export(
 ) -> None:
     """Write the audit log of a node into a file that others can verify; keep it for a later --since."""
     from folkmoot.files.durable import replace_file
-    from folkmoot.network.membership import identity
     from folkmoot.network.storage.audit import export_log
+    from folkmoot.node.membership import identity
 
     new_file("--out", out)
     storage = storage_of(via)
@@ -74,8 +74,8 @@ def verify(
     json: Json = False,
 ) -> None:
     """Verify a log: nothing was changed, taken out, moved or cut off, and it goes on from an earlier one."""
-    from folkmoot.network.membership.roster import Roster
     from folkmoot.network.storage.audit import check_goes_on
+    from folkmoot.node.membership.roster import Roster
 
     if roster is None and (since is not None or not log.is_dir()):
         raise ValueError("an export is verified by the keys of a roster: give --roster ROSTER.toml")

@@ -14,7 +14,7 @@ from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.network.membership.roster import Roster
+    from folkmoot.node.membership.roster import Roster
 
 _MEANING = {
     "two answers": "it signed two different answers as one and the same",
@@ -50,8 +50,8 @@ def evidence(
     """Show who contradicted itself, and verify it: by signatures alone, offline, by anybody with the
     roster.
     """
-    from folkmoot.network.membership.roster import Roster
     from folkmoot.network.wire import statements
+    from folkmoot.node.membership.roster import Roster
 
     moot = Roster.read(roster)
     if out is not None and out.exists() and not out.is_dir():
@@ -119,9 +119,9 @@ def _evidence_in(source: Path, moot: Roster) -> list[tuple[str, str, Any]]:
     """(motion or roster, fingerprint of the accused, evidence) of a node's folder or of a file."""
     import msgspec
 
-    from folkmoot.network.membership.identity import SETTINGS
     from folkmoot.network.storage.chronicle import Chronicle
     from folkmoot.network.wire import statements
+    from folkmoot.node.membership.identity import SETTINGS
 
     if source.is_dir():
         if not (source / SETTINGS).is_file():

@@ -24,7 +24,7 @@ Folder = Annotated[
 
 def check_node(folder: Path) -> None:
     """ValueError unless a node was made in a folder."""
-    from folkmoot.network.membership.identity import SETTINGS
+    from folkmoot.node.membership.identity import SETTINGS
 
     if not (folder / SETTINGS).is_file():
         raise ValueError(f"there is no node in {folder}: give the folder that folkmoot node init has made")
@@ -60,8 +60,8 @@ def init(
     json: Json = False,
 ) -> None:
     """Make a node: a key that stays in DIR, and the line that goes into everybody's roster."""
-    from folkmoot.network.membership.exported import EXPORTED, exported_lines, read_exported
-    from folkmoot.network.membership.identity import create
+    from folkmoot.node.membership.exported import EXPORTED, exported_lines, read_exported
+    from folkmoot.node.membership.identity import create
 
     made = create(folder, name=name, organisation=organisation, listen=listen, addresses=address or None)
     line, exported = made.member().line(), read_exported(folder)

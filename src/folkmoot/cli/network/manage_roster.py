@@ -15,7 +15,7 @@ from folkmoot.cli.options import Json
 from folkmoot.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.network.membership.roster import Member, Roster
+    from folkmoot.node.membership.roster import Member, Roster
 
 app = typer.Typer(
     help="Who takes part: one file, the same for every participant of a network.",
@@ -41,7 +41,7 @@ def add(
     ],
 ) -> None:
     """Add participants, all or none; the file is made if it is not there."""
-    from folkmoot.network.membership.roster import Roster
+    from folkmoot.node.membership.roster import Roster
 
     roster = Roster.read(file) if file.exists() else None
     added = []
@@ -64,7 +64,7 @@ def remove(
     ],
 ) -> None:
     """Remove participants by name, all or none."""
-    from folkmoot.network.membership.roster import Roster
+    from folkmoot.node.membership.roster import Roster
 
     roster = Roster.read(file)
     for name in dict.fromkeys(names):
@@ -76,7 +76,7 @@ def remove(
 @app.command()
 def show(file: File, json: Json = False) -> None:
     """Who takes part, and how many of them may lie."""
-    from folkmoot.network.membership.roster import Roster, faults, quorum
+    from folkmoot.node.membership.roster import Roster, faults, quorum
 
     roster = Roster.read(file)
     if json:
@@ -102,7 +102,7 @@ def show(file: File, json: Json = False) -> None:
 @app.command()
 def check(file: File, json: Json = False) -> None:
     """Say everything that is wrong with a roster, a line each; or that it is in order."""
-    from folkmoot.network.membership.roster import Roster, examine
+    from folkmoot.node.membership.roster import Roster, examine
 
     _, problems = examine(file)
     if problems:
@@ -126,8 +126,8 @@ app.command()(status)
 
 def participants_of(entries: list[str]) -> Iterator[Member]:
     """Those that lines and folders name."""
-    from folkmoot.network.membership.identity import load
-    from folkmoot.network.membership.roster import Member
+    from folkmoot.node.membership.identity import load
+    from folkmoot.node.membership.roster import Member
 
     for entry in entries:
         if entry == "-":
@@ -167,7 +167,7 @@ def _summary(roster: Roster) -> str:
 
 
 def _result(roster: Roster) -> dict[str, Any]:
-    from folkmoot.network.membership.roster import faults, quorum
+    from folkmoot.node.membership.roster import faults, quorum
 
     n = len(roster)
     return {

@@ -19,9 +19,9 @@ from folkmoot.cli.options import INT, Json
 from folkmoot.cli.output import new_file, print_json, print_table, say
 
 if TYPE_CHECKING:
-    from folkmoot.network.membership.identity import Identity
-    from folkmoot.network.membership.roster import Member
     from folkmoot.network.storage.chronicle import Chronicle, Proposal
+    from folkmoot.node.membership.identity import Identity
+    from folkmoot.node.membership.roster import Member
 
 RosterOption = Annotated[
     Path | None,
@@ -217,11 +217,11 @@ def status(
 @contextmanager
 def _opened(folder: Path, roster: Path | None) -> Iterator[tuple[Identity, Chronicle]]:
     """The node in a folder, and what it knows of rosters."""
-    from folkmoot.network.membership.identity import load
-    from folkmoot.network.membership.roster import Roster
     from folkmoot.network.service.node_file import read_node_file
     from folkmoot.network.storage.chronicle import Chronicle
     from folkmoot.network.storage.storage import DATABASE, Storage
+    from folkmoot.node.membership.identity import load
+    from folkmoot.node.membership.roster import Roster
 
     check_node(folder)
     me = load(folder)
@@ -282,8 +282,8 @@ def _tell(proposal: Proposal, chronicle: Chronicle, *, json: bool) -> None:
 
 
 def _status(chronicle: Chronicle) -> dict[str, Any]:
-    from folkmoot.network.membership.roster import faults, quorum
     from folkmoot.network.wire import statements
+    from folkmoot.node.membership.roster import faults, quorum
 
     tip = chronicle.tip
     return {

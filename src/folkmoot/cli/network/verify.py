@@ -37,9 +37,9 @@ def verify(
     json: Json = False,
 ) -> None:
     """Verify the certificate of a motion, by signatures alone: what was decided, and who signed it."""
-    from folkmoot.network.membership.roster import Roster
     from folkmoot.network.storage.account import account_of, as_dict
     from folkmoot.network.storage.certificate import CAVEAT, read_certificate
+    from folkmoot.node.membership.roster import Roster
 
     moot = Roster.read(roster)
     try:

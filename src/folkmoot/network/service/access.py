@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from folkmoot.network.membership.fields import check_keys, check_name
-from folkmoot.network.service.schema_files import read_schema
 from folkmoot.network.wire.invitation import Invitation
 from folkmoot.network.wire.motion import Motion
-from folkmoot.network.wire.schema import Schema
+from folkmoot.node.membership.fields import check_keys, check_name
+from folkmoot.node.service.schema_files import read_schema
+from folkmoot.node.wire.schema import Schema
 
 DAY: Final = 86_400.0
 KEYS: Final = ("askers", "motions_a_day", "rows_a_day", "members", "approved")

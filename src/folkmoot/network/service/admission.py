@@ -19,12 +19,12 @@ from folkmoot.network.service.policy import Policy
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import COMMIT_SHARE
 from folkmoot.network.storage.retention import DISK, stored_bytes
-from folkmoot.network.transports.budget import Allowances, Budget
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.invitation import Invitation
 from folkmoot.network.wire.motion import OLD, Motion, motion_name, read_header
-from folkmoot.network.wire.schema import MismatchError
+from folkmoot.node.transports.budget import Allowances, Budget
+from folkmoot.node.wire.schema import MismatchError
 
 MOST_OPEN_EACH: Final = 4  # motions of one asker at a time; as many more of it that it has not confirmed
 MOST_OPEN: Final = 16  # in all; beyond these one of each asker, so that nobody can take up others' room

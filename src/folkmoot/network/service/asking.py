@@ -10,14 +10,14 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy.typing as npt
 
 from folkmoot import checks
-from folkmoot.network.membership.identity import SETTINGS
 from folkmoot.network.service.control import MotionProgress, Put, look, put
 from folkmoot.network.service.door import door_of
 from folkmoot.network.service.status import Status
 from folkmoot.network.storage.account import Account
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.motion import LOCAL, TRIMMED_MEAN, check_protocol_name, check_tol
+from folkmoot.node.membership.identity import SETTINGS
+from folkmoot.node.wire.batch import Batch as Batch
 
 Weights: TypeAlias = Literal["equal", "record", "learnt"]
 Voting: TypeAlias = Literal["labels", "probabilities"]

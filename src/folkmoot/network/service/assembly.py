@@ -18,7 +18,6 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.access import Limits
 from folkmoot.network.service.driver import Observer
 from folkmoot.network.service.interfaces import Inputs
@@ -29,13 +28,14 @@ from folkmoot.network.session.minutes import Seat
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.chronicle import Chronicle
-from folkmoot.network.storage.journal import Journal
-from folkmoot.network.transports.budget import Budget
-from folkmoot.network.transports.places import Places
-from folkmoot.network.transports.transport import Transport, Way
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name, read_header
+from folkmoot.node.log import Journal
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.transports.budget import Budget
+from folkmoot.node.transports.places import Places
+from folkmoot.node.transports.transport import Transport, Way
 
 GRACE: Final = 60.0  # seconds in which motions under a roster that was replaced are still begun
 NEWS: Final = (5.0, 300.0)  # successors that a peer may tell of: a second, and at once

@@ -10,10 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.fields import parse_address
-from folkmoot.network.membership.identity import CERTIFICATE, KEY
-from folkmoot.network.membership.roster import Roster, quorum
 from folkmoot.network.service.holdout import read_holdout
 from folkmoot.network.service.operation import (
     Settings,
@@ -25,7 +21,11 @@ from folkmoot.network.service.operation import (
     place_of,
 )
 from folkmoot.network.service.past_performance import PastPerformance
-from folkmoot.network.transports.mesh import SKEW_SECONDS, Mesh
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.fields import parse_address
+from folkmoot.node.membership.identity import CERTIFICATE, KEY
+from folkmoot.node.membership.roster import Roster, quorum
+from folkmoot.node.transports.mesh import SKEW_SECONDS, Mesh
 
 
 class Check(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.invitation import ROWS_BYTES, Invitation
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.review import claims_form
-from folkmoot.network.wire.schema import Alignment, MismatchError, Schema
+from folkmoot.node.wire.schema import Alignment, MismatchError, Schema
 
 LEAST: Final = 2  # rows: with fewer nobody can begin to learn
 MOST_KEPT: Final = 64  # invitations that were answered

@@ -24,8 +24,6 @@ import numpy as np
 
 from folkmoot import checks
 from folkmoot.checks import default_query
-from folkmoot.network.membership.fields import parse_address
-from folkmoot.network.membership.roster import faults
 from folkmoot.network.service import door as doors
 from folkmoot.network.service.assembly import AnyNode
 from folkmoot.network.service.door import UNIX, Door
@@ -37,7 +35,9 @@ from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.messages import decoded
 from folkmoot.network.wire.motion import CHUNK_BYTES, LOCAL, MOST_ASKED, Motion
 from folkmoot.network.wire.review import Review, to_be_invited
-from folkmoot.network.wire.schema import Schema
+from folkmoot.node.membership.fields import parse_address
+from folkmoot.node.membership.roster import faults
+from folkmoot.node.wire.schema import Schema
 
 TOKEN_SECONDS: Final = 2.0  # in which a client must have shown the token
 _MOST: Final = 2 << 20  # a motion must fit into a frame of the network, which is shorter

@@ -19,7 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from folkmoot.files.durable import replace_file
-from folkmoot.network.membership.fields import parse_address
+from folkmoot.node.membership.fields import parse_address
 
 DOOR: Final = "door.json"  # in the node's folder, mode 0600: where the door is, and the token
 SOCKET: Final = "door.sock"

@@ -10,7 +10,7 @@ from typing import Final
 
 from folkmoot.network.session.closing import RELAYED_BYTES
 from folkmoot.network.session.session import Session
-from folkmoot.network.transports.budget import Budget
+from folkmoot.node.transports.budget import Budget
 
 RATE: Final = 8e6  # bytes a second, in all motions together
 BURST: Final = 32e6  # bytes at once

@@ -14,8 +14,8 @@ import numpy as np
 from folkmoot.arrays import Floats
 from folkmoot.files.tabular import open_table, shortened
 from folkmoot.network.service.check_rows import LabelledRows
-from folkmoot.network.service.models import Model, as_labels
-from folkmoot.network.wire.schema import Column, MismatchError
+from folkmoot.node.service.models import Model, as_labels
+from folkmoot.node.wire.schema import Column, MismatchError
 from folkmoot.trust import Anchor
 
 LABEL: Final = "label"  # the column of a table that holds the truth

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from folkmoot.network.service.voter import ChunkVotes
 from folkmoot.network.wire.motion import Motion
-from folkmoot.network.wire.schema import Schema
+from folkmoot.node.wire.schema import Schema
 
 
 class AnyVoter(Protocol):

@@ -23,15 +23,15 @@ from folkmoot.network.session.minutes import MAP, Opened, Seat
 from folkmoot.network.session.patience import Health
 from folkmoot.network.storage.invitations import Invitations
 from folkmoot.network.storage.storage import Storage
-from folkmoot.network.transports.budget import Budget
-from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
-from folkmoot.network.wire.batch import Batch
 from folkmoot.network.wire.invitation import Invitation, read_invitation
 from folkmoot.network.wire.motion import OLD, Motion, motion_name
 from folkmoot.network.wire.review import Review, owner_map, owners_digest
-from folkmoot.network.wire.schema import MismatchError
+from folkmoot.node.transports.budget import Budget
+from folkmoot.node.transports.transport import Transport
+from folkmoot.node.wire.batch import Batch
+from folkmoot.node.wire.schema import MismatchError
 
 INVITE_SHARE: Final = 0.2  # of the time until the deadline, for check rows to come
 LONGEST: Final = 30.0  # seconds for them

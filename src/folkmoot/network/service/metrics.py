@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import Final, Literal, NamedTuple
 
 from folkmoot import __version__
-from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.door import limited
-from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.status import newest_of
-from folkmoot.network.transports.mesh import Mesh
+from folkmoot.node.membership.roster import quorum
+from folkmoot.node.service.loop_delay import LoopDelay
+from folkmoot.node.transports.mesh import Mesh
 
 _COUNTED: Final = {
     "frames_received": "Frames that arrived.",

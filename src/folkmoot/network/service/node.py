@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.access import DAY, Limits
 from folkmoot.network.service.admission import (
     ANNOUNCEMENTS,
@@ -34,12 +33,13 @@ from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.database import DamagedError
-from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.messages import Answer, Ask
 from folkmoot.network.wire.motion import Motion, motion_name
+from folkmoot.node.log import Journal
+from folkmoot.node.membership.roster import Roster
 
 
 class Node:

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.fields import read_toml
-from folkmoot.network.membership.identity import SETTINGS
-from folkmoot.network.service.models import as_labels, is_function
 from folkmoot.network.service.policy import Policy
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.fields import read_toml
+from folkmoot.node.membership.identity import SETTINGS
+from folkmoot.node.service.models import as_labels, is_function
 
 
 @dataclass(frozen=True)

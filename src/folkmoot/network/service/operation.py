@@ -20,16 +20,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from folkmoot.files.tabular import shortened
-from folkmoot.network.membership import identity
-from folkmoot.network.membership.fields import parse_address
-from folkmoot.network.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
-from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.service.assembly import Assembly
 from folkmoot.network.service.control import ControlServer, loopback
 from folkmoot.network.service.holdout import Holdout, read_holdout
-from folkmoot.network.service.loop_delay import LoopDelay
 from folkmoot.network.service.metrics import serve_metrics
-from folkmoot.network.service.models import Model, is_function, load_model
 from folkmoot.network.service.node import Node
 from folkmoot.network.service.parts import Lasting, Parts
 from folkmoot.network.service.past_performance import PastPerformance
@@ -38,11 +32,17 @@ from folkmoot.network.service.status import Status, status
 from folkmoot.network.service.voter import Voter
 from folkmoot.network.session.minutes import Seat
 from folkmoot.network.storage.chronicle import Chronicle
-from folkmoot.network.storage.journal import Journal
 from folkmoot.network.storage.retention import DISK, Watermarks
 from folkmoot.network.storage.storage import DATABASE, Storage
-from folkmoot.network.transports.mesh import Mesh
-from folkmoot.network.transports.places import Places
+from folkmoot.node.log import Journal
+from folkmoot.node.membership import identity
+from folkmoot.node.membership.fields import parse_address
+from folkmoot.node.membership.identity import CERTIFICATE, KEY, SETTINGS, Identity
+from folkmoot.node.membership.roster import Member, Roster
+from folkmoot.node.service.loop_delay import LoopDelay
+from folkmoot.node.service.models import Model, is_function, load_model
+from folkmoot.node.transports.mesh import Mesh
+from folkmoot.node.transports.places import Places
 
 LOCK: Final = "lock"
 LEAST_FREE: Final = 256 << 20  # bytes of the disk that a node leaves to others

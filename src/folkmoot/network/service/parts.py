@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.service.check_rows import Contributor, LabelledRows
 from folkmoot.network.service.holdout import Holdout
 from folkmoot.network.service.interfaces import AnyVoter, Inputs
@@ -18,9 +17,10 @@ from folkmoot.network.session.opening import ShownRows
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.session.session import Session
 from folkmoot.network.storage.storage import Storage
-from folkmoot.network.transports.transport import Transport
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.motion import Motion
+from folkmoot.node.membership.roster import Roster
+from folkmoot.node.transports.transport import Transport
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from folkmoot.files.weight_files import read_weight_file
-from folkmoot.network.membership.roster import Roster
+from folkmoot.node.membership.roster import Roster
 
 UNKNOWN = 1.0  # the weight of a member that the file does not name
 

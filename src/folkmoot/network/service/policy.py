@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from folkmoot import checks
-from folkmoot.network.membership.fields import check_keys
-from folkmoot.network.membership.roster import faults
 from folkmoot.network.service.access import KEYS as ACCESS
 from folkmoot.network.service.access import Access
 from folkmoot.network.wire.messages import MOST_BYTES, MOST_CHECK_ROWS
 from folkmoot.network.wire.motion import LOCAL, MOST_INPUTS, MOST_LABELS, MOST_ROUNDS, MOST_SECONDS, Motion
+from folkmoot.node.membership.fields import check_keys
+from folkmoot.node.membership.roster import faults
 
 LEAST_ALPHA: Final = 6  # is enough in a moot of any size
 LEAST_K: Final = 3

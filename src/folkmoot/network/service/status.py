@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from folkmoot import __version__
-from folkmoot.network.membership.roster import quorum
 from folkmoot.network.service.admission import MOST_OPEN, MOST_OPEN_EACH
 from folkmoot.network.service.assembly import AnyNode, Assembly
 from folkmoot.network.service.node import Node
 from folkmoot.network.storage.chronicle import Proposal
-from folkmoot.network.transports.mesh import Mesh
+from folkmoot.node.membership.roster import quorum
+from folkmoot.node.transports.mesh import Mesh
 
 
 class PeerStatus(msgspec.Struct, frozen=True):

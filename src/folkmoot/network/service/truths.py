@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.files.tabular import Table, open_table, shortened, text_table
-from folkmoot.network.service.models import as_labels
 from folkmoot.network.storage.account import account
 from folkmoot.network.storage.records import TrackRecords
 from folkmoot.network.storage.storage import Storage, StoredMotion
 from folkmoot.network.wire.motion import Motion
+from folkmoot.node.service.models import as_labels
 
 
 def read_truths(path: Path, motion: Motion) -> dict[int, str]:

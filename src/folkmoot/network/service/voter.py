@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Array
-from folkmoot.network.service.models import Model
 from folkmoot.network.wire.motion import Motion
-from folkmoot.network.wire.schema import Alignment, MismatchError, Schema
+from folkmoot.node.service.models import Model
+from folkmoot.node.wire.schema import Alignment, MismatchError, Schema
 from folkmoot.votes import UNCOLOURED
 
 MOST_CALLS: Final = 64  # of the model for one chunk, to find the rows that it fails on

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import BEFORE_THE_TALK, Event, Phase
@@ -19,6 +18,7 @@ from folkmoot.network.session.series import Series
 from folkmoot.network.session.stance import Holding
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire.testimony import Testimony
+from folkmoot.node.membership.roster import faults, quorum
 from folkmoot.sampling import draw, trust_weights
 
 _ASKS_TO_SPARE: Final = 64  # beyond two for every round, which nobody has reason to exceed

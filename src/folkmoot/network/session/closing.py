@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from folkmoot.arrays import Array
-from folkmoot.network.membership.roster import quorum
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import BEFORE_THE_TALK, Event, Phase
 from folkmoot.network.session.stance import Holding
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.node.membership.roster import quorum
 
 RELAYED_BYTES: Final = 1 << 19  # of closes, in reply to one Want
 

@@ -39,11 +39,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from folkmoot.network.membership.roster import faults
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.phases import Phase
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.node.membership.roster import faults
 
 NONE: Final = bytes(8)  # the mark of a commitment that is not there
 _MOST_VECTORS: Final = (

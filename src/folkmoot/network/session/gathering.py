@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from folkmoot.network.membership.roster import faults
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.phases import Event, Phase
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.node.membership.roster import faults
 
 
 class Gathering:

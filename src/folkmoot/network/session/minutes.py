@@ -9,7 +9,6 @@ from typing import Final, TypeAlias
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from folkmoot.arrays import Array, Ints
-from folkmoot.network.membership.roster import quorum
 from folkmoot.network.session.judgement import Judgement, LocalThreshold
 from folkmoot.network.session.patience import Health
 from folkmoot.network.session.phases import Phase
@@ -18,6 +17,7 @@ from folkmoot.network.wire import statements
 from folkmoot.network.wire.motion import Motion, motion_name
 from folkmoot.network.wire.review import OwnerMap, first_of_asker
 from folkmoot.network.wire.statements import Evidence
+from folkmoot.node.membership.roster import quorum
 
 
 @dataclass(frozen=True)

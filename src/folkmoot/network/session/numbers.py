@@ -14,11 +14,11 @@ import numpy as np
 
 from folkmoot.aggregation import Rule
 from folkmoot.arrays import Array, Bools, Colours, Floats
-from folkmoot.network.membership.roster import faults
 from folkmoot.network.session.asking import Asking
 from folkmoot.network.session.minutes import Minutes
 from folkmoot.network.session.patience import Patience
 from folkmoot.network.session.stance import Holding
+from folkmoot.node.membership.roster import faults
 
 
 def combined(rule: Rule, values: Floats, least: int) -> Floats:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.session.patience import Health, Patience
+from folkmoot.node.membership.roster import faults, quorum
 
 MEDIANS: Final = 4.0  # latencies that a round waits
 SHORTEST: Final = 0.05  # seconds that it waits at least

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from folkmoot.arrays import Array
-from folkmoot.network.membership.roster import faults
 from folkmoot.network.session.comparing import Comparing
 from folkmoot.network.session.judgement import Judgement
 from folkmoot.network.session.minutes import Minutes
@@ -18,6 +17,7 @@ from folkmoot.network.session.phases import Event, Phase
 from folkmoot.network.session.stance import Shown
 from folkmoot.network.wire import messages as m
 from folkmoot.network.wire import statements
+from folkmoot.node.membership.roster import faults
 
 
 class Revealing:

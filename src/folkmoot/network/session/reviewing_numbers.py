@@ -15,10 +15,10 @@ import numpy as np
 
 from folkmoot.aggregation import TrimmedMean
 from folkmoot.arrays import Floats, Ints
-from folkmoot.network.membership.roster import faults
 from folkmoot.network.session.judgement import Judgement
 from folkmoot.network.session.minutes import CheckRows
 from folkmoot.network.wire.review import OwnerMap
+from folkmoot.node.membership.roster import faults
 from folkmoot.trust import CheckedNumbers, NumberReview, review_numbers
 from folkmoot.trust.number_review import opened_by, weighted_middle, weights_by_errors
 

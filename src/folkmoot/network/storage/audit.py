@@ -22,9 +22,9 @@ from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.database import Database
 from folkmoot.network.wire.statements import holds
+from folkmoot.node.membership.roster import Roster
 
 FORMAT: Final = "folkmoot audit 1"
 MOST: Final = 1_000_000  # entries: about a hundred bytes each, once their motions are forgotten

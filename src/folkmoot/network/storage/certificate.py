@@ -15,13 +15,13 @@ from typing import Final, Literal, TypeVar
 
 import msgspec
 
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.storage.storage import Held, StoredMotion
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.messages import Close, Commit, Owners, Reveal, Signature, decoded
 from folkmoot.network.wire.motion import Motion, motion_name, read_header
 from folkmoot.network.wire.review import OwnerMap, owners_digest, read_map
 from folkmoot.network.wire.statements import Evidence
+from folkmoot.node.membership.roster import Roster
 
 CAVEAT: Final = (
     "a certificate cannot show that no evidence exists: whoever wrote it may have left closes or evidence out"

@@ -14,10 +14,10 @@ from typing import Literal, TypeAlias
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.network.membership.roster import Roster, quorum
 from folkmoot.network.storage.storage import Storage
 from folkmoot.network.wire.statements import Consent, TwoSuccessors
 from folkmoot.network.wire.succession import Standing, Succession, agrees
+from folkmoot.node.membership.roster import Roster, quorum
 
 MOST_SIGNED = 2  # successors of one roster that are kept of a member: two prove that it contradicts itself
 

@@ -16,7 +16,7 @@ import numpy as np
 from folkmoot.arrays import Array
 from folkmoot.network.wire.forms import Answers
 from folkmoot.network.wire.motion import CHUNK_BYTES, DTYPES, MOST_INPUTS, MOST_SECONDS, check_labels
-from folkmoot.network.wire.schema import Schema, check_schema
+from folkmoot.node.wire.schema import Schema, check_schema
 
 ROWS_BYTES: Final = CHUNK_BYTES  # of the check rows of one participant
 

@@ -10,33 +10,20 @@ from typing import Annotated, Final, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
-VERSION: Final = "folkmoot/3"  # negotiated in the TLS handshake (ALPN)
-MOST_BYTES: Final = 1 << 20  # of a frame
+from folkmoot.node.wire.messages import MOST_BYTES as MOST_BYTES
+from folkmoot.node.wire.messages import MOST_OLDER as MOST_OLDER
+from folkmoot.node.wire.messages import VERSION as VERSION
+from folkmoot.node.wire.messages import Hello as Hello
+from folkmoot.node.wire.messages import Message as Message
 
 Digest: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Signature: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=64, max_length=64)]
 Place: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)]  # in the roster
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
-MOST_OLDER: Final = 15  # earlier rosters that are told of
 MOST_PROPOSALS: Final = 64  # for the next one
 MOST_CHECK_ROWS: Final = 1000  # that a participant shows in a motion
 LONGEST_REASON: Final = 300  # characters
 Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_REASON)]
-
-
-class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True, gc=False):
-    """Any of the messages below."""
-
-
-class Hello(Message, frozen=True, gc=False, tag=0):
-    """The first frame of a connection, both ways: whose roster, and what time it is there.
-
-    ``older`` are the digests of the rosters that came before it, the newest first.
-    """
-
-    moot: Digest
-    clock: float
-    older: Annotated[tuple[Digest, ...], msgspec.Meta(max_length=MOST_OLDER)] = ()
 
 
 class Announce(Message, frozen=True, gc=False, tag=1):

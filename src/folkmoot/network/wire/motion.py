@@ -18,12 +18,13 @@ from folkmoot.aggregation import RULES, Rule
 from folkmoot.arrays import Array
 from folkmoot.network.wire.forms import Answers, Form, form_of
 from folkmoot.network.wire.review import CheckedForm, Review
-from folkmoot.network.wire.schema import Schema, check_schema
+from folkmoot.node.wire.batch import CHUNK_BYTES as CHUNK_BYTES
+from folkmoot.node.wire.batch import DTYPES as DTYPES
+from folkmoot.node.wire.schema import Column as Column
+from folkmoot.node.wire.schema import Schema, check_schema
 from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol, protocol_called
 
-DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 LOCAL: Final = 0  # alpha: each participant its own, by its track record (strong confidence)
-CHUNK_BYTES: Final = 256 * 1024
 MOST_LABELS: Final = 127
 MOST_ROUNDS: Final = 10_000
 MOST_ASKED: Final = 1000  # in a round

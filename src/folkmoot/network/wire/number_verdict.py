@@ -40,11 +40,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from folkmoot.arrays import Array, Colours, Floats, Ints
-from folkmoot.network.membership.roster import quorum
 from folkmoot.network.wire.messages import Close
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.review import OwnerMap, first_of_asker
 from folkmoot.network.wire.verdict import Verdict, least_voters
+from folkmoot.node.membership.roster import quorum
 from folkmoot.votes import UNCOLOURED
 
 

@@ -28,10 +28,10 @@ from typing import Annotated, Final
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from folkmoot.network.membership.roster import Member, Roster, quorum
 from folkmoot.network.wire import statements
 from folkmoot.network.wire.messages import Count, Digest, decoded
 from folkmoot.network.wire.statements import Consent
+from folkmoot.node.membership.roster import Member, Roster, quorum
 
 MOST_CONTENT: Final = 900 * 1024  # bytes: with the signatures it must fit into a frame
 MOST_MEMBERS: Final = 4096

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from folkmoot.files.durable import replace_file
-from folkmoot.network.membership.fields import read_toml, toml_string, toml_strings
-from folkmoot.network.membership.roster import Roster
 from folkmoot.network.wire.succession import Succession
+from folkmoot.node.membership.fields import read_toml, toml_string, toml_strings
+from folkmoot.node.membership.roster import Roster
 
 HEADER = """\
 # A roster that replaces the one before it once enough of that one's members have signed. Made by

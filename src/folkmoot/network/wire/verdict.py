@@ -21,11 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Colours, Floats, Ints
-from folkmoot.network.membership.roster import faults, quorum
 from folkmoot.network.wire.messages import Close
 from folkmoot.network.wire.motion import Motion
 from folkmoot.network.wire.packing import unpack
 from folkmoot.network.wire.review import OwnerMap, first_of_asker
+from folkmoot.node.membership.roster import faults, quorum
 from folkmoot.votes import UNCOLOURED
 
 

@@ -12,14 +12,14 @@ import numpy as np
 import onnx
 from google.protobuf.message import DecodeError, Message
 
-from folkmoot.network.membership.exported import exported_lines, read_exported
-from folkmoot.network.membership.roster import Member, Roster
 from folkmoot.network.session.series import Rounds, Series, read_series
 from folkmoot.network.storage.account import account_of
 from folkmoot.network.storage.audit import check_export, export_log
 from folkmoot.network.storage.certificate import read_certificate, write_certificate
 from folkmoot.network.wire.succession import Succession
 from folkmoot.network.wire.succession_file import read_succession, write_succession
+from folkmoot.node.membership.exported import exported_lines, read_exported
+from folkmoot.node.membership.roster import Member, Roster
 from folkmoot.sandbox.onnx_files import check_self_contained
 from support.network.decoders.reader import Reader
 from support.network.epochs import member, roster_of, signatures

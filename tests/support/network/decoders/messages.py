@@ -17,8 +17,9 @@ from folkmoot.network.wire.motion import Motion, read_header
 from folkmoot.network.wire.number_verdict import NumberVerdict
 from folkmoot.network.wire.packing import pack
 from folkmoot.network.wire.review import CheckedForm, OwnerMap, Review, read_map
-from folkmoot.network.wire.schema import Column
 from folkmoot.network.wire.verdict import verdict
+from folkmoot.node.wire import messages as wire
+from folkmoot.node.wire.schema import Column
 from folkmoot.votes import to_levels
 from support.network.decoders.reader import INPUTS, Reader
 from support.network.moot_in_memory import Moot, keys_and_roster
@@ -32,6 +33,9 @@ GIVEN = m.Contribution(5, 10, bytes(32), bytes(32), bytes(64))
 
 def said() -> Iterator[Reader]:
     """Messages, headers and evidence."""
+    hello = wire.encode(m.Hello(bytes(range(32)), 1.5e9))
+    yield Reader("greetings", wire.read_hello, [hello], lambda *_: None,
+                 ("wire.messages:_HELLO", "wire.messages:read_hello"))  # fmt: skip
     yield Reader("messages", m.decode, messages(), whole_message, ("wire.messages:_DECODER",), quick=20_000)
     yield Reader("headers", read_header, headers(), whole_header,
                  ("wire.motion:_DECODER", "wire.motion:read_header"),

@@ -18,6 +18,7 @@ from typing import Any, get_args
 import msgspec
 
 from folkmoot import network, web
+from folkmoot.node import membership, wire
 from support.network.decoders.doors import doors
 from support.network.decoders.files import brought, played, rosters
 from support.network.decoders.messages import forms, reviews, said
@@ -37,8 +38,8 @@ def enumerated() -> set[str]:
     others write to which reads bytes, texts or files.
     """
     found = set()
-    for module in (*_modules(network), *_modules(web)):
-        short = module.__name__.removeprefix("folkmoot.").removeprefix("network.")
+    for module in (*_modules(network), *_modules(membership), *_modules(wire), *_modules(web)):
+        short = module.__name__.removeprefix("folkmoot.").removeprefix("network.").removeprefix("node.")
         for name, value in vars(module).items():
             if isinstance(value, msgspec.msgpack.Decoder | msgspec.json.Decoder):
                 found.add(f"{short}:{name}")

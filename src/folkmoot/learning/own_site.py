@@ -1,0 +1,96 @@
+"""The answer of one's own site, helped by the others. Unlike sites each know their own inputs best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import column_or_1d
+
+from folkmoot.accuracy import laplace_accuracy
+from folkmoot.aggregation import Aggregation, Known, OwnAggregation
+from folkmoot.arrays import Floats, Ints
+from folkmoot.learning.first_votes import FirstVotes
+from folkmoot.learning.participants import Participant
+from folkmoot.votes import UNCOLOURED
+
+
+def answers_of_sites(
+    votes: FirstVotes,
+    participants: Sequence[Participant],
+    groups: Any,
+    rule: Aggregation,
+    known: Known,
+) -> Floats:
+    """(input, class): how likely each class is, as the participant whose input it is finds.
+
+    With an own aggregation that is its final vote. Else it is what the others' votes make likely, times what
+    its own vote says by its holdout accuracy.
+    """
+    whose = places_of(groups, [each.name for each in participants], votes.table.shape[1])
+    classes = int(known.classes or 0)
+    likely = np.full((len(whose), classes), 1 / classes)
+    if isinstance(rule, OwnAggregation):
+        judges = np.unique(whose)
+        final = rule.final_votes(votes.table, replace(known, judges=judges))
+        if final.probabilities is not None:
+            return np.asarray(final.probabilities[whose, np.arange(len(whose))])
+        said = final.votes[whose, np.arange(len(whose))]
+        there = np.flatnonzero(said != UNCOLOURED)
+        likely[there] = np.eye(classes)[said[there]]
+        return likely
+    for site in np.unique(whose):
+        own = np.flatnonzero(whose == site)
+        likely[own] = _beside_others(votes, participants[site], int(site), own, rule, known, classes)
+    return likely
+
+
+def _beside_others(
+    votes: FirstVotes,
+    participant: Participant,
+    site: int,
+    own: Ints,
+    rule: Aggregation,
+    known: Known,
+    classes: int,
+) -> Floats:
+    if not participant.held_out:
+        raise ValueError(
+            f"groups needs a holdout by which {participant.name!r} knows how good it is on its own inputs: "
+            "holdout=0.2 in the estimator, or rows in fit for fitted models"
+        )
+    others = votes.table[:, own].copy()
+    mine = others[site].copy()
+    others[site] = UNCOLOURED if others.dtype.kind == "i" else np.nan
+    answers = rule.aggregate(others, known)
+    shares = answers.probabilities(classes)
+    voters = np.delete(votes.cast[:, own], site, axis=0).sum(axis=0)[:, None]
+    prior = (shares * voters + 1 / classes) / (voters + 1)
+    if mine.ndim == 2:  # probabilities say it themselves
+        likely = prior * np.where(np.isnan(mine), 1.0, np.maximum(mine, 1 / 512))
+    else:
+        right = float(laplace_accuracy(participant.right, participant.held_out, classes))
+        said = np.where(mine == UNCOLOURED, 0, mine)
+        weight = np.full((len(own), classes), (1 - right) / (classes - 1))
+        weight[np.arange(len(own)), said] = right
+        weight[mine == UNCOLOURED] = 1.0
+        likely = prior * weight
+    return np.asarray(likely / likely.sum(axis=1, keepdims=True))
+
+
+def places_of(groups: Any, names: Sequence[str], inputs: int) -> Ints:
+    """(input,): the participant whose input each is."""
+    values = column_or_1d(np.asarray(groups))
+    if len(values) != inputs:
+        raise ValueError(f"groups must say whose each of the {inputs} inputs is: got {len(values)} entries")
+    place = {name: i for i, name in enumerate(names)}
+    stranger = next((value for value in values.tolist() if str(value) not in place), None)
+    if stranger is not None:
+        more = " and so on" if len(names) > 5 else ""
+        raise ValueError(
+            f"groups must name participants: got {str(stranger)!r}, and they are called "
+            f"{', '.join(map(repr, names[:5]))}{more}"
+        )
+    return np.array([place[str(value)] for value in values.tolist()], dtype=np.int64)

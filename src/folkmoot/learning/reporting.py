@@ -1,0 +1,159 @@
+"""Reports of a fitted moot: what it answers beside single participants and every rule that sees all votes.
+
+Adversaries are an experiment here, never a property of an estimator. First votes are asked for once, however
+many numbers of adversaries are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from folkmoot.adversaries import Adversary, FarAway, NumberAdversary, PerfectlyMalicious
+from folkmoot.aggregation import Plurality
+from folkmoot.arrays import Array, Floats
+from folkmoot.comparing import Report, compare_alone, report_on
+from folkmoot.council import Council, CouncilOutcome, likeliest
+from folkmoot.learning.classifier import ConsensusClassifier, first_choice
+from folkmoot.learning.first_votes import FirstVotes
+from folkmoot.learning.labels import check_labels, with_strangers
+from folkmoot.learning.regressor import ConsensusRegressor
+from folkmoot.learning.scoring import Scoring, scorers, with_further_scores
+from folkmoot.outcome import Outcome
+from folkmoot.votes import UNCOLOURED
+
+FILLED: Final = "answered with the first of the tied labels, as predict does"
+
+
+@dataclass(frozen=True, eq=False)
+class _Answered:
+    """What a moot came to, what ``predict`` says then, and how likely ``predict_proba`` finds it."""
+
+    outcome: Outcome
+    predicted: Array
+    likely: Floats | None = None
+
+
+def reports(
+    moot: ConsensusClassifier | ConsensusRegressor,
+    X: Any,
+    y: Any,
+    adversaries: Sequence[Any] = (None,),
+    *,
+    groups: Any = None,
+    scoring: Scoring | None = None,
+    stacking: bool = True,
+) -> Iterator[Report]:
+    """Report on what a fitted moot answers, once for each of ``adversaries``.
+
+    The consensus is scored by what ``predict`` answers, so its score is that of ``moot.score``.
+
+    Parameters
+    ----------
+    moot : ConsensusClassifier or ConsensusRegressor
+        The fitted estimator.
+    X : array-like, sparse matrix or data frame, shape (input, feature)
+        The inputs.
+    y : array-like, shape (input,) or (input, output)
+        What is right. It may hold labels that nobody has learnt; all are wrong there.
+    adversaries : sequence, default (None,)
+        Experiments: None for nobody, a number of participants that lie (drawn by ``random_state``; those of a
+        small number also lie in a larger one), or a mapping of participants to adversaries.
+    groups : array-like, shape (input,), optional
+        Whose each input is: ``Report.joining`` has each participant alone and together on its own inputs.
+    scoring : str, sequence of str, or mapping of str to scorer, optional
+        Further scores, by scikit-learn's names.
+    stacking : bool, default True
+        Whether to add what could be learnt from the truth of these inputs.
+
+    Yields
+    ------
+    Report
+        One for each of ``adversaries``.
+    """
+    check_is_fitted(moot, "participants_")
+    moot._check_parameters()
+    wanted = None if scoring is None else scorers(scoring)
+    labels = None
+    if isinstance(moot, ConsensusClassifier):
+        moot._check_abstaining()
+        labels = with_strangers(moot.classes_, check_labels(y))
+    votes = moot._first_votes(X)
+    truth = _truth(moot, y, labels, votes)
+    whose = None if groups is None else column_or_1d(groups)
+    names = [participant.name for participant in moot.participants_]
+    alone = likeliest(votes.table) if labels is not None and votes.table.ndim == 3 else votes.table
+    for each in adversaries:
+        if labels is not None and isinstance(moot, ConsensusClassifier):
+            found = _classes(moot, votes, truth, labels, each)
+        else:
+            found = _numbers(moot, votes, each)
+        report = report_on(
+            found.outcome, truth=truth, stacking=stacking, holdout=_holdout(moot), names=names,
+            labels=labels, faults=votes.faults, predicted=found.predicted, filled=FILLED, likely=found.likely,
+        )  # fmt: skip
+        if whose is not None:
+            joining = compare_alone(report.metric, alone, found.predicted, truth, whose, names)
+            report = replace(report, joining=joining)
+        if wanted is not None:
+            honest = alone[[row.role == "honest" for row in report.participants.rows]]
+            report = with_further_scores(
+                report, wanted, truth, honest, labels=labels, predicted=found.predicted, likely=found.likely
+            )
+        yield report
+
+
+def _truth(moot: Any, y: Any, labels: Array | None, votes: FirstVotes) -> Array:
+    truth = np.asarray(y, dtype=np.float64) if labels is None else moot._truth(y, labels)
+    shape = votes.table.shape[1:] if labels is None else votes.table.shape[1:2]
+    if truth.shape != shape:
+        raise ValueError(f"y must have the shape {shape}, one answer per input: got {truth.shape}")
+    return np.asarray(truth)
+
+
+def _holdout(moot: Any) -> tuple[list[float], list[int]] | None:
+    """How many of their own rows participants have right, or how far they are off, and of how many."""
+    people = moot.participants_
+    if not any(each.held_out for each in people):
+        return None
+    classes = isinstance(moot, ConsensusClassifier)
+    kept = [each.right if classes else each.squared_error if each.held_out else 0.0 for each in people]
+    return kept, [each.held_out for each in people]
+
+
+def _numbers(moot: Any, votes: FirstVotes, adversaries: Any) -> _Answered:
+    outcome = Council().run(
+        votes.table,
+        aggregation=moot._aggregation(),
+        known=moot._known(votes),
+        adversaries=moot._liars(adversaries, NumberAdversary, FarAway),
+        seed=moot.seed_,
+    )
+    return _Answered(outcome, outcome.decision)
+
+
+def _classes(
+    moot: ConsensusClassifier, votes: FirstVotes, truth: Array, labels: Array, adversaries: Any
+) -> _Answered:
+    classes = len(moot.classes_)
+    liars = moot._liars(adversaries, Adversary, PerfectlyMalicious)
+    told = np.where(truth < classes, truth, 0)  # of a label that nobody has learnt any answer is wrong
+    outcome = moot._deliberated(votes, told, liars)
+    if isinstance(outcome, CouncilOutcome):
+        table = outcome.first
+        answers = outcome.aggregated if outcome.final is None else moot._counted(outcome.final)
+    else:
+        table = np.asarray(outcome.votes)
+        decision = np.atleast_2d(outcome.decision)[0]
+        answers = replace(Plurality().aggregate(table), decision=decision)
+    chosen, likely = first_choice(answers), moot._likely(replace(votes, table=table), answers)
+    if moot.abstain_below is not None:
+        sure = np.take_along_axis(likely, chosen[:, None], axis=1)[:, 0]
+        chosen = np.where(sure >= moot.abstain_below, chosen, UNCOLOURED)
+    unknown = np.zeros((len(likely), len(labels) - classes))
+    outcome = replace(outcome, classes=len(labels), labels=labels)
+    return _Answered(outcome, chosen, np.concatenate([likely, unknown], axis=1))

@@ -1,0 +1,95 @@
+"""Rows that participants hold back or show, as own aggregations need them.
+
+Holdout trust needs no more than what each participant's model said of its own held-out rows. Peer review
+needs rows that are shown, inputs and truths, and what everybody says of them. They are shown only where the
+aggregation asks for that by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from folkmoot.aggregation import Rows
+from folkmoot.arrays import Array, Ints
+from folkmoot.learning.check_rows import shown_places
+from folkmoot.learning.first_votes import places
+from folkmoot.learning.participants import Participant, Task
+from folkmoot.learning.tables import rows_of, stacked
+from folkmoot.votes import UNCOLOURED
+
+PUBLIC = -1  # the owner of rows whose truth all take for right
+FEW = 10  # participants, up to which each votes on its own shown rows, too, by models that have not seen them
+
+
+def held_rows(participants: Sequence[Participant], labels: Array) -> Rows:
+    """What each participant knows of itself: its own votes on rows that it held back.
+
+    The others' votes on these are not known to it, and neither are the inputs to anybody else.
+    """
+    truths, said, owners = [], [], []
+    for i, each in enumerate(participants):
+        if not each.confusion:
+            continue
+        times = [count for _, _, count in each.confusion]
+        true, voted = (_places_of([row[k] for row in each.confusion], labels) for k in (0, 1))
+        truths.append(np.repeat(true, times))
+        said.append(np.repeat(voted, times))
+        owners.append(np.full(sum(times), i))
+    if not truths:
+        none = np.empty(0, dtype=np.int64)
+        return Rows(np.empty((len(participants), 0), dtype=np.int64), none, none)
+    owner = np.concatenate(owners)
+    votes = np.full((len(participants), len(owner)), UNCOLOURED)
+    votes[owner, np.arange(len(owner))] = np.concatenate(said)
+    return Rows(votes, np.concatenate(truths), owner)
+
+
+def _places_of(values: list[Any], labels: Array) -> Ints:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    found = places(array, labels)
+    return np.full(len(values), UNCOLOURED) if isinstance(found, str) else found
+
+
+def chosen_rows(tasks: Sequence[Task], rows: Any, draw: np.random.Generator) -> list[Ints]:
+    """Which of its rows each participant shows, as places among its own."""
+    return [shown_places(task.y if task.y.ndim == 1 else task.y[:, 0], rows, draw) for task in tasks]
+
+
+def votes_on_shown(votes: Array, owner: Ints, own: Sequence[Array | None] | None) -> Array:
+    """Everybody's votes on rows that are shown; ``own`` replaces what owners say of their own.
+
+    A vote of a model on a row that it was fitted on says nothing of other rows: without ``own`` owners have
+    none on theirs.
+    """
+    gap = UNCOLOURED if votes.dtype.kind == "i" else np.nan
+    votes = votes.copy()
+    for i in range(len(votes)):
+        mine = owner == i
+        said = None if own is None else own[i]
+        votes[i, mine] = gap if said is None else said
+    return votes
+
+
+def both(rows: Rows | None, more: Rows) -> Rows:
+    """These rows and more."""
+    if rows is None:
+        return more
+    return Rows(
+        np.concatenate([rows.votes, more.votes], axis=1),
+        np.concatenate([rows.truth, more.truth]),
+        np.concatenate([rows.owner, more.owner]),
+        stacked([rows.inputs, more.inputs]),
+        rows.kept,
+    )
+
+
+def rows_of_tasks(X: Any, y: Array, tasks: Sequence[Task], shown: Sequence[Ints]) -> tuple[Any, Array, Ints]:
+    """Inputs, truths and owners of the rows that are shown, one owner after the other."""
+    whole = [np.arange(len(y)) if task.places is None else task.places for task in tasks]
+    at = np.concatenate([mine[own] for mine, own in zip(whole, shown, strict=True)])
+    owner = np.repeat(np.arange(len(tasks)), [len(own) for own in shown])
+    return rows_of(X, at), y[at], owner

@@ -1,0 +1,112 @@
+"""Deliberations of a moot by a protocol of the Snow family: the paper's way, for plain votes.
+
+What is played is recorded, so that what is explained is what was answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from folkmoot import checks
+from folkmoot.adversaries import Adversary, handed_in
+from folkmoot.aggregation import Answers, Plurality
+from folkmoot.aggregation.interface import ballots
+from folkmoot.arrays import Ints
+from folkmoot.council import Council
+from folkmoot.learning.first_votes import FirstVotes
+from folkmoot.learning.participants import Participant
+from folkmoot.outcome import Outcome
+from folkmoot.protocols import Slush, SnowProtocol
+from folkmoot.simulation.among import deliberate_among
+from folkmoot.thresholds import StrongConfidence
+from folkmoot.votes import UNCOLOURED, Votes, vote_keys
+
+ROUNDS: Final = 50  # at most; in a round each honest participant asks once, on average
+_MOST: Final = 127  # classes that the kernels take; beyond, the classes of an input are numbered anew
+
+
+@dataclass(frozen=True)
+class Talk:
+    """How the participants of a moot deliberate."""
+
+    protocol: Any
+    participants: Sequence[Participant]
+    seed: int
+
+    def __post_init__(self) -> None:
+        if isinstance(self.protocol, SnowProtocol):
+            self.among(None).thresholds(len(self.participants))  # complains about a list of another length
+
+    @staticmethod
+    def check(protocol: Any, aggregation: Any, voting: str) -> None:
+        """Complain about a protocol that is none, or that does not go with the rest."""
+        if protocol is None or isinstance(protocol, Council):
+            return
+        if not isinstance(protocol, SnowProtocol):
+            raise TypeError(
+                "protocol must be Council(), or Slush, Snowflake or Snowball such as Slush(k=10, alpha=6): "
+                f"got {protocol!r}"
+            )
+        name = type(protocol).__name__
+        if aggregation is not None:
+            raise ValueError(
+                f"{name} is for plain votes: take protocol=Council() with {type(aggregation).__name__}, or "
+                "aggregation=None"
+            )
+        if voting != "labels":
+            raise ValueError(f"{name} is for plain votes: take protocol=Council() with voting={voting!r}")
+
+    def among(self, seen: Votes | None) -> SnowProtocol[Any]:
+        """The protocol among these participants, with the thresholds that the first votes bear out."""
+        n = len(self.participants)
+        protocol = self.protocol.scaled(n) if self.protocol is not None else Slush(*checks.default_query(n))
+        if protocol.alpha == StrongConfidence():
+            right, held_out = np.array([(p.right, p.held_out) for p in self.participants]).T
+            protocol = replace(protocol, alpha=StrongConfidence.of_holdout(right, held_out, seen))
+        found: SnowProtocol[Any] = protocol
+        return found
+
+    def outcome(
+        self,
+        votes: FirstVotes,
+        classes: int,
+        *,
+        adversaries: Mapping[int, Adversary] | None = None,
+        truth: Votes | None = None,
+        repeats: int = 1,
+        record: bool = True,
+    ) -> Outcome:
+        """What comes of the deliberation."""
+        liars = {i: liar for i, liar in (adversaries or {}).items() if i not in votes.faults}
+        seen = handed_in(votes.table, liars, truth, classes) if liars else votes.table
+        there = [i for i in range(len(votes.table)) if i not in votes.faults]
+        outcome = deliberate_among(
+            there,
+            votes.table,
+            self.among(seen),
+            adversaries=liars,
+            truth=truth,
+            classes=classes,
+            keys=vote_keys(votes.table),
+            rounds=ROUNDS,
+            seed=self.seed,
+            missing="uncoloured",
+            repeats=repeats,
+            record=record,
+        )
+        return replace(outcome, faults=votes.faults)
+
+    def answers(self, votes: FirstVotes, classes: int) -> Answers:
+        """The decisions, with the first votes as shares."""
+        choices, places = ballots(votes.table)
+        counted = Plurality().aggregate(votes.table)
+        if classes <= _MOST:
+            return replace(counted, decision=self.outcome(votes, classes).decision)
+        few = replace(votes, table=places)
+        held: Ints = self.outcome(few, choices.shape[1]).decision
+        found = np.take_along_axis(choices, np.maximum(held, 0)[:, None], axis=1)[:, 0]
+        return replace(counted, decision=np.where(held == UNCOLOURED, UNCOLOURED, found))

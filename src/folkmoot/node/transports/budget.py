@@ -1,0 +1,73 @@
+"""What others may cost us: a budget that fills up with time (a token bucket), and shares of a store."""
+
+from __future__ import annotations
+
+import heapq
+
+
+class Allowances:
+    """What each asker may make a node store: an equal share of the room, apart for every asker.
+
+    What is stored counts until it may be forgotten, to the byte; so what all askers together have stored at
+    any time, and the node must keep, fits into the room, and none can use up what is another's.
+
+    Parameters
+    ----------
+    askers : int
+        How many there are.
+    most : int
+        Bytes that all of them together may have stored at any time.
+
+    Examples
+    --------
+    >>> from folkmoot.node.transports.budget import Allowances
+    >>> allowances = Allowances(askers=2, most=8000)
+    >>> allowances.pay(0, now=0.0, cost=3000, until=60.0)
+    True
+    >>> allowances.pay(0, now=59.0, cost=3000, until=120.0)
+    False
+    >>> allowances.pay(1, now=59.0, cost=3000, until=120.0)
+    True
+    >>> allowances.pay(0, now=60.0, cost=3000, until=120.0)
+    True
+    """
+
+    def __init__(self, askers: int, most: int) -> None:
+        self.share = most // askers
+        self._kept: list[list[tuple[float, int]]] = [[] for _ in range(askers)]  # heaps, by until when
+        self._sums = [0] * askers
+
+    def pay(self, asker: int, now: float, cost: int, until: float) -> bool:
+        """Store so many bytes until then; False, and nothing is counted, if there is no room for them."""
+        kept = self._kept[asker]
+        while kept and kept[0][0] <= now:
+            self._sums[asker] -= heapq.heappop(kept)[1]
+        if self._sums[asker] + cost > self.share:
+            return False
+        self.count(asker, cost, until)
+        return True
+
+    def count(self, asker: int, cost: int, until: float) -> None:
+        """So many bytes are stored until then already, whether they fit or not."""
+        heapq.heappush(self._kept[asker], (until, cost))
+        self._sums[asker] += cost
+
+
+class Budget:
+    """``rate`` tokens a second, saved up to ``burst``."""
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._rate, self._burst = rate, burst
+        self._tokens = burst
+        self._counted = float("-inf")
+
+    def pay(self, now: float, cost: float = 1.0) -> float:
+        """Pay, and 0.0; or the seconds after which there will be enough."""
+        if self._counted < now:
+            tokens = self._tokens + (now - self._counted) * self._rate
+            self._tokens = tokens if tokens < self._burst else self._burst
+            self._counted = now
+        if self._tokens >= cost:
+            self._tokens -= cost
+            return 0.0
+        return (cost - self._tokens) / self._rate
