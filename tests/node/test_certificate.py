@@ -6,25 +6,26 @@ import base64
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import msgspec
 import pytest
 
-from folkmoot.node.answer import ballots_of
 from folkmoot.node.ballots import NOTHING
 from folkmoot.node.certificate import Certificate, certificate_of, encoded, read_certificate, verify
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.session.header import Terms, read_header
+from folkmoot.node.review import ballots_of
+from folkmoot.node.session.header import read_header
 from folkmoot.node.session.sets import Revealed, read_commitments, read_revealed
 from folkmoot.node.session.sets import encoded as encoded_set
 from folkmoot.node.session.statement import Kind, asked, words
+from folkmoot.node.session.terms import Terms
 from support.node.signed import SignedWorld, Twice, certificate, decided, keys_and_roster, play
 
 LABELS = ("a", "b", "c")
-VOTES = [[0, 1, 2, 0], [0, 1, 1, None], [0, 2, 1, 1], [1, 1, 0, 1]]
+VOTES: list[list[Any]] = [[0, 1, 2, 0], [0, 1, 1, None], [0, 2, 1, 1], [1, 1, 0, 1]]
 
 
 @cache
@@ -49,7 +50,7 @@ def played(case: str) -> SignedWorld:
     if case == "numbers":
         return play(Terms("numbers", rule="median", seconds=4.0), [[5, 7], [6, None], [900, 8], [7, 9]])
     assert case == "probabilities"
-    levels = [[[255, 0, 0], [55, 100, 100]], [[200, 55, 0], None], [[0, 255, 0], [5, 50, 200]]]
+    levels: list[Any] = [[[255, 0, 0], [55, 100, 100]], [[200, 55, 0], None], [[0, 255, 0], [5, 50, 200]]]
     return play(Terms("probabilities", LABELS, rule="mean", seconds=4.0), [*levels, levels[0]])
 
 
@@ -59,7 +60,7 @@ CASES = (
 )  # fmt: skip
 
 
-def answer_by_hand(votes: list[list[Any]], least: int) -> list[int]:
+def answer_by_hand(votes: Sequence[Sequence[Any]], least: int) -> list[int]:
     """The label that most voted for, if as many as ``least`` did and nobody else has as many."""
     found = []
     for column in zip(*votes, strict=True):
@@ -72,7 +73,7 @@ def answer_by_hand(votes: list[list[Any]], least: int) -> list[int]:
 
 def shown(world: SignedWorld, data: bytes) -> list[int]:
     outcome = verify(data, world.roster)
-    form = ballots_of(outcome.header.terms, 1, outcome.header.inputs)
+    form = ballots_of(outcome.header, 1)
     answer: list[int] = form.unpack(outcome.answer).tolist()
     return answer
 

@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from folkmoot.node.answer import ballots_of
-from folkmoot.node.session.header import Terms
+from folkmoot.node.review import ballots_of
+from folkmoot.node.session.terms import Terms
 from support.node.world import Node, Weather, World
 
 LABELS = ("a", "b", "c")
@@ -18,7 +18,7 @@ CHOICES = [[0, 1, 2, 0], [0, 1, 1, 0], [0, 2, 2, 1], [1, 1, 2, 1], [0, 1, 0, 2],
 def world(n: int, terms: Terms, choices: list[list[int]], weather: Weather | None = None) -> World:
     """Honest members with these votes."""
     found = World(7, n, terms, weather=weather or Weather(), inputs=len(choices[0]))
-    form = ballots_of(terms, 0, found.inputs)
+    form = ballots_of(found.header, 0)
     for i in range(n):
         found.nodes.append(Node(found, i, [form.pack(np.array(choices[i]))] * terms.polls))
     return found
@@ -28,7 +28,7 @@ def answers(played: World) -> list[int]:
     """What all decided, and alike."""
     found = set().union(*(node.answers for node in played.nodes))
     assert len(found) == 1
-    labels: list[int] = ballots_of(played.terms, 1, played.inputs).unpack(found.pop()).tolist()
+    labels: list[int] = ballots_of(played.header, 1).unpack(found.pop()).tolist()
     return labels
 
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from folkmoot.node.answer import ballots_of
+from folkmoot.node.review import ballots_of
 from folkmoot.node.session import agreement
 from folkmoot.node.session.agreement import Agreement
 from folkmoot.node.session.frames import Reveal, Told, read
-from folkmoot.node.session.header import Terms
 from folkmoot.node.session.poll import Poll, RevealSource
 from folkmoot.node.session.sets import value_of
 from folkmoot.node.session.statement import NIL, Kind
+from folkmoot.node.session.terms import Terms
 from support.node.schedule import Schedule, relocking, says
 from support.node.splits import found_together, is_split, two_faced
 from support.node.storms import check, play
@@ -178,7 +178,7 @@ def copying() -> tuple[World, Copycat]:
     """Three honest members of whom one is slow, and a copycat."""
     terms = Terms(labels=("a", "b"), seconds=8.0)
     world = World(5, 4, terms, inputs=8)
-    form = ballots_of(terms, 0, 8)
+    form = ballots_of(world.header, 0)
     votes = np.random.default_rng(0).integers(0, 2, (3, 8))
     world.nodes = [Node(world, i, [form.pack(votes[i])]) for i in range(3)]
     world.nodes[2].delays = [1.5]

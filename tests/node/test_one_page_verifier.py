@@ -13,15 +13,15 @@ import msgspec
 import pytest
 from cryptography.exceptions import InvalidSignature
 
-from folkmoot.node.answer import ballots_of
 from folkmoot.node.certificate import verify
 from folkmoot.node.membership.roster import Roster
-from folkmoot.node.session.header import Terms
+from folkmoot.node.review import ballots_of
+from folkmoot.node.session.terms import Terms
 from support.node.signed import SignedWorld, Twice, certificate, play
 
 PAGE = Path(__file__).parents[2] / "docs" / "verify.md"
 LABELS = ("no", "yes", "per\u00fa")
-VOTES = [[0, 1, 2, 0, None], [0, 1, 1, None, None], [0, 2, 1, 1, None], [1, 1, 0, 1, 2]]
+VOTES: list[list[Any]] = [[0, 1, 2, 0, None], [0, 1, 1, None, None], [0, 2, 1, 1, None], [1, 1, 0, 1, 2]]
 FIFTH = [2, 2, 2, 2, 2]
 TERMS = Terms(labels=LABELS, seconds=4.0)
 
@@ -54,7 +54,7 @@ def theirs() -> Callable[[Path, Path], list[str | None]]:
 def ours(data: bytes, roster: Roster) -> list[str | None]:
     outcome = verify(data, roster)
     terms = outcome.header.terms
-    numbers = ballots_of(terms, 1, outcome.header.inputs).unpack(outcome.answer).tolist()
+    numbers = ballots_of(outcome.header, 1).unpack(outcome.answer).tolist()
     return [None if number < 0 else terms.labels[number] for number in numbers]
 
 
@@ -101,4 +101,9 @@ def test_it_fits_on_a_page() -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), flags=re.S)
     assert len(code.splitlines()) <= 150
     imported = set(re.findall(r"^(?:import|from) ([\w, ]+?)(?: import .*)?$", code, flags=re.M))
-    assert imported == {"base64, hashlib, json, struct, sys, tomllib", "collections", "cryptography", "pathlib"}
+    assert imported == {
+        "base64, hashlib, json, struct, sys, tomllib",
+        "collections",
+        "cryptography",
+        "pathlib",
+    }

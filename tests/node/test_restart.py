@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from folkmoot.node.answer import ballots_of
+from folkmoot.node.review import ballots_of
 from folkmoot.node.session.book import contradict
 from folkmoot.node.session.frames import Secret, read_stored
-from folkmoot.node.session.header import Terms
 from folkmoot.node.session.statement import Said
+from folkmoot.node.session.terms import Terms
 from support.node.storms import check
 from support.node.world import Node, Weather, World
 
@@ -28,7 +28,7 @@ def played(crashes: list[int], kind: type[Node] = Node, believe: str = "own") ->
     terms = Terms(labels=("a", "b"), seconds=4.0, believe=believe)  # type: ignore[arg-type]
     world = World(11, 4, terms, weather=Weather(delay=0.03, most=0.11), inputs=3)
     for i in range(4):
-        votes = [ballots_of(terms, poll, 3).pack(np.array([0, 1, i % 2])) for poll in range(terms.polls)]
+        votes = [ballots_of(world.header, poll).pack(np.array([0, 1, i % 2])) for poll in range(terms.polls)]
         node = kind(world, i, votes, crashes) if i == 0 else Node(world, i, votes)
         world.nodes.append(node)
     world.run(120.0, world.decided)

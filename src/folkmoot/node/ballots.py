@@ -11,7 +11,7 @@ import numpy as np
 
 from folkmoot.arrays import Array, Bools, Floats, Ints
 from folkmoot.node.rules.numbers import MOST
-from folkmoot.node.session.header import Answers
+from folkmoot.node.session.terms import Answers
 from folkmoot.votes import UNCOLOURED
 
 CERTAIN: Final = 255  # the levels of a ballot's row add up to this
@@ -80,6 +80,10 @@ class Ballots:
         except ValueError:
             return False
         return True
+
+    def complete(self, data: bytes) -> bool:
+        """Whether there is a vote on every input; ValueError if these are no votes."""
+        return bool(there(self.answers, self.unpack(data)[None]).all())
 
     def table(self, votes: dict[int, bytes], n: int) -> Ints:
         """The votes of n members (member, input, ...); nothing of those that have none."""

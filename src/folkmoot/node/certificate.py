@@ -17,10 +17,11 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from folkmoot.node.answer import answer_of, ballots_of
+from folkmoot.node.answer import answer_of
 from folkmoot.node.membership.certificates import holds
 from folkmoot.node.membership.members import members_of
 from folkmoot.node.membership.roster import Roster
+from folkmoot.node.review import judge_of
 from folkmoot.node.session.agreement import Agreement
 from folkmoot.node.session.frames import Salt, Votes
 from folkmoot.node.session.header import Header, motion_of, read_header
@@ -190,9 +191,9 @@ def verify(data: bytes, roster: Roster) -> Outcome:
     found = read_certificate(data)
     motion, header = _asked(found, roster)
     members = members_of(roster)
-    if len(found.polls) != header.terms.polls:
+    if len(found.polls) != header.polls:
         raise ValueError(
-            f"a motion on its terms has {header.terms.polls} polls, and the certificate {len(found.polls)}"
+            f"a motion on its terms has {header.polls} polls, and the certificate {len(found.polls)}"
         )
     polls, before = [], NIL
     for number, proof in enumerate(found.polls):
@@ -201,7 +202,7 @@ def verify(data: bytes, roster: Roster) -> Outcome:
         polls.append(poll)
     coin = value_of(motion, 0, COMMITMENTS, found.polls[0].commitments.set)
     tables = [poll.votes for poll in polls]
-    answer = answer_of(header.terms, header.inputs, tables, coin, members.n, members.faults)
+    answer = answer_of(header, tables, coin, members.n, members.faults)
     return Outcome(motion, header, members.n, members.faults, tuple(polls), answer)
 
 
@@ -285,13 +286,13 @@ class _Where:
             raise ValueError(
                 f"{len(shown.members)} members revealed, and the votes of {len(opened)} are there"
             )
-        form = ballots_of(self.header.terms, self.number, self.header.inputs)
+        is_ballot = judge_of(self.header, self.number, self.members.n)
         votes = {}
         for member, each in zip(shown.members, opened, strict=True):
             value = commitment(self.motion, self.number, self.before, member, each.salt, each.votes)
             if value != agreed.entries[member][0][0]:
                 raise ValueError(f"the votes of {self.roster[member].name} are not those it had committed to")
-            if not form.is_ballot(each.votes):
+            if not is_ballot(member, each.votes):
                 raise ValueError(f"the votes of {self.roster[member].name} are no ballot of this motion")
             votes[member] = each.votes
         return votes

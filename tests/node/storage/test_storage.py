@@ -15,8 +15,9 @@ import pytest
 
 from folkmoot.node.session.book import Evidence, contradict
 from folkmoot.node.session.frames import Secret, encoded, read_stored
-from folkmoot.node.session.header import Header, Terms, motion_of
+from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.statement import Said
+from folkmoot.node.session.terms import Terms
 from folkmoot.node.storage.database import KEPT_OLD, VERSION, DamagedError, FullError
 from folkmoot.node.storage.retention import Watermarks, until
 from folkmoot.node.storage.storage import DATABASE, Storage, create_storage, open_storage

@@ -11,14 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from folkmoot.node.answer import ballots_of
+from folkmoot.node.review import ballots_of
 from folkmoot.node.session.agreement import Agreement
 from folkmoot.node.session.frames import Body, Have, Reveal, Told, encoded, read
-from folkmoot.node.session.header import Terms
 from folkmoot.node.session.poll import order_of
 from folkmoot.node.session.sets import Commitments, read_commitments, value_of
 from folkmoot.node.session.sets import encoded as encoded_set
 from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Said, commitment, words
+from folkmoot.node.session.terms import Terms
 from support.node.world import Node, Weather, World, sign_of
 
 LABELS = ("a", "b")
@@ -82,7 +82,7 @@ class Schedule(World):
         )
         self.heard, self.asking = heard, asking
         self.order = order_of(self.motion, 0, 4)
-        form = ballots_of(self.terms, 0, 1)
+        form = ballots_of(self.header, 0)
         self.puppet = Puppet(self, self.order[1], [form.pack(np.array([1]))])
         for i in range(4):
             self.nodes.append(

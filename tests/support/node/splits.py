@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from folkmoot.node.answer import ballots_of
+from folkmoot.node.review import ballots_of
 from folkmoot.node.session.book import Book, Evidence
-from folkmoot.node.session.header import Terms
 from folkmoot.node.session.statement import Members
+from folkmoot.node.session.terms import Terms
 from support.node.liars import Plan, TwoFaced
 from support.node.world import Node, Weather, World, verify
 
@@ -33,7 +33,7 @@ def two_faced(seed: int, n: int, liars: int, *, quorum_one_less: bool = False) -
         world.members = Lowered(n, world.members.faults, verify)
     bad = list(range(n - liars, n))
     plan = Plan(world, bad)
-    form = ballots_of(terms, 0, world.inputs)
+    form = ballots_of(world.header, 0)
     faces = [[form.pack(np.array([face, face]))] for face in (0, 1)]
     for i in range(n):
         if i in bad:

@@ -16,9 +16,10 @@ from typing import Final
 
 import numpy as np
 
-from folkmoot.node.answer import answer_of, ballots_of
-from folkmoot.node.session.header import Terms
+from folkmoot.node.answer import answer_of
+from folkmoot.node.review import ballots_of
 from folkmoot.node.session.statement import most_faults
+from folkmoot.node.session.terms import Terms
 from support.node.liars import KINDS, TWISTS, Forgetful, Liar, Plan, TwoFaced
 from support.node.world import Node, Weather, World, verify
 
@@ -62,7 +63,7 @@ def storm(seed: int, n: int, kinds: Sequence[str] = KINDS, *, liars: int | None 
     plan = Plan(world, bad)
     only = rng.choice(kinds) if rng.random() < 0.5 else None
     for i in range(n):
-        votes = [_ballot(world, terms, poll, rng) for poll in range(terms.polls)]
+        votes = [_ballot(world, poll, rng) for poll in range(terms.polls)]
         if i not in bad:
             crashes = [] if calm else [k for k in range(60) if rng.random() < 0.05]
             node = Node(world, i, votes, crashes)
@@ -71,7 +72,7 @@ def storm(seed: int, n: int, kinds: Sequence[str] = KINDS, *, liars: int | None 
             else:
                 node.delays = [rng.uniform(0, terms.window - 4 * world.delta) for _ in votes]
         else:
-            wrong = [ballots_of(terms, poll, world.inputs).pack(np.full(4, 2)) for poll in range(terms.polls)]
+            wrong = [ballots_of(world.header, poll).pack(np.full(4, 2)) for poll in range(terms.polls)]
             node = _liar(world, i, only or rng.choice(kinds), plan, wrong, votes, rng)
         world.nodes.append(node)
     if not calm:
@@ -89,9 +90,9 @@ def _liar(
     return Liar(world, me, votes, plan, TWISTS[name])
 
 
-def _ballot(world: World, terms: Terms, poll: int, rng: random.Random) -> bytes:
+def _ballot(world: World, poll: int, rng: random.Random) -> bytes:
     """Mostly right: input i has label i % 2."""
-    form = ballots_of(terms, poll, world.inputs)
+    form = ballots_of(world.header, poll)
     if rng.random() < 0.05:
         return b""
     return form.pack(
@@ -134,7 +135,7 @@ def check(world: World) -> Told:
     assert motion is not None
     coin = motion.polls[0].agreements[0].decided
     assert coin is not None
-    again = answer_of(world.terms, world.inputs, motion.tables, coin, world.n, world.members.faults)
+    again = answer_of(world.header, motion.tables, coin, world.n, world.members.faults)
     assert motion.answer == again
     told = Told(storms=1, seconds=[world.time])
     told.rounds = max(stage.round for poll in motion.polls for stage in poll.agreements)
@@ -146,7 +147,7 @@ def check(world: World) -> Told:
             told.left_out += len(missing)
             assert not missing, f"honest votes left out: {missing}"
         for i in names - missing:
-            assert table[i] in world.nodes[i].votes
+            assert table[i] in world.nodes[i].cast
     return told
 
 

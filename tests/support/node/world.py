@@ -13,9 +13,11 @@ import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from folkmoot.node.session.header import Header, Terms, motion_of
+from folkmoot.node.sealing import seal_of
+from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.motion import Motion
 from folkmoot.node.session.statement import Members, Sign, most_faults
+from folkmoot.node.session.terms import Terms
 
 
 def sign_of(member: int) -> Sign:
@@ -53,8 +55,10 @@ class Node:
         self.journal: list[bytes] = []
         self.crashes = set(crashes)  # 2 i: before record i is stored; 2 i + 1: after
         self.motion: Motion | None = None
-        self.delays = [0.0] * len(votes)  # how long its model takes, by poll
+        self.delays = [0.0] * world.header.polls  # how long its model takes, by poll
+        self.holdout = (18, 20)
         self.answers: set[bytes] = set()
+        self.cast: set[bytes] = set()  # its ballots
         self.starts = 0
         self._timer: float | None = None
 
@@ -76,6 +80,8 @@ class Node:
             delta=world.delta,
             records=journal,
             now=now,
+            seed=b"%d %d" % (world.seed, self.me),
+            holdout=self.holdout,
         )
 
     def received(self, peer: int, frame: bytes) -> None:
@@ -97,8 +103,16 @@ class Node:
         """Its model is done."""
         if self.motion is not None and self.motion.wanted == poll:
             salt = hashlib.sha256(f"{self.world.seed} {self.me} {poll} {len(self.journal)}".encode()).digest()
-            self.motion.vote(poll, self.votes[poll], salt, self.world.time)
+            ballot = self.ballot(poll)
+            self.cast.add(ballot)
+            self.motion.vote(poll, ballot, salt, self.world.time)
             self._flush()
+
+    def ballot(self, poll: int) -> bytes:
+        """What it votes: what it has been given, or what came of a talk."""
+        assert self.motion is not None
+        talked = self.motion.talked
+        return self.votes[poll] if talked is None else talked
 
     def _flush(self) -> None:
         """Store, then send."""
@@ -153,14 +167,19 @@ class World:
     inputs: int = 4
     weather: Weather = field(default_factory=Weather)
     delta: float = 0.1
-    real: bool = True
+    rows: int = 0  # of the inputs, validation rows
+    invites: bool = False
     time: float = 0.0
     frames: int = 0
     carried: int = 0  # bytes
 
     def __post_init__(self) -> None:
         nonce = hashlib.sha256(f"nonce {self.seed}".encode()).digest()[:16]
-        self.header = Header(bytes(32), 0, nonce, 0.0, self.terms, self.inputs)
+        seal = seal_of(bytes(range(32))) if self.invites else b""
+        self.header = Header(
+            bytes(32), 0, nonce, 0.0, self.terms, self.inputs, 2, rows=self.rows, seal=seal,
+            shown=bytes(32) if self.rows else b"",
+        )  # fmt: skip
         self.header.check(self.n)
         self.motion = motion_of(self.header.encoded())
         liars = most_faults(self.n) if self.faults is None else self.faults

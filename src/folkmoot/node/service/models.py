@@ -26,7 +26,7 @@ from folkmoot.arrays import Array
 from folkmoot.files.skops_files import told
 from folkmoot.files.tabular import shortened
 from folkmoot.node.service.schema_files import read_schema, schema_beside
-from folkmoot.node.session.header import Answers
+from folkmoot.node.session.terms import Answers
 from folkmoot.node.wire.schema import (
     Alignment,
     Column,

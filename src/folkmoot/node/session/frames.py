@@ -1,4 +1,7 @@
-"""What nodes send each other about a motion: ``Told`` carries what others may lack, ``Have`` asks for it."""
+"""What nodes send each other about a motion: ``Told`` carries what others may lack, ``Have`` asks for it.
+
+In a talk, ``Ask`` and ``Answer`` are all there is besides.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +61,21 @@ class Have(_Frame, frozen=True, tag=1):
     marks: bytes
 
 
+class Ask(_Frame, frozen=True, tag=3):
+    """What do you hold? The number of the asker's round comes back with the answer."""
+
+    motion: Digest
+    round: Round
+
+
+class Answer(_Frame, frozen=True, tag=4):
+    """What a member holds in a talk. It is not signed: nothing rests on it but the asker's final vote."""
+
+    motion: Digest
+    round: Round
+    votes: Votes
+
+
 class Secret(_Frame, frozen=True, tag=2):
     """What a member stores before it commits, and nobody sends: its votes."""
 
@@ -68,20 +86,21 @@ class Secret(_Frame, frozen=True, tag=2):
 
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
-_WIRE: Final = msgspec.msgpack.Decoder(Told | Have)
+Frame: TypeAlias = Told | Have | Ask | Answer
+_WIRE: Final = msgspec.msgpack.Decoder(Frame)
 _STORED: Final = msgspec.msgpack.Decoder(Told | Secret)
 
 
-def encoded(frame: Told | Have | Secret) -> bytes:
+def encoded(frame: Frame | Secret) -> bytes:
     """A frame as bytes."""
     return _ENCODER.encode(frame)
 
 
-def read(frame: bytes) -> Told | Have:
+def read(frame: bytes) -> Frame:
     """What a peer sent; ValueError if it is too long or none of ours."""
     if len(frame) > MOST_BYTES:
         raise ValueError(f"a frame must have at most {MOST_BYTES:,} bytes: got {len(frame):,}")
-    found: Told | Have = _WIRE.decode(frame)
+    found: Frame = _WIRE.decode(frame)
     return found
 
 

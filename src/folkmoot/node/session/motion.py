@@ -1,7 +1,19 @@
-"""A motion: one or two polls, and the answer that is computed from them.
+"""A motion: one or two polls, perhaps a talk between them, and the answer that is computed from them.
 
 It knows no sockets, clocks, threads or files: ``received``, ``wake`` and ``vote`` say what happened and when,
 ``take`` says what to store and, after that, what to send, and ``due`` when to be woken.
+
+``wanted`` says in which poll this member's votes are wanted; ``vote`` hands them in. What to vote:
+
+- an invitation (``header.invites``): its rows, sealed for the asker, or no bytes if it shows none
+  (``review.pack_rows``, ``sealing.sealed``);
+- poll 0: what its model says of all inputs (``review.ballots_of(header, 0).pack``). If there are validation
+rows
+  among them: ``review.first_ballot``, with the labels of its own rows and, from the asker, the order;
+- poll 1 after a talk: ``talked``, which is there as soon as poll 1 is wanted;
+- poll 1 with ``believe="own"``: ``own.final_votes(header, n, me, tables, knowledge).ballot``.
+
+No bytes at all are a ballot as well. Whoever has nothing to vote hands these in, and nobody waits for it.
 """
 
 from __future__ import annotations
@@ -10,15 +22,17 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from folkmoot.node.answer import answer_of, ballots_of, digest_of
+from folkmoot.node.answer import answer_of, digest_of
+from folkmoot.node.review import ballots_of, judge_of
 from folkmoot.node.session import desk
 from folkmoot.node.session.agreement import Pace
 from folkmoot.node.session.book import Book, Evidence
-from folkmoot.node.session.frames import MARK, Have, Secret, Told, read, read_stored
+from folkmoot.node.session.frames import MARK, Answer, Ask, Have, Secret, Told, read, read_stored
 from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.poll import Poll
 from folkmoot.node.session.speaker import Outbox, Speaker
 from folkmoot.node.session.statement import NIL, Kind, Members, Said, Sign, Verify
+from folkmoot.node.session.talk import Talk
 
 _SLOWEST: Final = 8  # times the first pause between two requests
 _REMEMBERED: Final = 1 << 16  # signatures
@@ -45,17 +59,24 @@ class Motion:
 
     def __init__(
         self, header: Header, members: Members, me: int, sign: Sign, *, delta: float,
-        records: Iterable[bytes] = (), now: float = 0.0,
+        records: Iterable[bytes] = (), now: float = 0.0, seed: bytes = b"", holdout: tuple[int, int] = (0, 0),
     ) -> None:  # fmt: skip
-        """``records`` is the journal, in order: with it a member never says anything else than before."""
+        """``records`` is the journal, in order: with it a member never says anything else than before.
+
+        For a talk: ``seed`` are secret random bytes that say whom it asks, and ``holdout`` is how many rows
+        that it held out its own model had right, and how many these are.
+        """
         members = replace(members, verify=_remembering(members.verify))
         self.header, self.members, self.me = header, members, me
         self.name = motion_of(header.encoded())
-        self.book = Book(self.name, members, header.terms.polls)
+        self.book = Book(self.name, members, header.polls)
         self.speaker = Speaker(self.name, me, sign, self.book)
         self.polls: list[Poll] = []
         self.answer: bytes | None = None
         self.alarms: set[int] = set()  # who computed another answer
+        self.talk: Talk | None = None
+        self._seed, self._holdout = seed, holdout
+        self._early_asks: dict[int, Ask] = {}  # by peer, the last from before the talk
         self._delta = delta
         self._asked_at = now  # when it last asked for what it lacks, or made progress
         self._asked = 0  # times since it last made progress
@@ -94,8 +115,8 @@ class Motion:
             and (said.kind == Kind.COMMIT or (said.stage == stage.stage and said.round == stage.round))
         ]  # fmt: skip
         self.speaker.send(None, own)
-        if self.answer is None:
-            self.speaker.ask(None, desk.request(self.book, self.polls[-1]))
+        if self.answer is None and not self._talking:
+            self.speaker.put(None, desk.request(self.book, self.polls[-1]))
 
     # What happens
 
@@ -104,6 +125,11 @@ class Motion:
         """The poll in which this member's votes are wanted: it has not committed there yet."""
         poll = self.polls[-1]
         return poll.number if poll.agreed is None and not poll.has_committed else None
+
+    @property
+    def talked(self) -> bytes | None:
+        """What this member votes after a talk."""
+        return self.talk.held if self.talk is not None and len(self.polls) == 2 else None
 
     @property
     def tables(self) -> list[dict[int, bytes]]:
@@ -116,8 +142,10 @@ class Motion:
         return self.book.evidence
 
     def vote(self, poll: int, votes: bytes, salt: bytes, now: float) -> None:
-        """Commit to votes of this member; ``salt`` is 32 random bytes."""
+        """Commit to votes of this member; ``salt`` is 32 random bytes. ValueError if these are no ballot."""
         if self.wanted == poll:
+            if not self.polls[poll].is_ballot(self.me, votes):
+                raise ValueError(f"votes of poll {poll} must be a ballot: got {len(votes):,} other bytes")
             self.polls[poll].commit(votes, salt)
             self._step(now)
 
@@ -128,19 +156,27 @@ class Motion:
             raise ValueError("a frame must be about this motion")
         if isinstance(message, Have):
             self._help(peer, message, now)
+        elif isinstance(message, Ask):
+            self._asked_by(peer, message)
+        elif isinstance(message, Answer):
+            if self.talk is not None:
+                self.talk.heard(peer, message)
+                self._step(now)
         elif self._absorb(message, now, peer):
             self._step(now)
 
     def wake(self, now: float) -> None:
         """Time has passed."""
         self._step(now)
-        if self.answer is None and now >= self._stalls_at:
+        if self.answer is None and not self._talking and now >= self._stalls_at:
             self._ask(now)
 
     def due(self, now: float) -> float | None:
         """When to be woken, unless something happens before."""
         if self.answer is not None:
             return None
+        if self._talking and self.talk is not None:
+            return self.talk.due()
         times = [self._stalls_at, self.polls[-1].due(now)]
         return min(each for each in times if each is not None)
 
@@ -154,19 +190,13 @@ class Motion:
         """The next poll, which binds what the one before decided."""
         number = len(self.polls)
         before = (self.polls[-1].stage.decided or NIL) if self.polls else NIL
-        pace = Pace(self._delta, self.header.terms.window)
-        form = ballots_of(self.header.terms, number, self.header.inputs)
         poll = Poll(
-            number,
-            before,
-            pace=pace,
-            opened=now,
-            book=self.book,
-            speaker=self.speaker,
-            is_ballot=form.is_ballot,
-        )
+            number, before, pace=Pace(self._delta, self.header.terms.window), opened=now, book=self.book,
+            speaker=self.speaker, is_ballot=judge_of(self.header, number, self.members.n),
+        )  # fmt: skip
         poll.secret = self._secrets.get(number)
         self.polls.append(poll)
+        self._asked_at, self._asked = now, 0
 
     def _absorb(self, told: Told, now: float, peer: int | None = None) -> bool:
         """Keep what is new; whether anything was."""
@@ -197,27 +227,55 @@ class Motion:
         return any(fresh)
 
     def _step(self, now: float) -> None:
-        while self.answer is None and self.polls[-1].step(now):
+        while self.answer is None and (self.polls[-1].step(now) or self._talk_on(now)):
+            if self.polls[-1].table is not None:
+                if len(self.polls) == self.header.polls:
+                    self._conclude()
+                elif not self._begin_to_talk(now):
+                    self._open(now)
             stage = len(self.polls), len(self.polls[-1].agreements)
             if stage != self._stage:
                 self._stage = stage
                 unused, self._unused = self._unused, {}
                 for peer, told in unused.items():
                     self._absorb(told, now, peer)
-            if self.polls[-1].table is not None:
-                if len(self.polls) < self.header.terms.polls:
-                    self._open(now)
-                    self._stage = 0, 0
-                else:
-                    self._conclude()
-        if self.answer is None:
+        if self.answer is None and not self._talking:
             self._fetch()
+
+    @property
+    def _talking(self) -> bool:
+        return self.talk is not None and len(self.polls) == 1 and not self.talk.over
+
+    def _begin_to_talk(self, now: float) -> bool:
+        """Whether this member talks now: the terms say so, and it has not voted in the second poll."""
+        terms, polls = self.header.terms, self.polls
+        if self.talk is None and terms.protocol and not self.speaker.has_said(Kind.COMMIT, 1, 0, 0):
+            first = ballots_of(self.header, 0).table(polls[0].table or {}, self.members.n)
+            self.talk = Talk(
+                terms, first, delta=self._delta, began=now, speaker=self.speaker, seed=self._seed,
+                holdout=self._holdout,
+            )  # fmt: skip
+            for peer, ask in self._early_asks.items():
+                self.talk.answer(peer, ask)
+        return self._talking
+
+    def _talk_on(self, now: float) -> bool:
+        if self.talk is None or len(self.polls) > 1:
+            return False
+        voted = self.book.speakers((Kind.COMMIT, 1, 0, 0))
+        return self.talk.step(now, others_are_done=voted >= self.members.least)
+
+    def _asked_by(self, peer: int, ask: Ask) -> None:
+        """In a talk a member answers as soon as the first votes are agreed, and as long as it is asked."""
+        if self.talk is not None:
+            self.talk.answer(peer, ask)
+        elif self.header.terms.protocol:
+            self._early_asks[peer] = ask
 
     def _conclude(self) -> None:
         """answer = rule(votes, H(C)); sign RESULT(H(answer))"""
         coin = self.polls[0].agreements[0].decided or NIL
-        terms, inputs = self.header.terms, self.header.inputs
-        self.answer = answer_of(terms, inputs, self.tables, coin, self.members.n, self.members.faults)
+        self.answer = answer_of(self.header, self.tables, coin, self.members.n, self.members.faults)
         last = len(self.polls) - 1
         self.speaker.say((Kind.RESULT, last, 0, 0), digest_of(self.name, self.answer))
         for said in self.book.all_of((Kind.RESULT, last, 0, 0)):
@@ -239,14 +297,14 @@ class Motion:
         poll = self.polls[-1]
         have = desk.request(self.book, poll)
         if self._asked == 0:
-            self.speaker.ask(None, have)
+            self.speaker.put(None, have)
         else:
             helpers = {poll.stage.proposer(poll.stage.round)}
             while len(helpers - {self.me}) < min(4, self.members.n - 1):
                 self._helper = (self._helper + 1) % self.members.n
                 helpers.add(self._helper)
             for to in sorted(helpers - {self.me}):
-                self.speaker.ask(to, have)
+                self.speaker.put(to, have)
         self._asked_at, self._asked = now, self._asked + 1
 
     def _fetch(self) -> None:
@@ -259,7 +317,7 @@ class Motion:
                 have = desk.request(self.book, self.polls[-1])
                 turned = sorted(holders, key=lambda i: (i - self.me) % self.members.n)
                 for to in turned[:many]:
-                    self.speaker.ask(to, have)
+                    self.speaker.put(to, have)
 
     def _help(self, peer: int, have: Have, now: float) -> None:
         """Reply with what is lacking: bounded, and not more often than a frame takes."""

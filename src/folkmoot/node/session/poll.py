@@ -157,7 +157,7 @@ class Poll:
 
     def __init__(
         self, number: int, before: bytes, *, pace: Pace, opened: float, book: Book, speaker: Speaker,
-        is_ballot: Callable[[bytes], bool],
+        is_ballot: Callable[[int, bytes], bool],
     ) -> None:  # fmt: skip
         self.number, self.before, self.pace, self.opened = number, before, pace, opened
         self.book, self.speaker = book, speaker
@@ -166,7 +166,7 @@ class Poll:
         self.commitments = CommitmentSource(number, book, speaker.me)
         self.agreed: Commitments | None = None
         self.table: dict[int, bytes] | None = None
-        self._is_ballot = is_ballot
+        self.is_ballot = is_ballot
         self._early: dict[bytes, Reveal] = {}  # by commitment
         self._late: set[tuple[int, int]] = set()  # (stage, member) passed on
         self.agreements = [
@@ -205,7 +205,7 @@ class Poll:
     def add_reveal(self, reveal: Reveal) -> bool:
         """Keep votes that open a commitment that is held; False if they open none, or are no ballot."""
         said = self.book.of((Kind.COMMIT, self.number, 0, 0), reveal.member)
-        if reveal.member in self.reveals or not said or not self._is_ballot(reveal.votes):
+        if reveal.member in self.reveals or not said or not self.is_ballot(reveal.member, reveal.votes):
             return False
         value = self.commitment_of(reveal)
         if value not in {each.value for each in said} or value in self._early:

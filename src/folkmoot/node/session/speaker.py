@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from folkmoot.node.session.book import Book
-from folkmoot.node.session.frames import Body, Have, Reveal, Secret, Told, encoded, split
+from folkmoot.node.session.frames import Answer, Ask, Body, Have, Reveal, Secret, Told, encoded, split
 from folkmoot.node.session.statement import NO_ROUND, Kind, Said, Sign, Slot, words
 
 
@@ -77,9 +77,9 @@ class Speaker:
         """Send, after what is to be stored was stored."""
         self.outbox.frames.extend((to, encoded(told)) for told in split(self.motion, parts))
 
-    def ask(self, to: int | None, have: Have) -> None:
-        """Ask a member, or all, for what is lacking."""
-        self.outbox.frames.append((to, encoded(have)))
+    def put(self, to: int | None, frame: Have | Ask | Answer) -> None:
+        """Ask a member, or all, or answer it."""
+        self.outbox.frames.append((to, encoded(frame)))
 
     def take(self) -> Outbox:
         """What came together since the last time."""

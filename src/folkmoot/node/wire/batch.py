@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from folkmoot.arrays import Array
+from folkmoot.node.session.header import DTYPES
 from folkmoot.node.wire.schema import Column, Schema, align, check_schema, described
 
-DTYPES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 CHUNK_BYTES = 256 * 1024  # of the inputs, at most
 _LOOKED_AT = 8192  # rows at a time, so that a mapped file need not fit into memory
 
@@ -36,7 +36,8 @@ class Batch:
     >>> batch = Batch([[1.0, 2.0], [3.0, 4.0], [5.0, float("nan")]])
     >>> len(batch), batch.columns, batch.dtype, batch.missing
     (3, 2, '<f8', 1)
-    >>> from folkmoot.node.wire.schema import Column
+    >>> from folkmoot.node.session.header import DTYPES
+    from folkmoot.node.wire.schema import Column
     >>> Batch([[130.0]], schema=[Column("age", "years", 0, 120)])
     Traceback (most recent call last):
         ...
