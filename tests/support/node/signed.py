@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from folkmoot.node.answer import ballots_of
 from folkmoot.node.membership.certificates import fingerprint_of, holds
 from folkmoot.node.membership.roster import Member, Roster
-from folkmoot.node.session.header import motion_of
+from folkmoot.node.review import ballots_of
+from folkmoot.node.session.header import Header, motion_of
 from folkmoot.node.session.motion import Motion
 from folkmoot.node.session.statement import Members
 from folkmoot.node.session.terms import Terms
@@ -103,7 +103,7 @@ def play(
     inputs = len(votes[0])
     world = SignedWorld(seed, len(votes), terms, inputs=inputs, weather=Weather(delay=0.01, most=0.05))
     for i, row in enumerate(votes):
-        packed = [packed_votes(terms, poll, row) for poll in range(terms.polls)]
+        packed = [packed_votes(world.header, poll, row) for poll in range(terms.polls)]
         node = (kinds or {}).get(i, SignedNode)(world, i, packed)
         if i in late:
             node.delays = [1e9] * terms.polls
@@ -112,10 +112,10 @@ def play(
     return world
 
 
-def packed_votes(terms: Terms, poll: int, row: Sequence[Any]) -> bytes:
+def packed_votes(header: Header, poll: int, row: Sequence[Any]) -> bytes:
     """Votes of a member as they are written: labels by number, levels, or whole numbers of steps."""
-    form = ballots_of(terms, poll, len(row))
-    if form.answers == "labels" and terms.answers == "probabilities":
+    form = ballots_of(header, poll)
+    if form.answers == "labels" and header.terms.answers == "probabilities":
         row = [None if each is None else int(np.argmax(np.array(each))) for each in row]
     table = form.nothing()
     for i, each in enumerate(row):
