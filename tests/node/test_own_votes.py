@@ -159,7 +159,7 @@ def test_without_the_asker_nobody_knows_what_is_asked() -> None:
     assert (found.ballot, found.why) == (b"", "the asker has not told which inputs are its own")
 
 
-KINDS = {
+KINDS: dict[str, Any] = {
     "labels": {"labels": ("a", "b", "c")},
     "probabilities": {"answers": "probabilities", "labels": ("a", "b", "c")},
     "numbers": {"answers": "numbers", "labels": ()},
@@ -173,7 +173,7 @@ def test_no_table_is_too_odd(kind: str, data: Any) -> None:
     """Members that are absent, or vote on nothing, or all alike; of two inputs, or of many."""
     rng = np.random.default_rng(data.draw(st.integers(0, 10**6)))
     inputs, n = data.draw(st.sampled_from([1, 2, 12])), data.draw(st.integers(1, 6))
-    asked = Header(bytes(32), 0, bytes(16), 0.0, Terms(**{"believe": "own", **KINDS[kind]}), inputs)  # type: ignore[arg-type]
+    asked = Header(bytes(32), 0, bytes(16), 0.0, Terms(**{"believe": "own", **KINDS[kind]}), inputs)
     form = ballots_of(asked, 0)
     there = rng.random((n, inputs)) < data.draw(st.sampled_from([0.0, 0.3, 1.0]))
     labels = rng.integers(0, data.draw(st.integers(1, 3)), (n, inputs))

@@ -105,7 +105,7 @@ def test_an_invitation_is_of_as_many_rows_as_its_terms_say() -> None:
     fine = msgspec.structs.replace(HEADER, terms=terms, inputs=8, columns=100, seal=bytes(32))
     assert read_header(fine.encoded(), 4).polls == 1
     for changes in ({"inputs": 9}, {"seal": bytes(31)}, {"columns": 10_000}, {"rows": 2}):
-        with pytest.raises(ValueError, match="invitation|validation rows"):
+        with pytest.raises(ValueError, match=r"invitation|validation rows"):
             read_header(msgspec.structs.replace(fine, **changes).encoded(), 4)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from folkmoot.node.session.frames import MARK, MOST_BYTES, Body, Have, Reveal, Told, encoded, read
+from folkmoot.node.session.frames import MARK, MOST_BYTES, Body, Frame, Have, Reveal, Told, encoded, read
 from folkmoot.node.session.motion import Motion
 from folkmoot.node.session.sets import (
     Commitments,
@@ -27,7 +27,7 @@ from folkmoot.node.session.statement import NIL, NO_ROUND, Kind, Said, words
 from support.node.world import Node, World, sign_of
 
 Sent = bytes | tuple[float, bytes]
-Twist = Callable[["Liar", int, Told | Have], Iterator[Sent]]
+Twist = Callable[["Liar", int, Frame], Iterator[Sent]]
 
 TWISTS: Final[dict[str, Twist]] = {}
 
@@ -100,9 +100,9 @@ def kind(function: Twist) -> Twist:
     return function
 
 
-def own(liar: Liar, message: Told | Have, *kinds: Kind) -> list[Said]:
+def own(liar: Liar, message: Frame, *kinds: Kind) -> list[Said]:
     """Its own statements of these kinds in a message."""
-    if isinstance(message, Have):
+    if not isinstance(message, Told):
         return []
     return [said for said in message.said if said.member == liar.me and said.kind in kinds]
 
@@ -113,10 +113,10 @@ def without(message: Told, dropped: list[Said]) -> Told:
 
 
 def swapped(
-    liar: Liar, message: Told | Have, kinds: tuple[Kind, ...], change: Callable[[Said], Said | None]
+    liar: Liar, message: Frame, kinds: tuple[Kind, ...], change: Callable[[Said], Said | None]
 ) -> bytes:
     """A message with its own statements of these kinds changed, or left out."""
-    if isinstance(message, Have):
+    if not isinstance(message, Told):
         return encoded(message)
     mine = own(liar, message, *kinds)
     said = [change(each) if each in mine else each for each in message.said]
@@ -129,34 +129,34 @@ def some_value(liar: Liar, number: int = 0) -> bytes:
 
 
 @kind
-def votes_for_the_wrong_label(_liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def votes_for_the_wrong_label(_liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield encoded(message)
 
 
 @kind
-def silent(_liar: Liar, _peer: int, _message: Told | Have) -> Iterator[Sent]:
+def silent(_liar: Liar, _peer: int, _message: Frame) -> Iterator[Sent]:
     yield from ()
 
 
 @kind
-def sends_everything_late(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def sends_everything_late(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield liar.plan.random.uniform(0, 12) * liar.world.delta, encoded(message)
 
 
 @kind
-def sends_to_half(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def sends_to_half(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     if peer in liar.plan.half:
         yield encoded(message)
 
 
 @kind
-def keeps_from_one(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def keeps_from_one(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     if peer != liar.plan.victim:
         yield encoded(message)
 
 
 @kind
-def commits_twice(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def commits_twice(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     yield encoded(message)
     for said in own(liar, message, Kind.COMMIT):
         if peer in liar.plan.half:
@@ -164,7 +164,7 @@ def commits_twice(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]
 
 
 @kind
-def commits_otherwise_to_half(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def commits_otherwise_to_half(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     other = peer in liar.plan.half
     yield swapped(
         liar, message, (Kind.COMMIT,), lambda said: liar.say(said, value=some_value(liar)) if other else said
@@ -172,23 +172,23 @@ def commits_otherwise_to_half(liar: Liar, peer: int, message: Told | Have) -> It
 
 
 @kind
-def commits_to_one(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def commits_to_one(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     yield swapped(liar, message, (Kind.COMMIT,), lambda said: said if peer == liar.plan.victim else None)
 
 
 @kind
-def commits_late(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def commits_late(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     pause = liar.world.terms.window + liar.plan.random.uniform(0, 8) * liar.world.delta
     yield (pause, encoded(message)) if own(liar, message, Kind.COMMIT) else encoded(message)
 
 
 @kind
-def commits_to_nothing(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def commits_to_nothing(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield swapped(liar, message, (Kind.COMMIT,), lambda said: liar.say(said, value=some_value(liar)))
 
 
-def _changed_reveals(liar: Liar, message: Told | Have, change: Callable[[Reveal], Reveal | None]) -> bytes:
-    if isinstance(message, Have):
+def _changed_reveals(liar: Liar, message: Frame, change: Callable[[Reveal], Reveal | None]) -> bytes:
+    if not isinstance(message, Told):
         return encoded(message)
     found = [change(each) if each.member == liar.me else each for each in message.reveals]
     return encoded(
@@ -197,34 +197,34 @@ def _changed_reveals(liar: Liar, message: Told | Have, change: Callable[[Reveal]
 
 
 @kind
-def withholds_its_reveal(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def withholds_its_reveal(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield _changed_reveals(liar, message, lambda _: None)
 
 
 @kind
-def reveals_to_one(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def reveals_to_one(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     yield _changed_reveals(liar, message, lambda each: each if peer == liar.plan.victim else None)
 
 
 @kind
-def reveals_late(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def reveals_late(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     late = isinstance(message, Told) and any(each.member == liar.me for each in message.reveals)
     yield (liar.plan.random.uniform(2, 9) * liar.world.delta, encoded(message)) if late else encoded(message)
 
 
 @kind
-def reveals_other_votes(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def reveals_other_votes(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield _changed_reveals(liar, message, lambda each: msgspec.structs.replace(each, votes=b""))
 
 
 @kind
-def reveals_no_ballot(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def reveals_no_ballot(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield _changed_reveals(liar, message, lambda each: msgspec.structs.replace(each, votes=b"\xff" * 33))
 
 
-def _proposal(liar: Liar, message: Told | Have) -> tuple[Said, Body] | None:
+def _proposal(liar: Liar, message: Frame) -> tuple[Said, Body] | None:
     mine = own(liar, message, Kind.PROPOSE)
-    if not mine or isinstance(message, Have) or not message.bodies:
+    if not mine or not isinstance(message, Told) or not message.bodies:
         return None
     return mine[0], message.bodies[0]
 
@@ -249,7 +249,7 @@ def left_out(liar: Liar, body: Body) -> bytes:
 
 
 @kind
-def proposes_a_set_without_the_victim(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def proposes_a_set_without_the_victim(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     found = _proposal(liar, message)
     if found is None:
         yield encoded(message)
@@ -258,7 +258,7 @@ def proposes_a_set_without_the_victim(liar: Liar, _peer: int, message: Told | Ha
 
 
 @kind
-def proposes_two_sets(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def proposes_two_sets(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     found = _proposal(liar, message)
     if found is None or peer not in liar.plan.half:
         yield encoded(message)
@@ -267,13 +267,13 @@ def proposes_two_sets(liar: Liar, peer: int, message: Told | Have) -> Iterator[S
 
 
 @kind
-def proposes_no_set(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def proposes_no_set(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     found = _proposal(liar, message)
     yield encoded(message) if found is None else _proposing(liar, *found, b"\x92\x00\x90")
 
 
 @kind
-def proposes_its_reveal_that_nobody_holds(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def proposes_its_reveal_that_nobody_holds(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     found = _proposal(liar, message)
     if found is None or found[1].stage == 0:
         yield _changed_reveals(liar, message, lambda _: None)
@@ -284,40 +284,40 @@ def proposes_its_reveal_that_nobody_holds(liar: Liar, _peer: int, message: Told 
 
 
 @kind
-def proposes_to_half(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def proposes_to_half(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     if not own(liar, message, Kind.PROPOSE) or peer in liar.plan.half:
         yield encoded(message)
 
 
 @kind
-def proposes_without_the_set(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def proposes_without_the_set(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     found = _proposal(liar, message)
     yield encoded(message) if found is None else encoded(Told(liar.world_motion, (found[0],)))
 
 
 @kind
-def never_proposes(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def never_proposes(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     if not own(liar, message, Kind.PROPOSE):
         yield encoded(message)
 
 
 @kind
-def prevotes_nothing(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def prevotes_nothing(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield swapped(liar, message, (Kind.PREVOTE,), lambda said: liar.say(said, value=NIL, just=NO_ROUND))
 
 
 @kind
-def precommits_nothing(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def precommits_nothing(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield swapped(liar, message, (Kind.PRECOMMIT,), lambda said: liar.say(said, value=NIL))
 
 
 @kind
-def never_precommits(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def never_precommits(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield swapped(liar, message, (Kind.PRECOMMIT,), lambda _: None)
 
 
 @kind
-def votes_for_nothing_before_half(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def votes_for_nothing_before_half(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     kinds = (Kind.PREVOTE, Kind.PRECOMMIT)
     half = peer in liar.plan.half
     yield swapped(
@@ -326,7 +326,7 @@ def votes_for_nothing_before_half(liar: Liar, peer: int, message: Told | Have) -
 
 
 @kind
-def votes_for_everything(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def votes_for_everything(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield encoded(message)
     for said in own(liar, message, Kind.PREVOTE, Kind.PRECOMMIT):
         values = [NIL, some_value(liar)]
@@ -338,7 +338,7 @@ def votes_for_everything(liar: Liar, _peer: int, message: Told | Have) -> Iterat
 
 
 @kind
-def precommits_whatever_is_proposed(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def precommits_whatever_is_proposed(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield encoded(message)
     for said in own(liar, message, Kind.PREVOTE):
         if said.value != NIL:
@@ -346,7 +346,7 @@ def precommits_whatever_is_proposed(liar: Liar, _peer: int, message: Told | Have
 
 
 @kind
-def claims_a_just_that_nobody_holds(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def claims_a_just_that_nobody_holds(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     kinds = (Kind.PREVOTE, Kind.PROPOSE)
     yield swapped(
         liar, message, kinds,
@@ -358,7 +358,7 @@ def claims_a_just_that_nobody_holds(liar: Liar, _peer: int, message: Told | Have
 
 
 @kind
-def breaks_its_lock(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def breaks_its_lock(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     """It prevotes any proposal of a round, whatever it precommitted before."""
     yield encoded(message)
     assert liar.motion is not None
@@ -370,7 +370,7 @@ def breaks_its_lock(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sen
 
 
 @kind
-def runs_ahead(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def runs_ahead(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield encoded(message)
     for said in own(liar, message, Kind.PREVOTE, Kind.PRECOMMIT):
         for far in (1, 2, 50, 10_000):
@@ -379,21 +379,21 @@ def runs_ahead(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
 
 
 @kind
-def replays_what_it_heard(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def replays_what_it_heard(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield encoded(message)
     if liar.seen:
         yield liar.plan.random.choice(liar.seen)
 
 
 @kind
-def forges_statements_of_others(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def forges_statements_of_others(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield encoded(message)
     for said in own(liar, message, *Kind):
         yield encoded(Told(liar.world_motion, (msgspec.structs.replace(said, member=liar.plan.victim),)))
 
 
 @kind
-def sends_rubbish(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def sends_rubbish(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     frame = encoded(message)
     yield frame
     cut = liar.plan.random.randrange(len(frame))
@@ -404,7 +404,7 @@ def sends_rubbish(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent
 
 
 @kind
-def asks_all_the_time(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def asks_all_the_time(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield encoded(message)
     motion = liar.world_motion
     yield encoded(Have(motion, liar.plan.random.randrange(2), liar.plan.random.randrange(2), 0, b""))
@@ -413,19 +413,19 @@ def asks_all_the_time(liar: Liar, _peer: int, message: Told | Have) -> Iterator[
 
 
 @kind
-def tells_one_half_what_the_other_said(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def tells_one_half_what_the_other_said(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     """It helps nobody, and asks nobody."""
     if isinstance(message, Told) and (own(liar, message, *Kind) or peer not in liar.plan.half):
         yield encoded(message)
 
 
 @kind
-def signs_another_result(liar: Liar, _peer: int, message: Told | Have) -> Iterator[Sent]:
+def signs_another_result(liar: Liar, _peer: int, message: Frame) -> Iterator[Sent]:
     yield swapped(liar, message, (Kind.RESULT,), lambda said: liar.say(said, value=some_value(liar)))
 
 
 @kind
-def says_many_values(liar: Liar, peer: int, message: Told | Have) -> Iterator[Sent]:
+def says_many_values(liar: Liar, peer: int, message: Frame) -> Iterator[Sent]:
     for said in own(liar, message, Kind.PREVOTE, Kind.PRECOMMIT):
         for number in range(6):
             told = liar.say(said, value=some_value(liar, 10 * peer + number), just=NO_ROUND)

@@ -13,7 +13,7 @@ import numpy as np
 
 from folkmoot.node.review import ballots_of
 from folkmoot.node.session.agreement import Agreement
-from folkmoot.node.session.frames import Body, Have, Reveal, Told, encoded, read
+from folkmoot.node.session.frames import Body, Reveal, Told, encoded, read
 from folkmoot.node.session.poll import order_of
 from folkmoot.node.session.sets import Commitments, read_commitments, value_of
 from folkmoot.node.session.sets import encoded as encoded_set
@@ -92,7 +92,7 @@ class Schedule(World):
     def carry(self, sender: int, peer: int, frame: bytes) -> None:
         """Lose what is not heard."""
         message = read(frame)
-        if isinstance(message, Have):
+        if not isinstance(message, Told):
             lost = not self.asking
         else:
             lost = sender != self.puppet.me and not self.heard(sender, peer, message)

@@ -18,8 +18,8 @@ from folkmoot.aggregation import RULES, Rule
 from folkmoot.arrays import Array
 from folkmoot.network.wire.forms import Answers, Form, form_of
 from folkmoot.network.wire.review import CheckedForm, Review
+from folkmoot.node.session.header import DTYPES as DTYPES
 from folkmoot.node.wire.batch import CHUNK_BYTES as CHUNK_BYTES
-from folkmoot.node.wire.batch import DTYPES as DTYPES
 from folkmoot.node.wire.schema import Column as Column
 from folkmoot.node.wire.schema import Schema, check_schema
 from folkmoot.protocols import PROTOCOLS, SnowProtocol, named_protocol, protocol_called
