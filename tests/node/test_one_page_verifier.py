@@ -83,9 +83,9 @@ def test_rosters_with_a_past_or_with_fewer_liars_are_read_alike(
     file, path = tmp_path / "motion.json", tmp_path / "roster.toml"
     file.write_bytes(data)
     digests = set()
-    read_roster = theirs.__globals__["read_roster"]  # type: ignore[attr-defined]
+    read_roster = theirs.__globals__["read_roster"]
     for more in ({}, {"epoch": 2, "previous": "ab" * 32}, {"tolerated": 0}, {"tolerated": 1}):
-        roster = Roster(world.roster, **more)  # type: ignore[arg-type]
+        roster = Roster(world.roster, **more)
         roster.write(path)
         assert Roster.read(path) == roster
         digest, faults, keys = read_roster(path)

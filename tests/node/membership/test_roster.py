@@ -315,7 +315,7 @@ def test_unknown_keys_beside_the_participants(tmp_path: Path) -> None:
     path.write_text("title = 'ours'\n" + path.read_text())
     assert examine(path) == (
         [NORTH],
-        ["'title' must not be in a roster, only epoch, previous, participants, replaced, signatures"],
+        ["'title' must not be in a roster, only faults, epoch, previous, participants, replaced, signatures"],
     )
 
 
@@ -350,3 +350,17 @@ def test_what_no_roster_can_be() -> None:
         Roster([NORTH, EAST]).remove("west")
     with pytest.raises(ValueError, match="'north' is the last"):
         Roster([NORTH]).remove("north")
+
+
+def test_a_roster_may_say_that_fewer_may_lie(tmp_path: Path) -> None:
+    path = tmp_path / "roster.toml"
+    four = [NORTH, EAST, SOUTH, participant("west", KEYS[3], "W")]
+    Roster(four, tolerated=0).write(path)
+    assert Roster.read(path).faults == 0
+    assert Roster.read(path).remove("west").tolerated == 0
+    assert Roster(four).faults == 1
+    text = path.read_text()
+    for wrong in ("2", "-1", "true", "1.0", "'1'"):
+        path.write_text(text.replace("faults = 0", f"faults = {wrong}"))
+        with pytest.raises(ValueError, match="faults must be a whole number from 0 to 1 with 4 participants"):
+            Roster.read(path)
