@@ -152,12 +152,12 @@ def rows(section: str) -> set[str]:
 
 
 def test_file_formats_are_those_of_the_code(tmp_path: Path) -> None:
-    from folkmoot.network.storage.certificate import Certificate
-    from folkmoot.network.storage.database import Database
+    from folkmoot.node.certificate import Certificate, PollProof
     from folkmoot.node.membership import identity
     from folkmoot.node.membership.roster import Member, Roster
+    from folkmoot.node.storage.database import Database
 
-    assert rows("Certificate") == set(Certificate.__struct_fields__)
+    assert rows("Certificate") == {*Certificate.__struct_fields__, *PollProof.__struct_fields__}
     settings = {name.strip("[]") for name in rows("node.toml")}
     assert settings == {*identity._KEYS, *identity._RUNNING}
     path = tmp_path / "moot.db"
@@ -165,7 +165,7 @@ def test_file_formats_are_those_of_the_code(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
     connection.close()
-    assert rows("Store") == tables - {"meta"}
+    assert rows("Store") == tables
     page = (DOCS / "file-formats.md").read_text().split("\n## Roster\n")[1]
     (example,) = tomllib.loads(page.split("```toml\n")[1].split("```")[0])["participants"]
     Roster([identity.create(tmp_path / "north", name="north").member()]).write(tmp_path / "roster.toml")
