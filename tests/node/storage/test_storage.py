@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -178,7 +179,7 @@ def test_what_was_appended_is_there_after_the_process_was_killed(tmp_path: Path)
     path = tmp_path / DATABASE
     with subprocess.Popen(
         [sys.executable, "-c", _WRITER, str(path)], stdout=subprocess.PIPE, text=True,
-        env={"PYTHONPATH": str(Path(__file__).parents[2])},
+        env={"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path])},
     ) as child:  # fmt: skip
         assert child.stdout is not None
         while int(told := child.stdout.readline()) < 20:

@@ -7,11 +7,13 @@ that the node cannot do it now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 import msgspec
+
+from folkmoot.node.membership.roster import Roster
 
 Answers: TypeAlias = Literal["labels", "probabilities", "numbers"]
 
@@ -297,6 +299,48 @@ class Invited(msgspec.Struct, frozen=True):
     created: float
     inputs: int
     why: str
+
+
+class Part(msgspec.Struct, frozen=True):
+    """What a node says of its own part in a motion: all of ``StoredMotion.summary``, by these names.
+
+    A running node writes what it knows; what is left out is as here.
+    """
+
+    seconds: float | None = None  # from when it heard of the motion until it knew the answer
+    bytes_sent: int = 0
+    bytes_received: int = 0
+    refused: dict[str, str] = {}  # who said that it takes no part, or has no votes, and why
+    abstained: str = ""  # why it did not vote on all inputs itself
+    weights: dict[str, float] = {}  # what first votes counted in its own final votes, by member
+    fell_back: str = ""  # why its final votes are the plurality of first votes, although it may choose
+    rounds: list[Round] = []  # of its talk
+    order: str = ""  # an asker's order of inputs and validation rows, in hex, until it is revealed
+    why: str = ""  # why it gave the motion up
+
+
+class Succession(Protocol):
+    """The rosters of a moot at a running node, and the frames that are about them (kinds 16 to 19)."""
+
+    @property
+    def rosters(self) -> Sequence[Roster]:
+        """Those that this node has gone through, from the one in its file to the one in force."""
+
+    @property
+    def since(self) -> Sequence[float]:
+        """When each came into force here, in seconds since 1970; of the first it is not known."""
+
+    def received(self, peer: bytes, frame: bytes) -> None:
+        """A frame about rosters, of a peer known by its fingerprint; one that is no good is counted."""
+
+    def reached(self, peer: bytes) -> None:
+        """There is a connection with a peer: it may have missed something."""
+
+    def look_again(self) -> None:
+        """Another process may have stored a proposal or a signature; called every second."""
+
+    def start(self, changed: Callable[[], None]) -> None:
+        """Begin to tell others. ``changed`` is called when a proposal, or the roster in force, is another."""
 
 
 class Archive(Protocol):

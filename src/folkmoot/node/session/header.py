@@ -16,6 +16,7 @@ import numpy as np
 
 from folkmoot.node.session.statement import Digest, Place
 from folkmoot.node.session.terms import Terms
+from folkmoot.node.wire.schema import Column, check_schema
 
 DTYPES: Final = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 MOST_INPUTS: Final = 100_000
@@ -31,6 +32,7 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
 
     ``chunks`` are the hashes of the inputs; an invitation has none, and says in ``inputs`` how many rows a
     member may show. ``rows`` of the inputs are validation rows, shown in answer to the motion ``shown``.
+    ``schema`` has the names, units and ranges of the columns, if they have any.
     """
 
     moot: Digest  # of the roster
@@ -46,6 +48,7 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
     seal: bytes = b""  # an invitation: the asker's key for it, 32 bytes
     rows: int = 0
     shown: bytes = b""
+    schema: tuple[Column, ...] = ()
 
     @property
     def invites(self) -> bool:
@@ -74,6 +77,7 @@ class Header(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields
             raise ValueError(f"the asker must be one of {n} members, and the time a number")
         if self.columns < 1 or self.chunk_rows < 1 or self.dtype not in DTYPES:
             raise ValueError(f"inputs must have columns of numbers ({', '.join(DTYPES)}), and chunks rows")
+        check_schema(self.schema, self.columns, "the schema of a motion")
         if self.invites:
             self._check_invitation()
             return

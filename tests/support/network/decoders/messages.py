@@ -36,12 +36,23 @@ def said() -> Iterator[Reader]:
     hello = wire.encode(m.Hello(bytes(range(32)), 1.5e9))
     yield Reader("greetings", wire.read_hello, [hello], lambda *_: None,
                  ("wire.messages:_HELLO", "wire.messages:read_hello"))  # fmt: skip
+    yield Reader("messages about motions", wire.read_message, of_motions(), lambda *_: None,
+                 ("wire.messages:_OF_MOTIONS", "wire.messages:read_message"))  # fmt: skip
     yield Reader("messages", m.decode, messages(), whole_message, ("wire.messages:_DECODER",), quick=20_000)
     yield Reader("headers", read_header, headers(), whole_header,
                  ("wire.motion:_DECODER", "wire.motion:read_header"),
                  (ValueError, TypeError), quick=6000)  # fmt: skip
     yield Reader("evidence", statements.read_evidence, evidence(), whole_evidence,
                  ("wire.statements:_DECODER", "wire.statements:read_evidence"), quick=6000)  # fmt: skip
+
+
+def of_motions() -> list[bytes]:
+    """A valid frame of every kind about motions."""
+    name = bytes(range(32))
+    return [wire.encode(each) for each in (
+        wire.Announce(bytes(200), bytes(64), 3.0), wire.Refuse(name, 5, "why ü", bytes(64)),
+        wire.Fetch(name, 3), wire.Chunk(name, 3, bytes(100)), wire.Knows(("a", "ü")), wire.Knows(None),
+    )]  # fmt: skip
 
 
 def messages() -> list[bytes]:
