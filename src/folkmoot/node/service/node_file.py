@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from folkmoot.node.service.policy import Policy
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.fields import read_toml
 from folkmoot.node.membership.identity import SETTINGS
 from folkmoot.node.service.models import as_labels, is_function
+from folkmoot.node.service.policy import Policy
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class NodeFile:
     model : str or None
         A model file, or ``package.module:function``.
     labels : tuple of str, mapping or None
-        The labels that the model knows, where it does not say so itself; or, by its labels, those of the moot.
+        The labels that the model knows, where it does not say so; or those of the moot by its labels.
     allow : tuple of str
         Types that a skops file may hold besides harmless ones.
     policy : Policy
@@ -118,8 +118,8 @@ def label_map(table: dict[str, Any]) -> dict[str, str]:
     if wrong is not None or len(set(table.values())) < 2:
         got = "fewer than two" if wrong is None else f"{wrong} = {table[wrong]!r}"
         raise ValueError(
-            f'labels must give the name of each label of the model in the moot, such as 0 = "no" and 1 = "yes", '
-            f"and two or more of them: got {got}"
+            'labels must give the name of each label of the model in the moot, such as 0 = "no", and two or more '
+            f"of them: got {got}"
         )
     return table
 
