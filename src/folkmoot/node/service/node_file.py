@@ -118,8 +118,8 @@ def label_map(table: dict[str, Any]) -> dict[str, str]:
     if wrong is not None or len(set(table.values())) < 2:
         got = "fewer than two" if wrong is None else f"{wrong} = {table[wrong]!r}"
         raise ValueError(
-            'labels must give the name of each label of the model in the moot, such as 0 = "no", and two or more '
-            f"of them: got {got}"
+            'labels must give the name of each label of the model in the moot, such as 0 = "no", and two '
+            f"or more of them: got {got}"
         )
     return table
 
