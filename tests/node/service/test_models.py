@@ -300,3 +300,28 @@ def test_what_is_no_model() -> None:
         load_model("dict.skops")
     skops.io.dump(KMeans(2, n_init=1).fit(X), "clusters.skops")
     assert load_model("clusters.skops").labels is None
+
+
+def test_labels_of_the_moot_for_those_of_a_model() -> None:
+    chances = np.array([[0.5, 0.25, 0.25], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+    kinds = ["flu", "cold", "well"]
+    model = Model(
+        "m:f", lambda rows: [kinds[i] for i in chances[: len(rows)].argmax(axis=1)], labels=kinds,
+        chances=lambda rows: chances[: len(rows)],
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="a name in the moot for each of flu, cold, well: got names of flu"):
+        model.rename({"flu": "ill"})
+    model.rename({"flu": "ill", "cold": "ill", "well": "well"})
+    assert model.labels == ["ill", "well"]
+    assert model.predict(X[:3]) == ["ill", "well", "ill"]
+    levels = model.numbers(X[:3], ["well", "ill"])  # chances of labels that have one name are added
+    assert levels[0, 1] == 3 * levels[0, 0] > 0
+    assert levels[1, 1] == levels[2, 0] == 0
+
+
+def test_labels_that_a_function_knows() -> None:
+    model = Model("m:f", lambda rows: ["b"] * len(rows))
+    model.know(["a", "b"])
+    assert model.labels == ["a", "b"]
+    with pytest.raises(ValueError, match="labels of m:f must be among those of the model, a, b: got 'c'"):
+        model.know(["a", "c"])

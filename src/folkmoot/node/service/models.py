@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -54,17 +54,23 @@ def load_model(
     trust_pickle: bool = False,
     schema: Path | None = None,
     hidden: Path | None = None,
+    labels: Sequence[str] | Mapping[str, str] | None = None,
 ) -> Model:
     """The model that ``spec`` names; ``allow`` has types that a skops file may hold besides harmless ones.
 
     ``schema`` is a file that declares its columns; without one, that beside the model, if there is any.
     ``hidden`` is a folder: a model in a file is then loaded and asked in a sandbox, a process that cannot
-    open it. A function is code of this machine's owner, and runs in this process either way.
+    open it. A function is code of this machine's owner, and runs in this process either way. ``labels`` are
+    those that it knows, where it does not say so; or by each of its labels what the moot calls it.
     """
     model = _loaded(spec, allow, trust_pickle, hidden)
     declared = schema if schema is not None else schema_beside(spec)
     if declared is not None:
         model.declare(read_schema(declared), str(declared))
+    if isinstance(labels, Mapping):
+        model.rename(labels)
+    elif labels is not None:
+        model.know(labels)
     return model
 
 
@@ -178,7 +184,9 @@ class Model(ModelFacts):
         super().__init__(
             spec, None, columns, tuple(Column(name) for name in names), chances=chances is not None
         )
-        self.labels = None if labels is None else self._texts(labels)
+        self._names: Mapping[str, str] = {}  # of its labels, in the moot
+        self._columns = None if labels is None else self._texts(labels)  # labels by column of probabilities
+        self.labels = self._columns
         self._answer, self._chances = answer, chances
 
     def during(self, wanted: Callable[[], bool]) -> AbstractContextManager[None]:
@@ -204,6 +212,28 @@ class Model(ModelFacts):
         names = [column.name for column in self.schema or schema]
         self.schema = described(names, schema, f"{source} does not have the columns of {self.spec}")
         self.columns = len(schema)
+
+    def know(self, labels: Sequence[str]) -> None:
+        """Say which labels it knows; ValueError if it knows one of them not."""
+        known = labels if self.labels is None else self.labels
+        strange = next((label for label in labels if label not in known), None)
+        if strange is not None:
+            raise ValueError(
+                f"labels of {self.spec} must be among those of the model, {', '.join(known)}: got {strange!r}"
+            )
+        if self.labels is None:
+            self.labels = self._columns = list(labels)
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Give its labels the names that they have in the moot; several may have the same."""
+        own = self._columns or list(names)
+        if set(own) != set(names):
+            raise ValueError(
+                f"labels of {self.spec} must have a name in the moot for each of {', '.join(own)}: "
+                f"got names of {', '.join(names)}"
+            )
+        self._names, self._columns = dict(names), [names[label] for label in own]
+        self.labels = list(dict.fromkeys(self._columns))
 
     def predict(self, X: npt.ArrayLike) -> list[str]:
         """One label a row."""
@@ -234,7 +264,7 @@ class Model(ModelFacts):
 
     def _levels(self, rows: Array, labels: Sequence[str]) -> Array:
         self.check_answers("probabilities")
-        known, ask = self.labels or [], self._chances or self._answer
+        known, ask = self._columns or [], self._chances or self._answer
         try:
             given = np.asarray(self._called(ask, rows), dtype=np.float64).reshape(len(rows), len(known))
         except (ValueError, TypeError) as error:
@@ -251,7 +281,7 @@ class Model(ModelFacts):
         likely = np.zeros((len(rows), len(labels)))
         for number, label in enumerate(known):
             if label in column:
-                likely[:, column[label]] = given[:, number]
+                likely[:, column[label]] += given[:, number]
         found = likely.sum(axis=1, keepdims=True)
         levels = to_levels(likely / np.where(found > 0, found, 1.0)).astype(np.int16)
         return np.where(found > 0, levels, np.int16(-1))
@@ -296,6 +326,7 @@ class Model(ModelFacts):
             texts = [_text(label) for label in labels]
         except ValueError as error:
             raise ValueError(f"model {self.spec} must answer with labels: {error}") from None
+        texts = [self._names.get(label, label) for label in texts]
         known = getattr(self, "labels", None)
         stranger = None if known is None else next((each for each in texts if each not in known), None)
         if known is not None and stranger is not None:
