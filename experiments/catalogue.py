@@ -22,6 +22,7 @@ MODULES: Final = {
     "beta": "theory.beta",
     "liveness": "theory.liveness",
     "design": "theory.design",
+    "mechanism": "mechanism.beside",
     "trust": "trust.against_liars",
     "peer-review": "peer_review.what_rows_buy",
     "improve": "improvement.improve",

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from folkmoot.aggregation import HoldoutTrust, Known, OwnAggregation, PeerReview, Rows
+from folkmoot.aggregation import Answers, HoldoutTrust, Known, Median, OwnAggregation, PeerReview, Rows
 from folkmoot.arrays import Array, Bools, Floats, Ints
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "frozen_0_2"
@@ -30,7 +30,8 @@ def index() -> dict[str, Any]:
 
 
 @cache
-def _arrays(moot: str) -> dict[str, Any]:
+def arrays(moot: str) -> dict[str, Any]:
+    """All arrays of a moot."""
     with np.load(FOLDER / index()["moots"][moot]["file"], allow_pickle=False) as file:
         return dict(file)
 
@@ -70,14 +71,14 @@ def settings(*, moots: str = "", rules: tuple[str, ...] = (), lies: str = "") ->
 
 
 def _made(each: dict[str, Any], rule: str) -> Setting | None:
-    arrays = _arrays(each["moot"])
+    found = arrays(each["moot"])
     if rule.startswith("gold"):
-        return _crowd(each, rule, arrays)
-    if "values" in arrays:
-        return _numbers(each, rule, arrays) if rule in ("holdout", "peer-review") else None
-    if rule == "trust" and (len(arrays["votes"]) < 80 or f"settings/trust.{each['lie']}/judge" in arrays):
-        return _listening(each, rule, arrays)
-    return _reviewing(each, rule, arrays) if rule.startswith("peer") else None
+        return _crowd(each, rule, found)
+    if "values" in found:
+        return _numbers(each, rule, found) if rule in ("holdout", "peer-review") else None
+    if rule == "trust" and (len(found["votes"]) < 80 or f"settings/trust.{each['lie']}/judge" in found):
+        return _listening(each, rule, found)
+    return _reviewing(each, rule, found) if rule.startswith("peer") else None
 
 
 def _start(each: dict[str, Any], rule: str, arrays: dict[str, Any]) -> dict[str, Any]:
@@ -152,9 +153,9 @@ def _reviewing(each: dict[str, Any], rule: str, arrays: dict[str, Any]) -> Setti
     votes, start = heard(arrays, lie), _start(each, rule, arrays)
     if rule.endswith("sure"):
         inputs = arrays["sure_inputs"].astype(np.int64)
-        votes = _as_sure(arrays["sure"], arrays["votes"].astype(int)[:, inputs], votes[:, inputs])
+        votes = as_sure(arrays["sure"], arrays["votes"].astype(int)[:, inputs], votes[:, inputs])
         said = arrays["row_votes"].astype(int)[:, arrays["sure_rows"].astype(np.int64)]
-        on_rows = _as_sure(arrays["row_sure"], said, on_rows)
+        on_rows = as_sure(arrays["row_sure"], said, on_rows)
         start["truth"] = start["truth"][inputs]
     rows = Rows(on_rows, labels, owner, kept=float(likely))
     known = Known(classes=classes, rows=rows, judges=arrays[kept + "judge"].astype(np.int64))
@@ -162,7 +163,7 @@ def _reviewing(each: dict[str, Any], rule: str, arrays: dict[str, Any]) -> Setti
     return Setting(votes=votes, known=known, aggregation=aggregation, **start)
 
 
-def _as_sure(levels: Array, said: Array, told: Array) -> Floats:
+def as_sure(levels: Array, said: Array, told: Array) -> Floats:
     """Probabilities as they are heard: liars are sure wherever they do not say what their model says."""
     likely = levels / levels.sum(axis=2, keepdims=True, dtype=np.float64)
     who, where = np.nonzero(said != told)
@@ -188,13 +189,12 @@ def _crowd(each: dict[str, Any], rule: str, arrays: dict[str, Any]) -> Setting:
 
 def _numbers(each: dict[str, Any], rule: str, arrays: dict[str, Any]) -> Setting:
     lie = each["lie"]
-    values, on_rows = (arrays[what].astype(np.float64) for what in ("values", "row_values"))
+    values, on_rows = numbers_heard(arrays, lie), arrays["row_values"].astype(np.float64)
     judges = np.arange(len(values))
     if lie != "nobody":
-        liars = arrays[f"lies/{lie}/liars"].astype(np.int64)
-        values[liars] = arrays[f"lies/{lie}/values"]
-        judges = np.setdiff1d(judges, liars)
+        judges = np.setdiff1d(judges, arrays[f"lies/{lie}/liars"])
     target, owner = arrays["row_target"].astype(np.float64), arrays["row_owner"].astype(np.int64)
+    on_rows = _unseen(on_rows, target, owner, arrays["squares"].astype(np.float64))
     known = Known(rows=Rows(on_rows, target, owner), judges=judges)
     start = _start(each, rule, arrays | {"truth": np.zeros(0)})
     start |= {"truth": arrays["target"].astype(np.float64), "anchored": np.ones(len(judges), dtype=np.bool_)}
@@ -203,6 +203,29 @@ def _numbers(each: dict[str, Any], rule: str, arrays: dict[str, Any]) -> Setting
         start["old"] = start["old"] | {"rmse/final": float(np.sqrt((apart**2).mean()))}
     aggregation: OwnAggregation = HoldoutTrust() if rule == "holdout" else PeerReview("all")
     return Setting(votes=values, known=known, aggregation=aggregation, **start)
+
+
+def numbers_heard(arrays: dict[str, Any], lie: str) -> Floats:
+    """(participant, input, output): everybody's numbers, NaN for silence."""
+    values: Floats = np.array(arrays["values"], dtype=np.float64)
+    if lie != "nobody":
+        values[arrays[f"lies/{lie}/liars"].astype(np.int64)] = arrays[f"lies/{lie}/values"]
+    return values
+
+
+def _unseen(on_rows: Floats, target: Floats, owner: Ints, squares: Floats) -> Floats:
+    """Numbers as models say them that have not seen their owners' rows.
+
+    ``row_values`` has those of the fitted models. Of the others only the mean squared error is kept, so a
+    model's errors on its owner's rows are scaled to that.
+    """
+    found = on_rows.copy()
+    for i in range(len(found)):
+        mine = owner == i
+        apart = on_rows[i, mine] - target[mine]
+        seen = float((apart**2).mean())
+        found[i, mine] = target[mine] + apart * np.sqrt(squares[i, i] / seen if seen > 0 else 0.0)
+    return found
 
 
 def measured(setting: Setting, aggregation: OwnAggregation | None = None) -> dict[str, float]:
@@ -224,6 +247,19 @@ def measured(setting: Setting, aggregation: OwnAggregation | None = None) -> dic
     return found
 
 
-def without_liars(setting: Setting) -> Setting:
-    """The same setting without judges that decided nothing in 0.2."""
-    return replace(setting, known=replace(setting.known, judges=setting.judges[setting.anchored]))
+def final_error(setting: Setting) -> float:
+    """The root mean squared error of the decision: the median of final numbers, those of liars among them."""
+    final = setting.aggregation.final_votes(setting.votes, setting.known).votes
+    lying = np.setdiff1d(np.arange(len(final)), setting.judges)
+    final[lying] = setting.votes[lying]
+    apart = Median().aggregate(final).decision.reshape(setting.truth.shape) - setting.truth
+    return float(np.sqrt((apart**2).mean()))
+
+
+def shared_right(answers: Answers, truth: Ints) -> Floats:
+    """(input,): 1 where an answer is right, 1/m where the right class is one of m that are tied."""
+    right: Floats = (answers.decision == truth).astype(np.float64)
+    if answers.choices is None or answers.tied is None:
+        return right
+    among = (answers.tied & (answers.choices == truth[:, None])).any(axis=1)
+    return np.asarray(np.where(among, 1 / np.maximum(answers.tied.sum(axis=1), 1), right))
