@@ -335,8 +335,8 @@ def _told(terms: Terms, decided: int | None) -> Decision:
 def number(steps: int, step: float) -> float:
     """So many steps of the grid, without the noise of binary fractions.
 
-    >>> number(3, 0.1), 3 * 0.1
-    (0.3, 0.30000000000000004)
+    >>> number(3, 0.1)
+    0.3
     """
     return float(Decimal(repr(step)) * steps)
 
