@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from folkmoot.client import Client
 from folkmoot.runs.processes import Nodes, prepare
+from folkmoot.web.client import Client
 from support.browser import browser, opened
 from support.command import assert_refused, run, run_json
 from support.live_page import LIVE, dropped, ready, table

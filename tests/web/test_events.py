@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from folkmoot.client import Client
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.runs.processes import Nodes
+from folkmoot.web.client import Client
 from support.command import assert_refused
 from support.network.paged import Paged
 from support.network.ports import held_port

@@ -209,9 +209,9 @@ def _ask_over_http(url: str, via: str, token: Path | None, batch: Batch, terms: 
 
     import msgspec
 
-    from folkmoot.client import Client
     from folkmoot.network.service.door import read_token
     from folkmoot.network.storage.account import Account
+    from folkmoot.web.client import Client
 
     if via != ".":
         raise ValueError(f"give --via or --url, not both: got --via {via} and --url {url}")

@@ -174,7 +174,11 @@ class ModelStatus(msgspec.Struct, frozen=True):
 
 
 class ProposalStatus(msgspec.Struct, frozen=True):
-    """A roster that is proposed to replace the one in force."""
+    """A roster that is proposed to replace the one in force.
+
+    As soon as ``counted`` is ``needed`` and nobody is in ``owed``, the nodes that run agree on it; if this is
+    so for several proposals, on one of these.
+    """
 
     proposal: str
     epoch: int
@@ -184,7 +188,7 @@ class ProposalStatus(msgspec.Struct, frozen=True):
     rotated: list[str]
     replaced: list[str]
     edited: list[str]
-    signed: list[str]  # who has
+    signed: list[str]  # who has; a member may sign several proposals
     counted: int  # of these, those that count
     needed: int
     owed: list[str]  # who must sign with its old key, too
@@ -212,7 +216,7 @@ class Status(msgspec.Struct, frozen=True):
     present: bool = True  # in the roster in force
     rosters: int = 1  # under which motions may be under way
     proposals: list[ProposalStatus] = []
-    two_successors: list[str] = []  # who has signed two successors of one roster
+    accused: list[str] = []  # who has contradicted itself about the roster that comes next
     invitations: list[InvitationStatus] = []
     audit: tuple[int, str] = (0, "")  # the number of the audit log's last entry, and its link: the head
     labels: list[str] = []  # that members have announced, all together
@@ -232,7 +236,7 @@ class Accusation(msgspec.Struct, frozen=True):
     motion: str  # "" if it is about a roster
     participant: str
     what: str
-    roster: str = ""  # the digest of the roster of which it signed two successors
+    roster: str = ""  # the digest of the roster about whose successor it contradicted itself
     epoch: int | None = None  # of that roster
 
 
@@ -246,7 +250,7 @@ class MemberFacts(msgspec.Struct, frozen=True):
 
 
 class RosterAccusation(msgspec.Struct, frozen=True):
-    """A member that signed two successors of a roster."""
+    """A member that contradicted itself in the agreement on the roster that comes next."""
 
     epoch: int
     against: str

@@ -1,0 +1,193 @@
+"""Labelled rows that a node held out: how good its model is; some may be shown as validation rows.
+
+No row is shown twice. A row that was opened in one motion is known to all who took part in it, and could be
+answered well by liars in the next.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from folkmoot.aggregation import LARGEST
+from folkmoot.arrays import Array, Bools, Floats, Ints
+from folkmoot.files.tabular import open_table, shortened
+from folkmoot.node.service.models import Model, as_labels
+from folkmoot.node.session.header import Header
+from folkmoot.node.wire.schema import Alignment, Column, MismatchError, Schema
+
+LABEL: Final = "label"  # the column of a table that holds the truth
+
+
+def as_they_come(schema: Schema, columns: int) -> Alignment:
+    """Columns as they come, whatever they are called: for models that do not mind."""
+    low, high = np.full(columns, -np.inf), np.full(columns, np.inf)
+    return Alignment(None, low, high, tuple(column.name for column in schema), "")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledRows:
+    """Rows in the order of the model's columns, with their labels.
+
+    Parameters
+    ----------
+    rows : ndarray of float, shape (row, column)
+        The inputs.
+    labels : sequence of str
+        Their labels, or numbers as text.
+    fit : callable
+        Says how the columns of others' inputs become those of the model; MismatchError if they cannot.
+    classes : bool
+        Whether the labels are those of a classifier, and no numbers, though they may look like some.
+    """
+
+    rows: Floats
+    labels: Sequence[str]
+    fit: Callable[[Schema, int], Alignment] = as_they_come
+    classes: bool = False
+
+    @property
+    def digest(self) -> str:
+        """By which it is remembered how many of them were shown."""
+        what = np.ascontiguousarray(self.rows, dtype="<f8").tobytes() + "\0".join(self.labels).encode()
+        return hashlib.sha256(what).hexdigest()
+
+    def in_turn(self) -> Ints:
+        """An order in which the classes come in turn, whatever part of it is taken."""
+        drawn = np.random.default_rng(int(self.digest[:16], 16)).permutation(len(self.labels))
+        labels = np.array(list(self.labels))[drawn]
+        _, which, many = np.unique(labels, return_inverse=True, return_counts=True)
+        turn = np.empty(len(drawn), dtype=np.int64)
+        by_label = np.argsort(which, kind="stable")
+        turn[by_label] = np.arange(len(drawn)) - np.repeat(np.cumsum(many) - many, many)
+        return drawn[np.argsort(turn, kind="stable")]
+
+    def some(self, which: Ints) -> LabelledRows:
+        """Only these rows."""
+        labels = [self.labels[i] for i in which.tolist()]
+        return LabelledRows(self.rows[which], labels, self.fit, self.classes)
+
+    def arranged(self, wanted: Header) -> tuple[Array, Ints]:
+        """The rows as an invitation wants them, and which can be sent: exact, within range, known labels."""
+        numbers = wanted.terms.answers == "numbers"
+        if self.classes and numbers:
+            raise MismatchError("its validation rows have labels, not numbers", "")
+        fit = self.fit(wanted.schema, wanted.columns)
+        if self.rows.shape[1] != wanted.columns:
+            raise MismatchError("the inputs do not have the columns that its model takes", "")
+        given = np.empty_like(self.rows)
+        given[:, slice(None) if fit.order is None else fit.order] = self.rows
+        with np.errstate(all="ignore"):
+            cast = given.astype(wanted.dtype)
+            back = cast.astype(np.float64)
+        whole = np.isfinite(back) == np.isfinite(given) if cast.dtype.kind == "f" else back == given
+        fine = whole.all(axis=1) & ~fit.outside(self.rows).any(axis=1)
+        fine &= self._known(wanted, numbers=numbers)
+        return np.ascontiguousarray(cast), np.flatnonzero(fine)
+
+    def _known(self, wanted: Header, *, numbers: bool) -> Bools:
+        """(row,): whether its label can be told: it is one of those asked for, or a number."""
+        if not numbers:
+            return np.isin(np.array(list(self.labels)), wanted.terms.labels)
+        return np.array([abs(number_of(label)) <= LARGEST for label in self.labels])
+
+
+def number_of(label: str) -> float:
+    """The number that a label is; NaN if it is none."""
+    try:
+        return float(label)
+    except ValueError:
+        return math.nan
+
+
+class Holdout:
+    """What this node's model answered to which truth, and the rows, if they are known."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]] = (), rows: LabelledRows | None = None) -> None:
+        """``pairs`` are (truth, answer)."""
+        self.pairs = list(pairs)
+        self.rows = rows  # of which some may be shown; None if only answers are known
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def right(self) -> int:
+        """How often the model was right."""
+        return sum(truth == said for truth, said in self.pairs)
+
+
+def read_holdout(path: Path, model: Model) -> Holdout:
+    """What a file says of this node's model: labelled rows, which it answers now, or labels and answers.
+
+    Rows are an .npz file with X and y, or a table with a column ``label``. A model that has seen them would
+    answer them all too well; so one that was fitted again on all rows is given the answers from before
+    instead: an .npz file with y and answers, or a table with the columns ``label`` and ``answer`` alone.
+    """
+    names: list[str] = []
+    if path.suffix.lower() == ".npz":
+        rows, truths, answers = _read_npz(path)
+    else:
+        rows, truths, answers, names = _read_table(path)
+    if answers is None:
+        if len(rows) != len(truths) or not len(rows):
+            raise ValueError(
+                f"{path} must hold a label for every row: got {len(rows)} rows, {len(truths)} labels"
+            )
+        if model.columns is not None and rows.shape[1] != model.columns:
+            raise ValueError(
+                f"{path} must have the {model.columns} columns of the model, and the label: "
+                f"got {rows.shape[1]}"
+            )
+        try:
+            fit = model.fit(tuple(Column(name) for name in names), rows.shape[1])
+        except MismatchError as error:
+            raise ValueError(f"{path} must have the columns of the model, and the label: {error}") from None
+        arranged = fit.arranged(rows)
+        shown = LabelledRows(arranged.astype(np.float64), truths, model.fit, model.labels is not None)
+        return Holdout(zip(truths, model.predict(arranged), strict=True), shown)
+    if len(answers) != len(truths) or not truths:
+        raise ValueError(
+            f"{path} must hold an answer for every label: got {len(answers)} answers, {len(truths)} labels"
+        )
+    return Holdout(zip(truths, answers, strict=True))
+
+
+def _read_npz(path: Path) -> tuple[Floats, list[str], list[str] | None]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            truths, told = file["y"], "answers" in file
+            rows = file["answers" if told else "X"]
+    except (KeyError, ValueError, EOFError):
+        raise ValueError(f"{path} must be a .npz file with the arrays X and y, or y and answers") from None
+    if told:
+        if rows.ndim != 1 or truths.ndim != 1:
+            raise ValueError(
+                f"{path} must hold y and answers of one axis: got {truths.shape} and {rows.shape}"
+            )
+        return np.empty((0, 0)), as_labels(truths), as_labels(rows)
+    if rows.ndim != 2 or truths.ndim != 1:
+        raise ValueError(f"{path} must hold X of two axes and y of one: got {rows.shape} and {truths.shape}")
+    return rows, as_labels(truths), None
+
+
+def _read_table(path: Path) -> tuple[Floats, list[str], list[str] | None, list[str]]:
+    rows, truths, answers = [], [], []
+    with open_table(path) as table:
+        if LABEL not in table.columns:
+            raise ValueError(f"{path} must have a column {LABEL!r}: it has {shortened(table.columns)}")
+        features = [name for name in table.columns if name != LABEL]
+        told = features == ["answer"]
+        for line, cells in table.rows([*features, LABEL]):
+            if told:
+                answers.append(cells[0])
+            else:
+                rows.append(table.reals(line, cells[:-1]))
+            truths.append(cells[-1])
+    return np.array(rows, dtype=np.float64), truths, answers if told else None, features
