@@ -42,12 +42,12 @@ def test_nor_does_code_that_is_compiled_for_it() -> None:
 
 
 def test_the_page_names_functions_that_are_there() -> None:
-    network = ROOT / "src" / "folkmoot" / "network"
+    package = ROOT / "src" / "folkmoot"
     page = (ROOT / "docs" / "same-bits.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w/.]+\.py)` `(\w+)` \|", page, flags=re.M)
     assert len(rows) > 15
     for file, name in rows:
-        source = (network / file).read_text(encoding="utf-8")
+        source = (package / file).read_text(encoding="utf-8")
         assert re.search(rf"^ *def {name}\(", source, flags=re.M), (file, name)
 
 

@@ -117,6 +117,6 @@ def test_wrong_types_are_named() -> None:
     with pytest.raises(TypeError, match=r"groups\[0\] must be a pair \(n, p\): got 3"):
         group_votes([3], 5)  # type: ignore[list-item]
     with pytest.raises(TypeError, match="truth must be integers"):
-        homogeneous_votes(2, 0.5, 2, truth=[0.0, 1.0])
+        homogeneous_votes(2, 0.5, 2, truth=[0.0, 0.5])
     with pytest.raises(TypeError, match="variance must be a number: got variance='x'"):
         beta_parameters(0.5, "x")  # type: ignore[arg-type]

@@ -89,4 +89,4 @@ def test_bad_types() -> None:
     with pytest.raises(TypeError, match="target must be an integer"):
         deliberate(GOOD, Slush(3, 2), adversaries={0: Copycat(1.5)})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="truth must be integers"):
-        deliberate(GOOD, Slush(3, 2), truth=[0.0, 1.0, 0.0])
+        deliberate(GOOD, Slush(3, 2), truth=[0.0, 0.5, 0.0])
