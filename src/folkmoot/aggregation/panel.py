@@ -186,18 +186,9 @@ class Panel:
         return np.asarray(share[0] * common + share[1] * alone + share[2] * _forecast(votes[:, judge], sure))
 
     def sharpness(self, review: Review) -> float:
-        """What makes scores logarithms of odds: by the likelihood of labels that the scores had not seen.
-
-        A label told by randomised response is likely as it was told, not as it is.
-        """
+        """What makes scores logarithms of odds: by the likelihood of labels that the scores had not seen."""
         told = np.where(self.owner[review.rows] == PUBLIC, 1.0, self.kept)
-        other = (1 - told) / (self.classes - 1)
-        unseen, places = self._unseen(review.linear), (np.arange(len(told)), self.truth[review.rows])
-
-        def likelihood(sharpness: float) -> float:
-            return float(np.log(softmax(sharpness * unseen)[places] * (told - other) + other + 1e-12).sum())
-
-        return float(max(np.geomspace(0.1, 50.0, 64).tolist(), key=likelihood))
+        return sharpest(self._unseen(review.linear), self.truth[review.rows], told)
 
     def weight(self, review: Review) -> Floats:
         """(participant,): what its naming a class adds to that class beyond the others, on average."""
@@ -298,6 +289,20 @@ def centred(table: Array, classes: int) -> Features:
     else:
         hot = np.nan_to_num(np.moveaxis(table, 0, 1)).astype(np.float32)
     return np.where(hot.any(axis=2, keepdims=True), hot - np.float32(1 / classes), np.float32(0))
+
+
+def sharpest(scores: Floats, labels: Ints, kept: Floats | float = 1.0) -> float:
+    """What makes scores (row, class) logarithms of odds: the factor under which these labels are likeliest.
+
+    A label that is told by randomised response, as it is with the chance ``kept``, is likely as it was told.
+    """
+    other = (1 - np.asarray(kept)) / (scores.shape[1] - 1)
+    places = np.arange(len(labels)), labels
+
+    def likelihood(sharpness: float) -> float:
+        return float(np.log(softmax(sharpness * scores)[places] * (kept - other) + other + 1e-12).sum())
+
+    return float(max(np.geomspace(0.1, 50.0, 64).tolist(), key=likelihood))
 
 
 def mixture(likelihoods: Floats) -> Floats:
