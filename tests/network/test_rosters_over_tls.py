@@ -32,7 +32,7 @@ from folkmoot.node.service.loop_delay import LoopDelay
 from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.places import Places
 from folkmoot.node.wire.batch import Batch
-from folkmoot.runs.held_ports import HeldPorts
+from folkmoot.local.held_ports import HeldPorts
 from support.network.hostile_peer import eventually
 from support.network.moot_in_memory import ChunkVotes, InMemory
 

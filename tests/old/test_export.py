@@ -28,7 +28,7 @@ from folkmoot.node.membership import identity
 from folkmoot.node.membership.roster import Roster
 from folkmoot.node.service.models import load_model
 from folkmoot.node.wire.batch import Batch
-from folkmoot.runs.held_ports import HeldPorts
+from folkmoot.local.held_ports import HeldPorts
 from folkmoot.runs.processes import Nodes
 from support.command import run
 from support.network.number_moot import NumberMoot

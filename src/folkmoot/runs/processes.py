@@ -26,7 +26,7 @@ from folkmoot.network.wire.messages import MOST_CHECK_ROWS
 from folkmoot.node.log import Journal
 from folkmoot.node.membership import identity
 from folkmoot.node.membership.roster import Roster
-from folkmoot.runs.held_ports import HeldPorts
+from folkmoot.local.held_ports import HeldPorts
 from folkmoot.testing.node import attack_called
 from folkmoot.web.page import Page
 from folkmoot.web.site import PAGE

@@ -15,7 +15,7 @@ from folkmoot.node.transports.memory import Network
 from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.places import Places
 from folkmoot.node.transports.transport import Transport
-from folkmoot.runs.held_ports import HeldPorts
+from folkmoot.local.held_ports import HeldPorts
 
 
 class Ear:

@@ -36,7 +36,7 @@ from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.places import Places
 from folkmoot.node.transports.tls import Limits
 from folkmoot.node.wire.batch import Batch
-from folkmoot.runs.held_ports import HeldPorts
+from folkmoot.local.held_ports import HeldPorts
 from support.network.moot_in_memory import ChunkVotes, InMemory
 
 INPUTS = 20

@@ -85,7 +85,7 @@ class Operation:
     trust_pickle: bool = False
     sandbox: bool = True
     forget: bool = False
-    lies: Callable[[Transport[bytes], Identity, Chronicle], Transport[bytes]] | None = None
+    lies: Callable[[Transport[bytes], Identity, Roster], Transport[bytes]] | None = None
 
 
 def run(given: Operation, journal: Journal | None = None) -> None:
@@ -171,7 +171,7 @@ async def _run(given: Operation, me: Identity, root: Roster, log: Journal) -> No
         files = str(given.folder / CERTIFICATE), str(given.folder / KEY)
         mesh = Mesh(roster, place, *files, log)
         opened.push_async_callback(mesh.close)
-        transport = mesh if given.lies is None else given.lies(mesh, me, chronicle)
+        transport = mesh if given.lies is None else given.lies(mesh, me, roster)
         following = Following(
             chronicle, transport, me, rng=random.SystemRandom(), counts=mesh.counts, log=log
         )
