@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
+from folkmoot.extras import to_install
 from folkmoot.files.weight_files import read_weight_file
 from folkmoot.node.log import Journal
 from folkmoot.node.membership import identity
@@ -37,7 +38,6 @@ from folkmoot.node.storage.storage import Storage, open_storage
 from folkmoot.node.transports.mesh import Mesh
 from folkmoot.node.transports.transport import Transport
 from folkmoot.node.web.door import Page, serve
-from folkmoot.node.web.metrics import Metrics
 
 LOCK: Final = "lock"
 WATCHED: Final = 1.0  # seconds after which proposals that a command has stored are looked for
@@ -45,6 +45,7 @@ _Opened = TypeVar("_Opened")
 
 if TYPE_CHECKING:
     from folkmoot.node.service.interface import Archive
+    from folkmoot.node.web.metrics import Metrics
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
         following = Following(
             chronicle, transport, me, rng=random.SystemRandom(), counts=mesh.counts, log=log
         )
-        metrics = Metrics()
+        metrics = _metrics(log)
         archive = cast("Archive", NodeArchive(storage, chronicle, me))
         node: Any = Node(
             me, storage, transport, archive, following, partial(own_of, given),
@@ -200,6 +201,16 @@ async def _run(given: Operation, me: Identity, root: Roster, page: Page | None, 
         gc.freeze()  # what is loaded stays: the collector need not look at it again and again
         await stop
     log.write("info", "stopped", node=me.name)
+
+
+def _metrics(log: Journal) -> Metrics | None:
+    """What ``/metrics`` tells, where its package is installed."""
+    try:
+        from folkmoot.node.web.metrics import Metrics
+    except ModuleNotFoundError as error:
+        log.write("warning", "no /metrics", why=f"there is no {error.name}: {to_install('page')}")
+        return None
+    return Metrics()
 
 
 def _opened_storage(given: Operation, me: Identity, log: Journal) -> Storage:
