@@ -335,7 +335,7 @@ def test_a_truth_that_nobody_voted_for_is_right_for_nobody() -> None:
     ("given", "answer"), [({}, 1), ({"missing": "absent"}, 1), ({"missing": "uncoloured"}, -1)]
 )
 def test_a_missing_vote_means_the_same_to_all(given: Any, answer: int) -> None:
-    """Who has no vote is absent unless told otherwise; with one vote of three no query has two equal answers."""
+    """Absent is what is meant unless told otherwise; one vote of three is never two equal answers."""
     votes = [[1], [UNCOLOURED], [UNCOLOURED]]
     assert deliberate(votes, Slush(2, 2), **given).decision == [answer]
     assert compare(votes, Slush(2, 2), repeats=1, **given).main.answers == [[answer]]
